@@ -1,0 +1,76 @@
+"""Memory known in advance: what there is, what a step needs, and a polite refusal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["available_memory", "check_memory", "container_limit", "human_bytes"]
+
+_CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+def human_bytes(n: float) -> str:
+    """`n` bytes in words: 3.2 GB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000:
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    return f"{n:.3g} TB"
+
+
+def _machine_memory() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def container_limit() -> int | None:
+    """Bytes that the container still grants, or None without a limit."""
+    for limit, usage in _CGROUPS:
+        try:
+            allowed = Path(limit).read_text().strip()
+            if allowed != "max" and int(allowed) < 1 << 60:
+                return max(int(allowed) - int(Path(usage).read_text()), 0)
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def available_memory(like: Any = None) -> int | None:
+    """Bytes free where `like` lives: its GPU, else the smaller of the machine's and the container's; None: unknown."""
+    device = str(getattr(like, "device", ""))
+    if device.startswith("cuda") and hasattr(like, "data_ptr"):
+        import torch
+
+        free, _ = torch.cuda.mem_get_info(like.device)
+        held = torch.cuda.memory_reserved(like.device) - torch.cuda.memory_allocated(like.device)
+        return int(free + held)
+    if "CUDA" in device:
+        import cupy
+
+        free, _ = cupy.cuda.runtime.memGetInfo()
+        return int(free + cupy.get_default_memory_pool().free_bytes())
+    known = [m for m in (_machine_memory(), container_limit()) if m is not None]
+    return min(known) if known else None
+
+
+def check_memory(needed: float, what: str, ways_out: str, like: Any = None) -> None:
+    """Raise `MemoryError` when `what` needs more bytes than there are."""
+    available = available_memory(like)
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"{what} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
+            f"({available} bytes) are available. {ways_out}"
+        )

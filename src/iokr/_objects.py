@@ -1,0 +1,145 @@
+"""Sequences of arbitrary objects: count them, take some, compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from iokr._array import array_namespace, is_array, is_numpy, is_sparse, take_rows, to_numpy
+
+__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "n_objects", "take"]
+
+
+def as_objects(items: Iterable[Any]) -> np.ndarray:
+    """A 1-D object array of `items`, whatever they are (NumPy would turn equal-length lists into a matrix)."""
+    items = list(items)
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out
+
+
+def is_numeric(Y: Any) -> bool:
+    """Whether `Y` is an array (or data frame, or sparse matrix) of numbers."""
+    if is_sparse(Y):
+        return True
+    if is_array(Y):
+        return not is_numpy(Y) or np.asarray(Y).dtype.kind in "buif"
+    if hasattr(Y, "__dataframe__") or hasattr(Y, "__array__"):
+        return np.asarray(Y).dtype.kind in "buif"
+    return False
+
+
+def n_objects(X: Any, name: str = "X") -> int:
+    """How many objects `X` holds."""
+    if hasattr(X, "shape") and getattr(X, "shape", None):
+        return int(X.shape[0])
+    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+        raise TypeError(f"`{name}` must be a sequence of objects or an array, got {X!r:.60}.")
+    return len(X)
+
+
+def take(X: Any, rows: Any) -> Any:
+    """The objects at `rows` (integers or a slice): an array for arrays, else a 1-D object array."""
+    if isinstance(rows, slice):
+        rows = np.arange(n_objects(X))[rows]
+    rows = to_numpy(rows)
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    if is_array(X) or isinstance(X, Parts):
+        return take_rows(X, rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "__dataframe__") or (hasattr(X, "__array__") and hasattr(X, "to_numpy")):
+        return X[rows]
+    return as_objects(X[int(i)] for i in rows)
+
+
+class Parts:
+    """Several representations of the same objects, sliced together: what composite kernels represent to."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+        self.shape = (parts[0].shape[0],)
+
+    def __getitem__(self, rows: Any) -> Parts:
+        return Parts(*(take_rows(part, rows) for part in self.parts))
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __iter__(self) -> Any:
+        return iter(self.parts)
+
+
+def concat(R: Any, S: Any) -> Any:
+    """The objects of `R`, then those of `S`."""
+    if isinstance(R, Parts):
+        return Parts(*(concat(a, b) for a, b in zip(R, S, strict=True)))
+    if is_sparse(R) or is_sparse(S):
+        from scipy.sparse import csr_array, vstack
+
+        return vstack([csr_array(R), csr_array(S)], format="csr")
+    if is_array(R):
+        return array_namespace(R, S).concat([R, S], axis=0)
+    return as_objects([*R, *S])
+
+
+def key(item: Any) -> Hashable:
+    """A hashable stand-in, equal for equal objects; objects that can be neither hashed nor read compare by identity."""
+    if is_array(item):
+        values = np.ascontiguousarray(to_numpy(item))
+        if values.dtype.kind in "buif":
+            values = values.astype(np.float64) + 0.0  # −0 and 0, 1 and 1.0 are the same number
+            return ("array", values.shape, values.tobytes())
+        return ("array", values.shape, tuple(map(key, values.ravel().tolist())))
+    if isinstance(item, (list, tuple)):
+        return ("sequence", tuple(map(key, item)))
+    if isinstance(item, (set, frozenset)):
+        return ("set", frozenset(map(key, item)))
+    if isinstance(item, dict):
+        return ("dict", frozenset((key(k), key(v)) for k, v in item.items()))
+    try:
+        hash(item)
+    except TypeError:
+        return ("object", id(item))
+    return item  # type: ignore[no-any-return]
+
+
+def keys(Y: Any) -> list[Hashable]:
+    """The key of every object; rows of arrays and sparse matrices are objects."""
+    if is_sparse(Y):
+        rows = Y.tocsr().astype(np.float64)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        ends = rows.indptr
+        return [
+            ("row", rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
+            for a, b in zip(ends[:-1], ends[1:], strict=True)
+        ]
+    if hasattr(Y, "iloc"):
+        Y = Y.to_numpy()
+    if is_array(Y):
+        values = np.ascontiguousarray(to_numpy(Y))
+        if values.dtype.kind in "buif":
+            values = values.astype(np.float64) + 0.0
+            if values.ndim == 1:
+                return values.tolist()
+            width = values.itemsize * int(np.prod(values.shape[1:]))
+            raw = values.tobytes()
+            return [("array", values.shape[1:], raw[i * width : (i + 1) * width]) for i in range(values.shape[0])]
+        Y = values
+    return [key(item) for item in Y]
+
+
+def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:
+    """(first, inverse): where each distinct object first stands, in that order, and which of them each object is."""
+    seen: dict[Hashable, int] = {}
+    inverse = np.fromiter((seen.setdefault(k, len(seen)) for k in keys(Y)), dtype=np.intp)
+    first = np.full(len(seen), len(inverse), dtype=np.intp)
+    np.minimum.at(first, inverse, np.arange(len(inverse)))
+    return first, inverse

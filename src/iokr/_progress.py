@@ -1,0 +1,47 @@
+"""Progress of `fit`, through scikit-learn's callbacks where it has them (1.9), silent before that.
+
+An estimator inherits `CallbackSupportMixin`, decorates `fit` with `with_callbacks`, and calls `begin`, `track` and `end`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin: no callbacks can be set."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return `method` unchanged."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "begin", "end", "track", "with_callbacks"]
+
+
+def begin(estimator: Any, n_tasks: int = 0, **data: Any) -> Any:
+    """Open the task "fit" of n_tasks sub-tasks; first line of `fit`. None where there are no callbacks."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return None
+    return estimator._init_callback_context(max_subtasks=n_tasks).call_on_fit_task_begin(estimator=estimator, **data)
+
+
+def track(context: Any, estimator: Any, tasks: Iterable[T], name: str) -> Iterator[T]:
+    """Yield every task, reporting it as a sub-task of `context` when the caller comes back for the next."""
+    for task in tasks:
+        if context is None:
+            yield task
+            continue
+        step = context.subcontext(task_name=name).call_on_fit_task_begin(estimator=estimator)
+        yield task
+        step.call_on_fit_task_end(estimator=estimator)
+
+
+def end(context: Any, estimator: Any, **data: Any) -> None:
+    """Close the task "fit"; last line of `fit`, when the estimator can predict."""
+    if context is not None:
+        context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)

@@ -1,0 +1,218 @@
+"""Checks of user input and their messages, in one voice: what must hold, what came, what to do."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, NotPositiveDefinite, array_namespace, cholesky, eigh, is_array, is_numpy, is_sparse, to_numpy
+from iokr._objects import n_objects
+
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_number",
+    "check_psd",
+    "check_same_length",
+    "check_symmetric",
+    "check_vectors",
+    "check_weight",
+]
+
+_TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
+
+
+def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: bool = False) -> float:
+    """A finite real number, at least (or, strictly, above) `minimum`."""
+    if minimum == 0 and strict:
+        wanted = "a positive number"
+    elif minimum > -math.inf:
+        wanted = f"a number {'above' if strict else 'of at least'} {minimum:g}"
+    else:
+        wanted = "a finite number"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{name}` must be {wanted}, got {value!r}.")
+    number = float(value)
+    if not math.isfinite(number) or number < minimum or (strict and number == minimum):
+        raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
+    return number
+
+
+def check_integer(value: Any, name: str, *, minimum: int) -> int:
+    """An integer of at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
+    """One of `choices`."""
+    if value not in choices:
+        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
+def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
+    """As many objects in `X` as in `Y`, and at least one."""
+    n, m = n_objects(X, x), n_objects(Y, y)
+    if n != m:
+        raise ValueError(f"{x} has {n} objects but {y} has {m}; they must pair up.")
+    if n == 0:
+        raise ValueError(f"`{x}` is empty; at least one object is needed.")
+    return n
+
+
+def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:
+    """A finite float64 matrix with a row per object: dense on its own device, or CSR."""
+    if is_sparse(X):
+        if not sparse:
+            raise TypeError(f"`{name}` is sparse, which this formula cannot use; pass `{name}.toarray()`.")
+        if X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: `{name}` must be real.")
+        X = X.tocsr().astype(np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"`{name}` must be a matrix with a row per object, got shape {X.shape}.")
+        _check_finite(X.data, name, missing)
+        return X
+    if not is_array(X):
+        X = _from_sequence(X, name)
+    if is_numpy(X):
+        X = _numeric(np.asarray(X), name)
+    xp = array_namespace(X)
+    if X.ndim != 2:
+        hint = f" Reshape your data: `{name}.reshape(-1, 1)` for one feature." if X.ndim < 2 else ""
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: `{name}` must have a row per object and a column per "
+            f"feature, got shape {tuple(X.shape)}.{hint}"
+        )
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    X = xp.astype(X, xp.float64, copy=False)
+    _check_finite(X, name, missing)
+    return X
+
+
+def _from_sequence(X: Any, name: str) -> np.ndarray:
+    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
+        raise TypeError(f"`{name}` must be a matrix of numbers, got {X!r:.60}.")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"`{name}` must be a matrix of numbers with rows of equal length ({error}).") from error
+
+
+def _numeric(X: np.ndarray, name: str) -> np.ndarray:
+    if X.dtype.kind in "buifc":
+        return X
+    try:
+        if X.dtype.kind in "SU":
+            raise ValueError(f"dtype {X.dtype}")
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must be a matrix of numbers, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
+            f"({error}); for other objects choose a kernel that takes them."
+        ) from error
+
+
+def _check_finite(X: Array, name: str, missing: bool) -> None:
+    xp = array_namespace(X)
+    # One pass: a sum is finite unless some entry is not (or the sum overflows, which the second look settles).
+    if X.size if is_numpy(X) else math.prod(X.shape):
+        total = float(xp.sum(X))
+        if math.isfinite(total):
+            return
+        bad = xp.isinf(X) if missing else ~xp.isfinite(X)
+        if bool(xp.any(bad)):
+            kind = "NaN" if bool(xp.any(xp.isnan(X) & bad)) else "infinity"
+            raise ValueError(f"`{name}` contains {kind}; remove or impute these entries.")
+
+
+def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
+    """Sample weights as n non-negative NumPy numbers, not all zero; None when all are one."""
+    if weight is None:
+        return None
+    w = to_numpy(weight)
+    if w.ndim == 0:
+        w = np.full(n, w)
+    if w.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: `sample_weight` has shape {w.shape}.")
+    if w.shape[0] != n:
+        raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; they must pair up.")
+    w = _numeric(w, "sample_weight").astype(np.float64)
+    if not np.all(np.isfinite(w)) or np.any(w < 0):
+        raise ValueError("`sample_weight` must hold finite numbers of at least 0; drop rows with other weights.")
+    if not np.any(w > 0):
+        raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
+    return None if np.all(w == 1) else w
+
+
+def check_symmetric(K: Array, name: str) -> Array:
+    """A square, finite, symmetric matrix of numbers, symmetrised exactly."""
+    K = check_vectors(K, name, sparse=False)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"`{name}` must be square, got shape {tuple(K.shape)}.")
+    if K.shape[0] == 0:
+        raise ValueError(f"`{name}` is empty; at least one object is needed.")
+    xp = array_namespace(K)
+    size = float(xp.max(xp.abs(K)))
+    gap = float(xp.max(xp.abs(K - K.T)))
+    if gap > _TOL * size:
+        raise ValueError(
+            f"`{name}` must be symmetric, but entries across the diagonal differ by up to {gap:.3g}; "
+            f"pass `({name} + {name}.T) / 2` if that is what you mean."
+        )
+    return K if gap == 0 else (K + K.T) / 2
+
+
+def check_psd(K: Array, name: str) -> Array:
+    """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest (math.md 16, rule 2)."""
+    K = check_symmetric(K, name)
+    xp = array_namespace(K)
+    diagonal = xp.linalg.diagonal(K)
+    if float(xp.min(diagonal)) < 0:
+        raise ValueError(_indefinite(name, f"its diagonal has the entry {float(xp.min(diagonal)):.3g}"))
+    bound = xp.sqrt(diagonal)
+    if bool(xp.any(xp.abs(K) > (1 + _TOL) * bound[:, None] * bound[None, :] + np.finfo(float).tiny)):
+        raise ValueError(_indefinite(name, "|K_ij| exceeds √(K_ii K_jj) somewhere, as distances do"))
+    size = _spectral_norm(K)
+    if size == 0:
+        return K
+    try:
+        cholesky(K, _TOL * size)
+    except NotPositiveDefinite:
+        s, _ = eigh(K)
+        if float(s[0]) < -_TOL * float(s[-1]):
+            raise ValueError(
+                _indefinite(name, f"its eigenvalues run from {float(s[0]):.3g} to {float(s[-1]):.3g}")
+            ) from None
+    return K
+
+
+def _spectral_norm(K: Array) -> float:
+    """A lower bound of ‖K‖₂, seldom far below: three power steps from K1, or the longest row."""
+    xp = array_namespace(K)
+    rows = xp.sqrt(xp.sum(K * K, axis=1))
+    z = xp.sum(K, axis=1) / math.sqrt(K.shape[0])
+    if float(xp.max(rows)) > float(xp.linalg.vector_norm(z)):
+        z = K[int(xp.argmax(rows)), :]
+    norm = 0.0
+    for _ in range(3):
+        length = float(xp.linalg.vector_norm(z))
+        if length == 0:
+            break
+        z = K @ (z / length)
+        norm = float(xp.linalg.vector_norm(z))
+    return max(norm, float(xp.max(rows)))
+
+
+def _indefinite(name: str, why: str) -> str:
+    return (
+        f"`{name}` must be positive semi-definite, as every kernel matrix is, but {why}. "
+        "If it holds distances or similarities, turn it into a kernel first, for example exp(−γ·distance²)."
+    )

@@ -1,0 +1,171 @@
+"""ŷ = argmin_y ‖h(x) − ψ(y)‖² over a finite set, and the whole ranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
+from iokr._component import component
+from iokr._objects import distinct, take
+from iokr._validation import check_choice
+from iokr.decoders.base import Decoder
+from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
+from iokr.embeddings.base import Embedding
+
+__all__ = ["Candidates", "rank_sets", "rank_shared"]
+
+_ENTRIES = 1 << 22  # of a block of scores: 32 MB
+_ROWS = 2048  # candidates represented at a time, at most
+
+
+@component
+class Candidates(Decoder):
+    """ŷ = argmin_y ‖h(x) − ψ(y)‖² over candidates: those given to `predict`, else the training outputs.
+
+    Parameters
+    ----------
+    by : {None, "distance", "score"}, default=None
+        Rank by ‖h(x) − ψ(y)‖² (ascending) or by ⟨h(x), ψ(y)⟩ (descending). None: distance when the loss fixes the
+        length of h(x), as the square loss does, else score. They differ unless k_Y(y, y) is constant.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.decoders import Candidates
+    >>> from iokr.kernels import Delta
+    >>> model = IOKR(output_kernel=Delta(), decoder=Candidates()).fit([[0.0], [1.0]], ["a", "b"])
+    >>> model.predict([[0.2]], candidates=["b", "a"])
+    array(['a'], dtype=object)
+    """
+
+    by: str | None = None
+
+    def fit(self, Y: Any, embedding: Embedding) -> Candidates:
+        """Keep the distinct training outputs as the default candidates."""
+        check_choice(self.by, "by", (None, "distance", "score"))
+        first, _ = distinct(Y)
+        self.Y_fit_ = take(Y, first)
+        return self
+
+    def decode(self, H: Array, embedding: Embedding, *, by: str = "distance") -> Any:
+        """The best training output for each row of H."""
+        best, _ = rank_shared(H, embedding, self.Y_fit_, 1, by=self.by or by)
+        return take(self.Y_fit_, best[:, 0])
+
+
+class _Pool:
+    """Distinct candidates, each represented and evaluated once; `which` maps candidates to them."""
+
+    def __init__(self, Y: Any, embedding: Embedding) -> None:
+        first, self.which = distinct(Y)
+        self.unique = len(first) == len(self.which)
+        self.S = embedding.represent(Y if self.unique else take(Y, first))
+        self.size = len(first)
+        self.first = first
+        self.embedding = embedding
+
+    def costs(self, H: Array, some: slice, by: str) -> Array:
+        """What ranking minimises: ‖ψ(y)‖² − 2⟨h, ψ(y)⟩ (‖h‖² is the same for every y), or −⟨h, ψ(y)⟩."""
+        S = self.S[some]
+        inner = self.embedding.inner(H, S)
+        if by == "score":
+            return -inner
+        inner *= -2.0
+        inner += asarray_like(self.embedding.sq_norms(S), H)[None, :]
+        return inner
+
+    def step(self, m: int) -> int:
+        """How many candidates make a block for m inputs."""
+        return int(min(_ROWS, max(64, _ENTRIES // max(m, 1))))
+
+
+def rank_shared(
+    H: Array, embedding: Embedding, candidates: Any, k: int | None, *, by: str
+) -> tuple[np.ndarray, Array]:
+    """(indices, values), best first, (m, min(k, c)); memory grows with k, not with the number of candidates."""
+    Y = shared_sequence(candidates)
+    pool = _Pool(Y, embedding)
+    c = len(pool.which)
+    k = c if k is None else min(k, c)
+    xp = array_namespace(H)
+    kept = min(k, pool.size)
+    best: tuple[Array, Array] | None = None
+    for some in blocks(pool.size, pool.step(H.shape[0])):
+        costs = pool.costs(H, some, by)
+        order = smallest_k(costs, min(kept, costs.shape[1]))
+        values = xp.take_along_axis(costs, order, axis=1)
+        order = order + some.start
+        if best is not None:
+            values, order = xp.concat([best[0], values], axis=1), xp.concat([best[1], order], axis=1)
+            again = smallest_k(values, min(kept, values.shape[1]))
+            values, order = xp.take_along_axis(values, again, axis=1), xp.take_along_axis(order, again, axis=1)
+        best = values, order
+    assert best is not None  # a pool is never empty
+    costs, order = best
+    index = to_numpy(order)
+    if not pool.unique:
+        index, costs = _spread(index, costs, pool, k)
+    return index, _values(H, embedding, costs, by)
+
+
+def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.ndarray, Array]:
+    """From distinct candidates back to all of them: copies share a value and keep candidate order."""
+    by_candidate = np.argsort(pool.which, kind="stable")
+    starts = np.searchsorted(pool.which[by_candidate], np.arange(pool.size + 1))
+    out = np.empty((index.shape[0], k), dtype=np.intp)
+    place = np.empty((index.shape[0], k), dtype=np.intp)
+    values = to_numpy(costs)
+    for i, row in enumerate(index):
+        copies = [by_candidate[starts[d] : starts[d + 1]] for d in row]
+        columns = np.repeat(np.arange(len(row)), [len(part) for part in copies])
+        positions = np.concatenate(copies)
+        order = np.lexsort((positions, values[i, columns]))[:k]
+        out[i], place[i] = positions[order], columns[order]
+    if is_numpy(costs):
+        return out, np.take_along_axis(costs, place, axis=1)
+    return out, array_namespace(costs).take_along_axis(costs, asarray_like(place, costs), axis=1)
+
+
+def _values(H: Array, embedding: Embedding, costs: Array, by: str) -> Array:
+    """Scores, or squared distances, from the costs."""
+    if by == "score":
+        return -costs
+    return array_namespace(H).clip(costs + embedding.sq_norms_of(H)[:, None], min=0.0)
+
+
+def rank_sets(
+    H: Array, embedding: Embedding, sets: CandidateSets, k: int | None, *, by: str
+) -> tuple[list[np.ndarray], list[Array]]:
+    """(indices, values) for each input over its own candidates, best first."""
+    costs, starts = set_costs(H, embedding, sets, by)
+    norms = None if by == "score" else embedding.sq_norms_of(H)
+    xp = array_namespace(H)
+    indices, values = [], []
+    for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        own = costs[int(a) : int(b)]
+        order = smallest_k(own[None, :], min(k or b - a, int(b - a)))[0, :]
+        picked = xp.take(own, order)
+        indices.append(to_numpy(order).astype(np.intp))
+        values.append(-picked if norms is None else xp.clip(picked + norms[i], min=0.0))
+    return indices, values
+
+
+def set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> tuple[Array, np.ndarray]:
+    """The cost of each input's own candidates, one after the other, and where each set begins."""
+    Y, starts = flatten_sets(sets, int(H.shape[0]))
+    pool = _Pool(Y, embedding)
+    xp = array_namespace(H)
+    owner = np.repeat(np.arange(len(sets)), np.diff(starts))
+    by_candidate = np.argsort(pool.which, kind="stable")
+    where = np.searchsorted(pool.which[by_candidate], np.arange(pool.size + 1))
+    parts = []
+    for some in blocks(pool.size, _ROWS):
+        mine = by_candidate[where[some.start] : where[some.stop]]
+        rows, row_place = np.unique(owner[mine], return_inverse=True)
+        block = pool.costs(take_rows(H, rows), some, by)
+        flat = row_place * block.shape[1] + (pool.which[mine] - some.start)
+        parts.append(take_rows(xp.reshape(block, (-1,)), flat))
+    together = xp.concat(parts)
+    return take_rows(together, np.argsort(by_candidate, kind="stable")), starts

@@ -1,0 +1,36 @@
+"""h(x) is the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iokr._array import Array
+from iokr._component import component
+from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding
+from iokr.embeddings.identity import Identity as IdentityEmbedding
+
+__all__ = ["Identity"]
+
+
+@component
+class Identity(Decoder):
+    """ŷ = h(x), for outputs that are vectors.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.decoders import Identity
+    >>> IOKR(alpha=1e-8, decoder=Identity()).fit([[0.0], [1.0]], [1.0, 2.0]).predict([[1.0]]).round(3)
+    array([2.])
+    """
+
+    def fit(self, Y: Any, embedding: Embedding) -> Identity:
+        """Needs vector outputs."""
+        if not isinstance(embedding, IdentityEmbedding):
+            raise ValueError("`Identity()` decodes vector outputs only; with an `output_kernel` use `Candidates()`.")
+        return self
+
+    def decode(self, H: Array, embedding: Embedding) -> Array:
+        """h(x) plus the mean that a centred embedding took away."""
+        return embedding.vectors(H)

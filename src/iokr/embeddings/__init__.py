@@ -1,0 +1,8 @@
+"""How ψ(y) is held: as given vectors, through the kernel trick, or in coordinates."""
+
+from iokr.embeddings.base import Embedding
+from iokr.embeddings.eigen import Eigen
+from iokr.embeddings.identity import Identity
+from iokr.embeddings.implicit import Implicit
+
+__all__ = ["Eigen", "Embedding", "Identity", "Implicit"]

@@ -1,0 +1,112 @@
+"""ψ : Y → F, by coordinates in ℝ^q."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, blocks, to_numpy
+from iokr._component import Component
+from iokr.kernels.base import Kernel
+
+__all__ = ["Embedding", "KernelEmbedding"]
+
+_PANEL = 1 << 22
+
+
+class Embedding(Component, ABC):
+    """ψ(y) in coordinates: Ψ (n, q) for n outputs, and the geometry of F in these coordinates.
+
+    Outputs are represented once (`represent`, sliceable by rows); the other methods take representations `S`.
+    """
+
+    explicit: bool = True  # coordinates that the user gave: an operator A may act on them
+
+    @abstractmethod
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """Ψ (n, q) of the training outputs; NaN entries are missing."""
+
+    @abstractmethod
+    def represent(self, Y: Any) -> Any:
+        """Check and parse outputs, once."""
+
+    @abstractmethod
+    def inner(self, H: Array, S: Any) -> Array:
+        """⟨h_i, ψ(y_j)⟩, shape (n, m)."""
+
+    @abstractmethod
+    def sq_norms(self, S: Any) -> Array:
+        """‖ψ(y_j)‖², shape (m,)."""
+
+    @abstractmethod
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖² for values in these coordinates, shape (n,)."""
+
+    @abstractmethod
+    def sq_residuals(self, H: Array, S: Any) -> Array:
+        """‖h_i − ψ(y_i)‖², row by row, shape (n,)."""
+
+    @abstractmethod
+    def spread(self, S: Any, weight: np.ndarray) -> float:
+        """Σ_i w_i ‖ψ(y_i) − mean‖²."""
+
+    def euclidean(self, Psi: Array) -> Array:
+        """The training outputs in orthonormal coordinates, (n, r). May be overridden."""
+        return Psi
+
+    def span(self, B: Array) -> Array:
+        """Weights on the ψ(y_i) after this embedding's projection. May be overridden."""
+        return B
+
+    def vectors(self, H: Array) -> Array:
+        """h as vectors in the space of the outputs, for linear ψ. May be overridden."""
+        raise ValueError(f"{self!r} has no vectors to give back; use `Candidates()` to decode.")
+
+
+class KernelEmbedding(Embedding):
+    """ψ(y) = k_Y(·, y), known through the output kernel: what `Implicit` and `Eigen` share."""
+
+    explicit = False
+
+    def _fit_kernel(self, Y: Any, kernel: Kernel | None) -> Any:
+        if kernel is None:
+            raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
+        self.kernel_ = kernel
+        self.S_fit_ = kernel.represent(Y)
+        return self.S_fit_
+
+    def represent(self, Y: Any) -> Any:
+        """The output kernel's representation."""
+        return self.kernel_.represent(Y)
+
+    def sq_norms(self, S: Any) -> Array:
+        """k_Y(y_j, y_j)."""
+        return self.kernel_.diag(S)
+
+    def spread(self, S: Any, weight: np.ndarray) -> float:
+        """Σ w_i k_Y(y_i, y_i) − Σ_ij w_i w_j k_Y(y_i, y_j) / Σ w."""
+        total = 0.0
+        n = S.shape[0]
+        for rows in blocks(n, max(1, _PANEL // max(n, 1))):
+            total += float(weight[rows] @ to_numpy(self.kernel_.block(S[rows], S)) @ weight)
+        return float(weight @ to_numpy(self.kernel_.diag(S))) - total / float(weight.sum())
+
+    def _cross(self, S: Any, like: Array) -> Array:
+        """k_Y(y_j, y_i) against the training outputs, beside `like`."""
+        return asarray_like(self.kernel_.block(S, self.S_fit_), like)
+
+    def sq_residuals(self, H: Array, S: Any) -> Array:
+        """‖h_i‖² − 2⟨h_i, ψ(y_i)⟩ + k_Y(y_i, y_i)."""
+        parts = []
+        for rows in blocks(H.shape[0], max(1, _PANEL // max(self.S_fit_.shape[0], 1))):
+            part = H[rows, :]
+            crossed = self._paired(part, S[rows])
+            parts.append(self.sq_norms_of(part) - 2 * crossed + asarray_like(self.sq_norms(S[rows]), part))
+        xp = array_namespace(H)
+        return xp.clip(xp.concat(parts), min=0.0)
+
+    def _paired(self, H: Array, S: Any) -> Array:
+        """⟨h_i, ψ(y_i)⟩."""
+        return array_namespace(H).linalg.diagonal(self.inner(H, S))

@@ -1,0 +1,120 @@
+"""Outputs that already are vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, gemm, is_array, is_sparse, row_sq_norms, to_numpy
+from iokr._component import component
+from iokr._validation import check_vectors
+from iokr.embeddings.base import Embedding
+from iokr.kernels.base import Kernel
+
+__all__ = ["Identity"]
+
+
+@component
+class Identity(Embedding):
+    """ψ(y) = y, or y − mean: outputs that already are vectors.
+
+    Parameters
+    ----------
+    centered : bool, default=False
+        Subtract the (weighted) mean of the training outputs, which `predict` adds back: an intercept.
+
+    Attributes
+    ----------
+    mean_ : array of shape (q,)
+        Zero unless centred.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.embeddings import Identity
+    >>> model = IOKR(embedding=Identity(centered=True), alpha=1e6).fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> model.predict([[0.5]]).round(3)
+    array([2.])
+    """
+
+    centered: bool = False
+
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """Ψ (n, q); a NaN entry is missing."""
+        if kernel is not None:
+            raise ValueError("`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`.")
+        Y = _as_matrix(Y, missing=True)
+        self.n_outputs_ = int(Y.shape[1])
+        xp = array_namespace(Y)
+        observed = ~xp.isnan(Y)
+        if self.centered:
+            w = xp.ones_like(Y[:, 0]) if sample_weight is None else asarray_like(sample_weight, Y)
+            weights = xp.where(observed, w[:, None], 0.0)
+            total = xp.sum(weights, axis=0)
+            self.mean_ = xp.sum(weights * xp.where(observed, Y, 0.0), axis=0) / xp.where(total > 0, total, 1.0)
+            return Y - self.mean_[None, :]
+        self.mean_ = xp.zeros_like(Y[0, :])
+        return Y
+
+    def represent(self, Y: Any) -> Array:
+        """The vectors, centred as at fit."""
+        Y = _as_matrix(Y, missing=True)
+        if Y.shape[1] != self.n_outputs_:
+            raise ValueError(f"Outputs had {self.n_outputs_} coordinates at fit but these have {Y.shape[1]}.")
+        return Y - asarray_like(self.mean_, Y)[None, :]
+
+    def inner(self, H: Array, S: Array) -> Array:
+        """⟨h_i, y_j⟩."""
+        return gemm(H, asarray_like(S, H))
+
+    def sq_norms(self, S: Array) -> Array:
+        """‖y_j‖²."""
+        return row_sq_norms(S)
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖²."""
+        return row_sq_norms(H)
+
+    def sq_residuals(self, H: Array, S: Array) -> Array:
+        """‖h_i − y_i‖² over the observed entries."""
+        S = asarray_like(S, H)
+        xp = array_namespace(H)
+        return row_sq_norms(xp.where(xp.isnan(S), 0.0, H - S))
+
+    def spread(self, S: Array, weight: np.ndarray) -> float:
+        """Σ_i w_i ‖y_i − mean‖² over the observed entries."""
+        Y = to_numpy(S)
+        w = np.where(np.isnan(Y), 0.0, weight[:, None])
+        Y = np.nan_to_num(Y)
+        total = w.sum(axis=0)
+        mean = (w * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
+        return float((w * (Y - mean) ** 2).sum())
+
+    def vectors(self, H: Array) -> Array:
+        """h(x) + mean."""
+        return H + asarray_like(self.mean_, H)[None, :]
+
+
+def _as_matrix(Y: Any, *, missing: bool) -> Array:
+    if is_sparse(Y):
+        Y = Y.toarray()
+    if not is_array(Y):
+        try:
+            Y = np.asarray(Y)
+        except ValueError as error:
+            raise ValueError(f"`y` must be numbers or vectors of equal length ({error}); else set `output_kernel`.") from error
+        if Y.dtype.kind not in "buif":
+            try:
+                if Y.dtype.kind in "SU":
+                    raise ValueError(f"it holds text such as {Y.flat[0]!r}")
+                Y = Y.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"`y` must be numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
+                ) from error
+    if Y.ndim == 1:
+        Y = Y[:, None]
+    if Y.ndim != 2:
+        raise ValueError(f"`y` must be a vector or a matrix with a row per object, got shape {tuple(Y.shape)}.")
+    return check_vectors(Y, "y", missing=missing)

@@ -1,0 +1,62 @@
+"""The kernel trick: ψ(y_i) stays abstract, only k_Y is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, gemm, pivoted_cholesky, to_numpy
+from iokr._component import component
+from iokr.embeddings.base import KernelEmbedding
+from iokr.kernels.base import Kernel
+
+__all__ = ["Implicit"]
+
+
+@component
+class Implicit(KernelEmbedding):
+    """h(x) = Σ_i β_i(x) ψ(y_i): coordinates are the weights β on the training outputs, so Ψ = I.
+
+    Exact for quadratic losses with A = aI. ⟨h(x), ψ(y)⟩ = β(x)ᵀ k_Y(y) and ‖h(x)‖² = β(x)ᵀ K_Y β(x).
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import Delta
+    >>> IOKR(output_kernel=Delta()).fit([[0.0], [1.0]], ["a", "b"]).predict([[0.9]])
+    array(['b'], dtype=object)
+    """
+
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """The identity: output i has weight 1 on itself."""
+        S = self._fit_kernel(Y, kernel)
+        return np.eye(S.shape[0])
+
+    def inner(self, H: Array, S: Any) -> Array:
+        """β_i · k_Y(y_j)."""
+        return gemm(H, self._cross(S, H))
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """β_iᵀ K_Y β_i."""
+        xp = array_namespace(H)
+        gram = self.kernel_.gram(self.S_fit_)
+        product = asarray_like(gram @ np.ascontiguousarray(to_numpy(H).T), H)
+        return xp.sum(H * product.T, axis=1)
+
+    def _paired(self, H: Array, S: Any) -> Array:
+        return array_namespace(H).sum(H * self._cross(S, H), axis=1)
+
+    def euclidean(self, Psi: Array) -> Array:
+        """V with V Vᵀ = K_Y, by a pivoted Cholesky factorisation."""
+        V, _ = pivoted_cholesky(to_numpy(self.kernel_.gram(self.S_fit_).dense()))
+        return asarray_like(V, Psi)
+
+    def vectors(self, H: Array) -> Array:
+        """Σ_i β_i y_i, under a linear output kernel."""
+        from iokr.kernels.vectors import Linear
+
+        if not isinstance(self.kernel_, Linear):
+            return super().vectors(H)
+        Y = self.S_fit_
+        return H @ asarray_like(Y.toarray() if hasattr(Y, "toarray") else Y, H)

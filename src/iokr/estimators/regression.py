@@ -1,0 +1,372 @@
+"""h(x) = A Cᵀ k_x: input output kernel regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array, is_numpy, is_sparse, to_numpy
+from iokr._objects import concat, n_objects
+from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_number, check_same_length, check_vectors, check_weight
+from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding
+from iokr.estimators.base import StructuredEstimator, Unlabeled, _positive_rows, _single
+from iokr.kernels.base import Kernel
+from iokr.kernels.vectors import RBF
+from iokr.losses.base import Loss
+from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.problem import Problem, Solution
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import ClosedForm, Solver
+
+__all__ = ["IOKR", "KernelRegression"]
+
+_VECTOR_DOMAINS = ("vectors", "fingerprints")
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """What `fit` was given, checked."""
+
+    X: Any
+    Psi: Array
+    weight: np.ndarray | None
+    mask: np.ndarray | None
+    X_unlabeled: Any
+
+
+class KernelRegression(StructuredEstimator):
+    """What `IOKR` and `IOKRCV` share: inputs in, the problem, h(x), leave-one-out, weights."""
+
+    kernel: Any
+    manifold: Manifold | None
+    solver: Solver | None
+
+    # ------------------------------------------------------------------------------------------ inputs in
+
+    def _check_inputs(self, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
+        """X checked against its kernel's domain, with scikit-learn's bookkeeping of features."""
+        if kernel.domain in _VECTOR_DOMAINS or kernel.pairwise:
+            if is_array(X) and not is_numpy(X):
+                X = check_vectors(X, name)
+                self._count_features(X, reset)
+            elif name == "X":
+                X = validate_data(
+                    self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_min_samples=1, ensure_min_features=1
+                )
+            else:
+                X = check_vectors(X, name)
+        elif (is_array(X) or is_sparse(X)) and len(X.shape) == 2:
+            self._count_features(X, reset)
+        if n_objects(X, name) == 0:
+            raise ValueError(f"`{name}` is empty; at least one object is needed.")
+        return X
+
+    def _count_features(self, X: Any, reset: bool) -> None:
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+        elif hasattr(self, "n_features_in_") and X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+            )
+
+    def _check_kernel(self, kernel: Any) -> Kernel | OperatorKernel:
+        kernel = RBF() if kernel is None else kernel
+        if not isinstance(kernel, (Kernel, OperatorKernel)):
+            raise TypeError(
+                f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r}; "
+                "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+            )
+        return kernel
+
+    def _check_data(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel) -> _Data:
+        """Everything that `fit` is given, checked, and the outputs encoded."""
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        for name, kind in (("manifold", Manifold), ("solver", Solver)):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), kind):
+                raise TypeError(f"`{name}` must be a component of `iokr.{name}s`, got {getattr(self, name)!r}.")
+        self._single_precision = _single(X) and (_single(y) or not _is_double(y))
+        X = self._check_inputs(X, kernel, reset=True)
+        n = check_same_length(X, y)
+        weight = check_weight(sample_weight, n, X)
+        if isinstance(X_unlabeled, Unlabeled):
+            X_unlabeled = X_unlabeled.X
+        if X_unlabeled is not None:
+            if self.manifold is None:
+                raise ValueError(
+                    "`X_unlabeled` was given but `manifold` is None, so these points would change nothing; "
+                    "set `manifold`, for example `iokr.manifolds.Laplacian(0.1, n_neighbors=10)`."
+                )
+            if kernel.pairwise:
+                raise ValueError(
+                    "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
+                    "`Precomputed(matrix)`, and row numbers as X."
+                )
+            X_unlabeled = self._check_inputs(X_unlabeled, kernel, reset=False, name="X_unlabeled")
+            if len(getattr(X, "shape", ())) == 2 and X_unlabeled.shape[1] != X.shape[1]:
+                raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same.")
+        Psi = self._encode(y, weight)
+        if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
+            _check_isotropic(kernel)
+        Psi = asarray_like(Psi, X) if is_array(X) else Psi
+        Psi, mask = _split_missing(Psi)
+        return _Data(X, Psi, weight, mask, X_unlabeled)
+
+    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel) -> Problem:
+        """Fit the kernel, represent the points and state the problem (at α = 1)."""
+        known = data.X if kernel.pairwise else _positive_rows(data.X, data.weight)
+        if isinstance(kernel, OperatorKernel):
+            explicit = data.Psi if self.embedding_.explicit else None
+            self.kernel_: Any = clone(kernel).fit(known, explicit)
+        else:
+            self.kernel_ = clone(kernel).fit(known)
+        R = self.kernel_.represent(data.X)
+        if data.X_unlabeled is not None:
+            R = concat(R, self.kernel_.represent(data.X_unlabeled))
+        self.R_fit_, self.Psi_, self.sample_weight_, self.mask_ = R, data.Psi, data.weight, data.mask
+        return self._problem()
+
+    def _problem(self, alpha: float = 1.0, strength: float | None = None) -> Problem:
+        """The fitted problem; rebuilt from the represented points, so that models stay small."""
+        gram = self.kernel_.gram(self.R_fit_)
+        manifold = self.manifold
+        if manifold is None:
+            return Problem(gram, self.Psi_, self.loss_, alpha, None, 0.0, self.sample_weight_, self.mask_)
+        mu = check_number(manifold.strength if strength is None else strength, "strength", minimum=0.0)
+        solver = Auto()
+        solver.check(Problem(gram, self.Psi_, self.loss_, alpha, np.empty((0, 0)), mu, None, None))  # memory, before W
+        penalty = asarray_like(clone(manifold).penalty(self.R_fit_, gram), self.Psi_)
+        return Problem(gram, self.Psi_, self.loss_, alpha, penalty, mu, self.sample_weight_, self.mask_)
+
+    # ----------------------------------------------------------------------------------------------- h(x)
+
+    def _values(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = self._check_inputs(X, self.kernel_, reset=False)
+        G = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_)
+        return G @ self.solution_.C
+
+    @property
+    def _fitted_alpha(self) -> float:
+        raise AttributeError
+
+    @property
+    def _fitted_strength(self) -> float | None:
+        return None
+
+    def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
+        if not self.loss_.quadratic:
+            raise ValueError(f"{what} has a closed form for quadratic losses only, and `loss` is {self.loss_!r}.")
+        if isinstance(self.solver_, ClosedForm):
+            return self.solver_
+        return Auto().closed_form(problem, loo=True)
+
+    def loo_decision_function(self) -> Array:
+        """h₋ᵢ(x_i) for the training rows, each without its own label, in closed form.
+
+        What is estimated from data (`gamma_`, centring, covariance operators) is held fixed, and with unlabelled
+        points x_i stays in the graph: only its label leaves.
+
+        Returns
+        -------
+        H : array of shape (n, q)
+        """
+        check_is_fitted(self)
+        problem = self._problem(self._fitted_alpha, self._fitted_strength)
+        path = self._closed_form(problem, "Leave-one-out").path(problem)
+        return self._cast(problem.Psi - path.loo_residuals(problem.Psi, problem.alpha))
+
+    def weights(self, X: Any) -> Array:
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+
+        Returns
+        -------
+        beta : array of shape (m, n)
+        """
+        check_is_fitted(self)
+        if not self.loss_.quadratic:
+            raise ValueError(f"h is no sum over the training outputs that `weights` can give with `loss` {self.loss_!r}.")
+        if self.mask_ is not None:
+            raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
+        problem = self._problem(self._fitted_alpha, self._fitted_strength)
+        A = problem.gram.A
+        a = 1.0
+        if A is not None:
+            xp = array_namespace(A)
+            a = float(A[0, 0])
+            if not bool(xp.all(A == a * eye_like(A.shape[0], A))):
+                raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
+        if not self.embedding_.explicit and self.solution_.C.shape[1] == problem.n_labeled and _is_identity(self.Psi_):
+            return self.decision_function(X)
+        scalar = Problem(
+            problem.gram.K, eye_like(problem.n_labeled, problem.Psi), problem.loss, problem.alpha / a, problem.penalty,
+            problem.strength, problem.weight,
+        )  # fmt: skip
+        C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
+        kernel = getattr(self.kernel_, "kernel_", self.kernel_) if A is not None else self.kernel_
+        X = self._check_inputs(X, self.kernel_, reset=False)
+        B = kernel.gram(kernel.represent(X), self.R_fit_) @ C
+        return self._cast(self.embedding_.span(B))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel[0] if isinstance(self.kernel, (list, tuple)) and self.kernel else self.kernel
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
+        return tags
+
+
+class IOKR(KernelRegression):
+    """min_h Σ_i ℓ(h(x_i), ψ(y_i)) + (α/2)‖h‖² + (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩: input output kernel regression.
+
+    h maps inputs into the feature space of an output kernel, in the RKHS of an operator-valued kernel on the inputs;
+    `predict` decodes h(x) into an output. With vector outputs and the squared loss this is kernel ridge regression.
+
+    Parameters
+    ----------
+    kernel : Kernel or OperatorKernel, default=None
+        On the inputs; None is `RBF()` with the median bandwidth.
+    output_kernel : Kernel, default=None
+        On the outputs; None takes outputs as vectors, ψ(y) = y.
+    embedding : Embedding, default=None
+        How ψ is held; None takes the exact one that loss and operator need.
+    loss : Loss, default=None
+        None is `Square()`.
+    alpha : float, default=1.0
+        λ > 0: larger shrinks h more.
+    manifold : Manifold, default=None
+        Penalty that uses `X_unlabeled`.
+    decoder : Decoder, default=None
+        Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
+    solver : Solver, default=None
+        None is `Auto()`; `print(model.solver_)` says what it chose and why.
+
+    Attributes
+    ----------
+    kernel_, output_kernel_, embedding_, decoder_ : fitted components
+    solution_ : Solution
+        `C`, `n_iter`, `gap`, `converged`.
+    solver_ : Solver
+        What solved the problem.
+    n_features_in_ : int
+        When X is an array.
+
+    Notes
+    -----
+    One fit costs about n³/3 flops and n² numbers of memory; h(x) = A Cᵀ k_x costs nq more per input. Missing targets
+    are NaN entries of vector outputs. Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016 (its λ₁ is `alpha`, its λ₂
+    is half the manifold's `strength`).
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF, FromFunction
+    >>> similar = FromFunction(lambda a, b: len(set(a) & set(b)))
+    >>> model = IOKR(RBF(), output_kernel=similar, alpha=0.1)
+    >>> model.fit([[0.0], [1.0], [2.0]], ["sun", "sea", "ice"]).predict([[1.9]])
+    array(['ice'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | OperatorKernel | None = None,
+        *,
+        output_kernel: Kernel | None = None,
+        embedding: Embedding | None = None,
+        loss: Loss | None = None,
+        alpha: float = 1.0,
+        manifold: Manifold | None = None,
+        decoder: Decoder | None = None,
+        solver: Solver | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.embedding = embedding
+        self.loss = loss
+        self.alpha = alpha
+        self.manifold = manifold
+        self.decoder = decoder
+        self.solver = solver
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKR:
+        """Learn h.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or sequence of n objects that the kernel takes
+        y : array, sparse matrix, or sequence of n outputs that the output kernel takes
+            NaN entries of vector outputs are missing.
+        sample_weight : array of shape (n,), default=None
+            A weight of 2 is the row twice.
+        X_unlabeled : as X, or `Unlabeled(X)`, default=None
+            Inputs without outputs, for the manifold.
+
+        Returns
+        -------
+        self
+        """
+        progress = begin(self, 0, X=X, y=y)
+        alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
+        kernel = self._check_kernel(self.kernel)
+        data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
+        self._pose(data, kernel)
+        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solution_: Solution = self.solver_.solve(self._problem(alpha))
+        end(progress, self, X=X, y=y)
+        return self
+
+    @property
+    def _fitted_alpha(self) -> float:
+        return float(self.alpha)
+
+
+def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
+    """Ψ with zeros for NaN, and the mask of what is there; a row without entries is refused."""
+    xp = array_namespace(Psi)
+    missing = xp.isnan(Psi)
+    if not bool(xp.any(missing)):
+        return Psi, None
+    mask = ~to_numpy(missing)
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"`y` contains NaN: row {int(empty[0])} ({len(empty)} in all) has no target at all; "
+            "pass such inputs as `X_unlabeled`, or drop them."
+        )
+    return xp.where(missing, 0.0, Psi), mask
+
+
+def _check_isotropic(kernel: OperatorKernel) -> None:
+    A = getattr(kernel, "A", None)
+    if A is not None:
+        A = np.asarray(to_numpy(A), dtype=float)
+        if A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0])):
+            return
+    raise ValueError(
+        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are implicit and have "
+        "no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit embedding."
+    )
+
+
+def _is_identity(Psi: Array) -> bool:
+    return bool(Psi.shape[0] == Psi.shape[1] and array_namespace(Psi).all(Psi == eye_like(Psi.shape[0], Psi)))
+
+
+def _is_double(y: Any) -> bool:
+    return (is_array(y) or is_sparse(y) or hasattr(y, "dtype")) and str(getattr(y, "dtype", "")).endswith("float64")
+
+

@@ -1,0 +1,35 @@
+"""Gram: C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i, the map between coefficients and values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from iokr._array import Array
+
+__all__ = ["Gram"]
+
+
+class Gram(ABC):
+    """C ↦ G C: row i is Σ_j 𝒦(x_i, z_j) c_j.
+
+    Solvers ask for the scalar part `K` and the operator `A` of a decomposable kernel; `A` is None for k·I.
+    """
+
+    shape: tuple[int, int]
+    A: Array | None = None
+
+    @property
+    @abstractmethod
+    def K(self) -> Gram:
+        """The Gram of the scalar kernel k."""
+
+    @abstractmethod
+    def __matmul__(self, C: Array) -> Array:
+        """G C, a row per object x_i."""
+
+    @abstractmethod
+    def restrict(self, rows: Array) -> Gram:
+        """The Gram of the objects at `rows` among themselves."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape})"

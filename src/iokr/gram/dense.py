@@ -1,0 +1,111 @@
+"""A Gram matrix that fits in memory, evaluated when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, blocks, is_numpy, set_diagonal, take_rows
+from iokr.gram.base import Gram
+
+__all__ = ["DenseGram"]
+
+_PANEL = 128  # rows evaluated at a time, so that a panel stays in the cache between its passes
+_TILE = 1 << 18  # entries of a panel at least, for small matrices
+_PRODUCT = 1 << 24  # entries of the panel of rows in a product: 128 MB
+
+
+class DenseGram(Gram):
+    """K_ij = k(x_i, z_j), a recipe that is evaluated in blocks.
+
+    `dense()` evaluates the matrix once and keeps it, for readers. `detach()` hands over a matrix that the
+    caller may overwrite (the kept one, or a fresh one) and forgets it, so a factorisation in place needs one
+    n × n array in all. Products evaluate rows as they go when nothing is kept.
+
+    Parameters
+    ----------
+    block : callable
+        `block(R, S)` is the (n, m) array of k(x_i, z_j).
+    R, S : representations of the objects; without S the matrix is symmetric.
+    diag : callable, optional
+        `diag(R)`, the exact diagonal of a symmetric matrix.
+    """
+
+    def __init__(
+        self, block: Callable[[Any, Any], Array], R: Any, S: Any = None, diag: Callable[[Any], Array] | None = None
+    ) -> None:
+        self._block, self._R, self._S, self._diag = block, R, S, diag
+        self.symmetric = S is None
+        self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self._kept: Array | None = None
+
+    @property
+    def K(self) -> DenseGram:
+        """The Gram itself: the kernel is scalar."""
+        return self
+
+    def diagonal(self) -> Array:
+        """k(x_i, x_i)."""
+        if self._kept is not None:
+            return array_namespace(self._kept).linalg.diagonal(self._kept)
+        if self._diag is None:
+            return array_namespace(self.dense()).linalg.diagonal(self.dense())
+        return self._diag(self._R)
+
+    def dense(self) -> Array:
+        """The whole matrix, kept; not to be changed."""
+        if self._kept is None:
+            self._kept = self._evaluate(mirror=True)
+        return self._kept
+
+    def detach(self, *, lower: bool = False) -> Array:
+        """The matrix, for the caller to overwrite; with `lower` only its lower triangle need be right."""
+        kept, self._kept = self._kept, None
+        return self._evaluate(mirror=not lower) if kept is None else kept
+
+    def rows(self, index: Any) -> Array:
+        """The rows at `index` (a slice or integers)."""
+        if self._kept is not None:
+            return take_rows(self._kept, index)
+        return self._block(take_rows(self._R, index), self._R if self._S is None else self._S)
+
+    def restrict(self, rows: Any) -> DenseGram:
+        """The Gram of some of the objects among themselves."""
+        return DenseGram(self._block, take_rows(self._R, rows), diag=self._diag)
+
+    def __matmul__(self, C: Array) -> Array:
+        if self._kept is not None:
+            return self._kept @ C
+        n, m = self.shape
+        height = max(1, _PRODUCT // max(m, 1))
+        if n <= height:
+            return self.rows(slice(0, n)) @ C
+        return array_namespace(C).concat([self.rows(block) @ C for block in blocks(n, height)], axis=0)
+
+    def _evaluate(self, *, mirror: bool) -> Array:
+        n, m = self.shape
+        S = self._R if self._S is None else self._S
+        height = min(n, max(_PANEL, _TILE // max(m, 1)))
+        first = self._block(self._R[:height], self._R[:height] if self.symmetric else S)
+        if not is_numpy(first):  # a device wants one large product, not panels that fit a cache
+            K = first if first.shape == self.shape else self._block(self._R, S)
+            return self._exact_diagonal(K)
+        if first.shape == self.shape:
+            return self._exact_diagonal(first)
+        K = np.empty((n, m))
+        for rows in blocks(n, height):
+            if self.symmetric:  # panels of the lower triangle: half the evaluations
+                K[rows, : rows.stop] = first if rows.start == 0 else self._block(self._R[rows], S[: rows.stop])
+                if mirror:
+                    K[: rows.start, rows] = K[rows, : rows.start].T
+            else:
+                K[rows] = first if rows.start == 0 else self._block(self._R[rows], S)
+        return self._exact_diagonal(K)
+
+    def _exact_diagonal(self, K: Array) -> Array:
+        """K with its diagonal free of the rounding of blocks."""
+        if not self.symmetric or self._diag is None:
+            return K
+        return set_diagonal(K, self._diag(self._R))

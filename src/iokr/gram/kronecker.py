@@ -1,0 +1,37 @@
+"""C ↦ K C A: decomposable kernels, multi-task regression, all pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iokr._array import Array
+from iokr.gram.base import Gram
+
+__all__ = ["KroneckerGram"]
+
+
+class KroneckerGram(Gram):
+    """C ↦ K C A, that is (K ⊗ A) vec C; row i is A Cᵀ k_x at x = x_i.
+
+    Parameters
+    ----------
+    K : Gram
+        The Gram of the scalar kernel.
+    A : array of shape (q, q)
+        Symmetric positive semi-definite operator on the outputs.
+    """
+
+    def __init__(self, K: Gram, A: Array) -> None:
+        self._K, self.A, self.shape = K, A, K.shape
+
+    @property
+    def K(self) -> Gram:
+        """The Gram of the scalar kernel."""
+        return self._K
+
+    def restrict(self, rows: Any) -> KroneckerGram:
+        """The Gram of some of the objects among themselves."""
+        return KroneckerGram(self._K.restrict(rows), self.A)
+
+    def __matmul__(self, C: Array) -> Array:
+        return self._K @ C @ self.A

@@ -1,0 +1,280 @@
+"""Sums, products and multiples of kernels; normalised and centred ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, blocks
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_number
+from iokr.kernels.base import Kernel
+
+__all__ = ["Centered", "Mean", "Normalized", "Product", "Scaled", "Sum"]
+
+_PANEL = 1 << 22  # entries evaluated at a time when only a mean is wanted
+
+
+class _Binary(Kernel):
+    left: Kernel
+    right: Kernel
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """That of the parts."""
+        return _common_domain([self.left, self.right])
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether a part is `Precomputed()`."""
+        return self.left.pairwise or self.right.pairwise
+
+    def fit(self, X: Any) -> _Binary:
+        """Fit clones of both."""
+        self.left_, self.right_ = clone(self.left).fit(X), clone(self.right).fit(X)
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """Both representations."""
+        return Parts(self.left_.represent(X), self.right_.represent(X))
+
+
+@component
+class Sum(_Binary):
+    """k(x, z) = left(x, z) + right(x, z); written `left + right`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, Polynomial
+    >>> (Linear() + Linear())([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
+
+
+@component
+class Product(_Binary):
+    """k(x, z) = left(x, z) · right(x, z); written `left * right`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> (Linear() * Linear())([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
+
+
+class _Unary(Kernel):
+    base: Kernel
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """That of the base."""
+        return self.base.domain
+
+    @property
+    def pairwise(self) -> bool:
+        """That of the base."""
+        return self.base.pairwise
+
+    def fit(self, X: Any) -> _Unary:
+        """Fit a clone of the base."""
+        self.base_ = clone(self.base).fit(X)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The base's representation."""
+        return self.base_.represent(X)
+
+
+@component
+class Scaled(_Unary):
+    """k(x, z) = factor · base(x, z); written `factor * base`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> (3.0 * Linear())([[1.0]], [[2.0]])
+    array([[6.]])
+    """
+
+    base: Kernel
+    factor: float = 1.0
+
+    def fit(self, X: Any) -> Scaled:
+        """Check the factor and fit a clone of the base."""
+        check_number(self.factor, "factor", minimum=0.0)
+        super().fit(X)
+        return self
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.factor * self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.factor * self.base_.diag(R)
+
+
+@component
+class Mean(Kernel):
+    """k(x, z) = (1/T) Σ_t k_t(x, z): several views of the same objects, weighted alike.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, Mean
+    >>> Mean([Linear(), 3.0 * Linear()])([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    kernels: Sequence[Kernel]
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """That of the parts."""
+        return _common_domain(self.kernels)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether a part is `Precomputed()`."""
+        return any(k.pairwise for k in self.kernels)
+
+    def fit(self, X: Any) -> Mean:
+        """Fit a clone of each."""
+        if len(self.kernels) == 0:
+            raise ValueError("`kernels` is empty; a mean needs at least one kernel.")
+        self.kernels_ = [clone(k).fit(X) for k in self.kernels]
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """All representations."""
+        return Parts(*(k.represent(X) for k in self.kernels_))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        total = None
+        for k, r, s in zip(self.kernels_, R, S, strict=True):
+            part = k.block(r, s)
+            total = part if total is None else total + part
+        return total / len(self.kernels_)
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        total = None
+        for k, r in zip(self.kernels_, R, strict=True):
+            part = k.diag(r)
+            total = part if total is None else total + part
+        return total / len(self.kernels_)
+
+
+@component
+class Normalized(_Unary):
+    """k(x, z) = base(x, z) / √(base(x, x) base(z, z)): ψ scaled to unit length; 0 where ψ(x) = 0.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, Normalized
+    >>> Normalized(Linear())([[3.0]], [[2.0], [-5.0]])
+    array([[ 1., -1.]])
+    """
+
+    base: Kernel
+
+    def represent(self, X: Any) -> Parts:
+        """The base's representation and 1/√base(x, x)."""
+        R = self.base_.represent(X)
+        squares = self.base_.diag(R)
+        xp = array_namespace(squares)
+        return Parts(R, xp.where(squares > 0, 1 / xp.sqrt(xp.where(squares > 0, squares, 1.0)), 0.0))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        (X, x_scale), (Z, z_scale) = R, S
+        return self.base_.block(X, Z) * x_scale[:, None] * z_scale[None, :]
+
+    def diag(self, R: Parts) -> Array:
+        """One, or zero where base(x, x) = 0."""
+        scale = R.parts[1]
+        xp = array_namespace(scale)
+        return xp.astype(scale > 0, scale.dtype)
+
+
+@component
+class Centered(_Unary):
+    """k(x, z) = ⟨φ(x) − m, φ(z) − m⟩, m the mean of φ over the objects at fit.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Centered, Linear
+    >>> Centered(Linear())([[0.0], [2.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    base: Kernel
+
+    def fit(self, X: Any) -> Centered:
+        """Fit a clone of the base and the mean."""
+        super().fit(X)
+        self.R_fit_ = self.base_.represent(X)
+        means = self._means(self.R_fit_)
+        self.mean_ = float(array_namespace(means).mean(means))  # ‖m‖²
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """The base's representation and ⟨φ(x), m⟩."""
+        R = self.base_.represent(X)
+        return Parts(R, self._means(R))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        (X, x_means), (Z, z_means) = R, S
+        return self.base_.block(X, Z) - x_means[:, None] - z_means[None, :] + self.mean_
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        X, means = R
+        return self.base_.diag(X) - 2 * means + self.mean_
+
+    def _means(self, R: Any) -> Array:
+        """⟨φ(x_i), m⟩, by panels."""
+        height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
+        means = [_row_means(self.base_.block(R[rows], self.R_fit_)) for rows in blocks(R.shape[0], height)]
+        return array_namespace(means[0]).concat(means)
+
+
+def _common_domain(kernels: Sequence[Kernel]) -> str:
+    domains = {k.domain for k in kernels}
+    return domains.pop() if len(domains) == 1 else "any"
+
+
+def _row_means(K: Array) -> Array:
+    return array_namespace(K).mean(K, axis=1)

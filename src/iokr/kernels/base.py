@@ -1,0 +1,108 @@
+"""The three shapes of a scalar kernel: blocks, pairs, features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, gemm, row_sq_norms
+from iokr._component import Component
+from iokr._objects import as_objects
+from iokr.gram.dense import DenseGram
+
+__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel"]
+
+
+class Kernel(Component, ABC):
+    """k : X × X → ℝ, symmetric and positive semi-definite.
+
+    A subclass writes `block` and `diag` on represented objects: whatever `represent` returns, as long as it has
+    `shape[0]` and can be sliced by rows. Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `2.0 * k1`.
+    """
+
+    domain: str = "any"  # "vectors", "strings", ...: the objects it takes
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X is the Gram matrix itself (`Precomputed()` alone)."""
+        return False
+
+    def fit(self, X: Any) -> Kernel:
+        """Learn what depends on data (a bandwidth, a vocabulary, a mean). May be overridden."""
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """Check and parse the objects, once. May be overridden."""
+        return as_objects(X)
+
+    @abstractmethod
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+
+    @abstractmethod
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+
+    def gram(self, R: Any, S: Any = None) -> DenseGram:
+        """The map C ↦ K C. May be overridden: how K is stored."""
+        return DenseGram(self.block, R, S, self.diag)
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
+        k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
+        R = k.represent(X)
+        return k.gram(R, None if Z is None else k.represent(Z)).dense()
+
+    def __add__(self, other: Any) -> Kernel:
+        from iokr.kernels.algebra import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        from iokr.kernels.algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, other) if isinstance(other, (int, float)) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return self.__mul__(other)
+
+
+class PairwiseKernel(Kernel):
+    """k(x, z) one pair at a time: write `pair(x, z)`, the loops are written for you."""
+
+    @abstractmethod
+    def pair(self, x: Any, z: Any) -> float:
+        """k(x, z) as a number."""
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return np.array([[self.pair(x, z) for z in S] for x in R], dtype=np.float64).reshape(len(R), len(S))
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return np.array([self.pair(x, x) for x in R], dtype=np.float64)
+
+
+class FeatureKernel(Kernel):
+    """k(x, z) = ⟨φ(x), φ(z)⟩: write `features(X)`, dense or sparse rows φ(x_i)."""
+
+    @abstractmethod
+    def features(self, X: Any) -> Any:
+        """The (n, p) matrix of φ(x_i)."""
+
+    def represent(self, X: Any) -> Any:
+        """φ(x_i), a row per object."""
+        return self.features(X)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of ⟨φ(x_i), φ(z_j)⟩."""
+        return gemm(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of ‖φ(x_i)‖²."""
+        return row_sq_norms(R)

@@ -1,0 +1,89 @@
+"""Kernels on any objects at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array
+from iokr._component import component
+from iokr._objects import as_objects, keys, n_objects
+from iokr.kernels.base import Kernel, PairwiseKernel
+
+__all__ = ["Delta", "FromFunction"]
+
+
+@component
+class Delta(Kernel):
+    """k(x, z) = 1 if x equals z, else 0.
+
+    Turns labels of any kind into outputs: with it IOKR is least-squares classification. Arrays and lists compare
+    by their content.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Delta
+    >>> Delta()(["cat", "dog"], ["dog"])
+    array([[0.],
+           [1.]])
+    """
+
+    domain = "labels"
+
+    def represent(self, X: Any) -> np.ndarray:
+        """A hashable key for each object."""
+        n_objects(X)
+        return as_objects(keys(X))
+
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        codes: dict[Hashable, int] = {}
+        r = np.array([codes.setdefault(k, len(codes)) for k in R], dtype=np.intp)
+        s = np.array([codes.setdefault(k, len(codes)) for k in S], dtype=np.intp)
+        return (r[:, None] == s[None, :]).astype(np.float64)
+
+    def diag(self, R: np.ndarray) -> Array:
+        """Ones."""
+        return np.ones(len(R))
+
+
+@component
+class FromFunction(PairwiseKernel):
+    """k(x, z) = f(x, z) for a function of yours, called once per pair.
+
+    Parameters
+    ----------
+    f : callable
+        f(x, z) → float, symmetric and positive semi-definite. To pickle the model, f must be importable.
+
+    Examples
+    --------
+    >>> from iokr.kernels import FromFunction
+    >>> shared_letters = FromFunction(lambda x, z: len(set(x) & set(z)))
+    >>> shared_letters(["net"], ["ten", "to"])
+    array([[3., 1.]])
+    """
+
+    f: Callable[[Any, Any], float]
+
+    domain = "any"
+
+    def represent(self, X: Any) -> np.ndarray:
+        """The objects, one by one; rows of a matrix are objects."""
+        n_objects(X)
+        if hasattr(X, "iloc"):
+            X = X.to_numpy()
+        return as_objects(X)
+
+    def pair(self, x: Any, z: Any) -> float:
+        """f(x, z), checked to be a number."""
+        value = self.f(x, z)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"`f` must return a number, got {value!r:.60} for the pair ({x!r:.40}, {z!r:.40}).") from None
+        if not np.isfinite(number):
+            raise ValueError(f"`f` returned {number} for the pair ({x!r:.40}, {z!r:.40}); a kernel is finite.")
+        return number

@@ -1,0 +1,112 @@
+"""The user brings the Gram matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_psd, check_vectors
+from iokr.gram.dense import DenseGram
+from iokr.kernels.base import Kernel
+
+__all__ = ["Precomputed"]
+
+
+@component
+class Precomputed(Kernel):
+    """k(i, j) = matrix[i, j]: objects are row numbers of a Gram matrix over everything there is.
+
+    With a matrix, inputs, outputs, unlabelled points and candidates are integers, rows of that matrix. Without
+    one, `Precomputed()`, X is the (n, n) Gram at fit and holds the (m, n) rows k(x, x_i) at predict, as for
+    scikit-learn's `kernel="precomputed"`; that form serves supervised inputs only.
+
+    Parameters
+    ----------
+    matrix : array of shape (N, N), default=None
+        Symmetric positive semi-definite; checked once, at fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Precomputed
+    >>> Precomputed(np.array([[2.0, 1.0], [1.0, 2.0]]))([0, 1], [1])
+    array([[1.],
+           [2.]])
+    """
+
+    matrix: Any = None
+
+    domain = "indices"
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X is the Gram matrix itself."""
+        return self.matrix is None
+
+    def fit(self, X: Any) -> Precomputed:
+        """Check the matrix."""
+        self.matrix_ = check_psd(X, "X (a precomputed Gram matrix)") if self.pairwise else check_psd(self.matrix, "matrix")
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """Row numbers; for `Precomputed()`, rows k(x, x_i) of objects."""
+        size = self.matrix_.shape[0]
+        if not self.pairwise:
+            return _indices(X, size)
+        if X is self.matrix_ or getattr(X, "shape", None) == self.matrix_.shape and _equal(X, self.matrix_):
+            return np.arange(size)
+        rows = check_vectors(X, "X (rows of a precomputed Gram matrix)", sparse=False)
+        if rows.shape[1] != size:
+            raise ValueError(
+                f"`X` must hold k(x, x_i) for the {size} training objects, a column each, got {rows.shape[1]} columns; "
+                "X has a different number of features than at fit."
+            )
+        return Parts(rows, np.full(rows.shape[0], -1))
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        if isinstance(S, Parts):
+            raise ValueError("`Precomputed()` knows k only against the training objects; give the whole matrix: `Precomputed(matrix)`.")
+        source = R.parts[0] if isinstance(R, Parts) else take_rows(self.matrix_, R)
+        if len(S) == source.shape[1] and np.array_equal(S, np.arange(len(S))):
+            return source
+        xp = array_namespace(source)
+        if source is self.matrix_ or not is_array(source) or isinstance(source, np.ndarray):
+            return source[:, S]
+        return xp.take(source, xp.asarray(S, device=source.device), axis=1)
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        if isinstance(R, Parts):
+            raise ValueError("`Precomputed()` does not know k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`.")
+        return take_rows(array_namespace(self.matrix_).linalg.diagonal(self.matrix_), R)
+
+    def gram(self, R: Any, S: Any = None) -> DenseGram:
+        """The map C ↦ K C, on a copy of the matrix."""
+        return DenseGram(self.block, R, S)
+
+
+def _equal(X: Any, matrix: Array) -> bool:
+    return bool(np.array_equal(to_numpy(X), to_numpy(matrix)))
+
+
+def _indices(X: Any, size: int) -> np.ndarray:
+    index = to_numpy(X) if is_array(X) else np.asarray(X)
+    if index.ndim == 2 and index.shape[1] == 1:
+        index = index[:, 0]
+    if index.ndim != 1:
+        raise ValueError(f"With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got shape {index.shape}.")
+    if index.dtype.kind not in "iu":
+        if index.dtype.kind == "O":
+            raise TypeError("With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got other objects.")
+        if index.dtype.kind not in "f" or np.any(index != np.floor(index)):
+            raise TypeError(f"With `Precomputed(matrix)` objects are row numbers, integers, got dtype {index.dtype}.")
+        index = index.astype(np.intp)
+    if index.size and (index.min() < 0 or index.max() >= size):
+        worst = int(index.min() if index.min() < 0 else index.max())
+        raise ValueError(f"Row number {worst} is outside the Gram matrix, which has {size} rows (0 to {size - 1}).")
+    return index.astype(np.intp)

@@ -1,0 +1,296 @@
+"""Kernels on vectors. Names, parameters and formulas are scikit-learn's; X may be sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, exp_, gemm, is_sparse, l1_distances, row_sq_norms, to_numpy
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_integer, check_number, check_vectors
+from iokr.kernels.base import FeatureKernel, Kernel
+
+__all__ = ["RBF", "Columns", "Cosine", "Laplacian", "Linear", "Polynomial"]
+
+_MEDIAN_ROWS = 1000
+
+
+@component
+class Linear(FeatureKernel):
+    """k(x, z) = ⟨x, z⟩.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    domain = "vectors"
+
+    def features(self, X: Any) -> Any:
+        """The vectors themselves."""
+        return check_vectors(X)
+
+
+@component
+class Polynomial(Kernel):
+    """k(x, z) = (γ⟨x, z⟩ + c₀)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        A larger degree bends more.
+    gamma : float, default=None
+        Scale of the inner product; None is 1 / number of features.
+    coef0 : float, default=1
+        c₀ ≥ 0: weight of the lower orders.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Polynomial
+    >>> Polynomial(degree=2, gamma=1.0)([[1.0]], [[2.0]])
+    array([[9.]])
+    """
+
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> Polynomial:
+        """Check the parameters and fix γ."""
+        check_integer(self.degree, "degree", minimum=1)
+        check_number(self.coef0, "coef0", minimum=0.0)
+        self.gamma_ = _gamma_by_width(self.gamma, X)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The vectors, checked."""
+        return check_vectors(X)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return (self.gamma_ * row_sq_norms(R) + self.coef0) ** self.degree
+
+
+@component
+class RBF(Kernel):
+    """k(x, z) = exp(−γ‖x − z‖²).
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        Inverse squared width: larger is more local. None takes 1 / median of the squared distances between
+        distinct rows of the labelled data (at most 1000 of them, evenly from the sorted rows), so it does not
+        change when rows are permuted, repeated or given other weights.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The γ in use.
+
+    Examples
+    --------
+    >>> from iokr.kernels import RBF
+    >>> RBF(gamma=0.5)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    gamma: float | None = None
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> RBF:
+        """Fix γ, by the median rule if it is not given."""
+        if self.gamma is None:
+            self.gamma_ = median_gamma(X)
+        else:
+            self.gamma_ = check_number(self.gamma, "gamma", minimum=0.0, strict=True)
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """The vectors and their squared norms."""
+        R = check_vectors(X)
+        return Parts(R, row_sq_norms(R))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        # −γ‖x − z‖² = 2γ⟨x, z⟩ − γ‖x‖² − γ‖z‖², with as few passes over the block as there are terms.
+        (X, x_norms), (Z, z_norms) = R, S
+        exponent = gemm((2 * self.gamma_) * X, Z)
+        exponent -= (self.gamma_ * x_norms)[:, None]
+        exponent -= (self.gamma_ * z_norms)[None, :]
+        return exp_(exponent)
+
+    def diag(self, R: Parts) -> Array:
+        """Ones."""
+        return _ones_like(R.parts[1])
+
+
+@component
+class Laplacian(Kernel):
+    """k(x, z) = exp(−γ‖x − z‖₁).
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        Inverse width: larger is more local. None is 1 / number of features.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Laplacian
+    >>> Laplacian(gamma=1.0)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    gamma: float | None = None
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> Laplacian:
+        """Check or choose γ."""
+        self.gamma_ = _gamma_by_width(self.gamma, X)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The vectors, checked."""
+        return check_vectors(X)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return exp_(-self.gamma_ * l1_distances(R, S))
+
+    def diag(self, R: Any) -> Array:
+        """Ones."""
+        return _ones_like(row_sq_norms(R))
+
+
+@component
+class Cosine(Kernel):
+    """k(x, z) = ⟨x, z⟩ / (‖x‖‖z‖); a zero vector is orthogonal to everything, itself included.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Cosine
+    >>> Cosine()([[1.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.7071]])
+    """
+
+    domain = "vectors"
+
+    def represent(self, X: Any) -> Any:
+        """The vectors scaled to unit length."""
+        R = check_vectors(X)
+        norms = row_sq_norms(R)
+        xp = array_namespace(norms)
+        scale = xp.where(norms > 0, 1 / xp.sqrt(xp.where(norms > 0, norms, 1.0)), 0.0)
+        if is_sparse(R):
+            return R.multiply(scale[:, None]).tocsr()
+        return R * scale[:, None]
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return gemm(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """One, or zero for a zero vector."""
+        norms = row_sq_norms(R)
+        xp = array_namespace(norms)
+        return xp.astype(norms > 0.5, norms.dtype)
+
+
+@component
+class Columns(Kernel):
+    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the features.
+
+    Parameters
+    ----------
+    base : Kernel
+    columns : list of int, list of str, or slice
+        Names need X to be a data frame at every call.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Columns, Linear
+    >>> Columns(Linear(), [0])([[1.0, 5.0]], [[2.0, 7.0]])
+    array([[2.]])
+    """
+
+    base: Kernel
+    columns: Any
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> Columns:
+        """Fit the base on these columns."""
+        self.base_ = clone(self.base).fit(self._select(X))
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The base's representation of these columns."""
+        return self.base_.represent(self._select(X))
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.base_.diag(R)
+
+    def _select(self, X: Any) -> Any:
+        columns = self.columns
+        named = not isinstance(columns, slice) and any(isinstance(c, str) for c in columns)
+        if hasattr(X, "columns") and named:
+            missing = [c for c in columns if c not in list(X.columns)]
+            if missing:
+                raise ValueError(f"`columns` names {missing}, which X does not have; it has {list(X.columns)[:20]}.")
+            return X[list(columns)]
+        if named:
+            raise TypeError(f"`columns` holds names, {list(columns)[:5]}; X must then be a data frame, got {type(X).__name__}.")
+        X = check_vectors(X)
+        if isinstance(columns, slice):
+            return X[:, columns]
+        width = X.shape[1]
+        bad = [c for c in columns if not -width <= c < width]
+        if bad:
+            raise ValueError(f"`columns` holds {bad}, but X has {width} columns.")
+        if is_sparse(X):
+            return X[:, list(columns)]
+        xp = array_namespace(X)
+        return xp.concat([X[:, c : c + 1 or None] for c in columns], axis=1)
+
+
+def median_gamma(X: Any) -> float:
+    """1 / median of ‖x_i − x_j‖² over pairs of distinct rows, at most 1000 taken evenly from the sorted rows."""
+    X = check_vectors(X)
+    rows = np.unique(X.toarray() if is_sparse(X) else to_numpy(X), axis=0)
+    count = rows.shape[0]
+    if count < 2:
+        return 1.0
+    if count > _MEDIAN_ROWS:
+        rows = rows[np.arange(_MEDIAN_ROWS) * (count - 1) // (_MEDIAN_ROWS - 1)]
+    from scipy.spatial.distance import pdist
+
+    return float(1 / np.median(pdist(rows, "sqeuclidean")))
+
+
+def _gamma_by_width(gamma: float | None, X: Any) -> float:
+    """γ as given, or scikit-learn's 1 / number of features."""
+    if gamma is None:
+        return 1.0 / max(check_vectors(X).shape[1], 1)
+    return check_number(gamma, "gamma", minimum=0.0, strict=True)
+
+
+def _ones_like(x: Array) -> Array:
+    return array_namespace(x).ones_like(x)

@@ -1,0 +1,8 @@
+"""Penalties (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩: what unlabelled inputs say about h."""
+
+from iokr.manifolds.base import Manifold
+from iokr.manifolds.given import Given
+from iokr.manifolds.heat import Heat
+from iokr.manifolds.laplacian import IteratedLaplacian, Laplacian
+
+__all__ = ["Given", "Heat", "IteratedLaplacian", "Laplacian", "Manifold"]

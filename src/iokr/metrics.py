@@ -1,0 +1,102 @@
+"""Losses between true and predicted outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_sparse, to_numpy
+from iokr._validation import check_integer, check_number, check_same_length
+
+__all__ = ["f1_samples", "hamming", "mean_rank", "rbf_loss", "top_k_accuracy"]
+
+
+def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
+    """mean of 2 − 2 exp(−γ‖y − ŷ‖²): the squared distance between ψ(y) and ψ(ŷ) under a Gaussian kernel.
+
+    Parameters
+    ----------
+    y_true, y_pred : arrays of shape (n,) or (n, q)
+    gamma : float, default=1.0
+        1/(2σ²) in the papers' letters.
+
+    Examples
+    --------
+    >>> from iokr.metrics import rbf_loss
+    >>> round(rbf_loss([[0.0]], [[1.0]], gamma=0.5), 4)
+    0.7869
+    """
+    gamma = check_number(gamma, "gamma", minimum=0.0, strict=True)
+    Y, Z = _pair(y_true, y_pred)
+    return float(np.mean(2 - 2 * np.exp(-gamma * ((Y - Z) ** 2).sum(axis=1))))
+
+
+def hamming(y_true: Any, y_pred: Any) -> float:
+    """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: share of labels that are wrong.
+
+    Examples
+    --------
+    >>> from iokr.metrics import hamming
+    >>> hamming([[1, 0], [1, 1]], [[1, 1], [1, 1]])
+    0.25
+    """
+    Y, Z = _pair(y_true, y_pred)
+    return float(np.mean(Y != Z))
+
+
+def f1_samples(y_true: Any, y_pred: Any) -> float:
+    """mean over rows of 2|y ∩ ŷ| / (|y| + |ŷ|); two empty sets count 1.
+
+    Examples
+    --------
+    >>> from iokr.metrics import f1_samples
+    >>> f1_samples([[1, 0], [0, 0]], [[1, 1], [0, 0]]).__round__(4)
+    0.8333
+    """
+    Y, Z = _pair(y_true, y_pred)
+    Y, Z = Y != 0, Z != 0
+    sizes = Y.sum(axis=1) + Z.sum(axis=1)
+    return float(np.mean(np.where(sizes > 0, 2 * (Y & Z).sum(axis=1) / np.maximum(sizes, 1), 1.0)))
+
+
+def top_k_accuracy(ranks: Any, k: int = 1) -> float:
+    """share of ranks ≤ k; ranks as `cross_val_rank` gives them, infinite where the truth was no candidate.
+
+    Examples
+    --------
+    >>> from iokr.metrics import top_k_accuracy
+    >>> top_k_accuracy([1, 3, 2, 1], k=2)
+    0.75
+    """
+    check_integer(k, "k", minimum=1)
+    return float(np.mean(_ranks(ranks) <= k))
+
+
+def mean_rank(ranks: Any) -> float:
+    """mean of the ranks of the true outputs, 1 being best.
+
+    Examples
+    --------
+    >>> from iokr.metrics import mean_rank
+    >>> mean_rank([1, 3, 2])
+    2.0
+    """
+    return float(np.mean(_ranks(ranks)))
+
+
+def _ranks(ranks: Any) -> np.ndarray:
+    values = np.asarray(ranks, dtype=float)
+    if values.ndim != 1 or len(values) == 0 or np.any(np.isnan(values)) or np.any(values < 1):
+        raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1, got {ranks!r:.60}.")
+    return values
+
+
+def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float matrices of one shape."""
+    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    Y, Z = (y.toarray() if is_sparse(y) else np.asarray(to_numpy(y), dtype=float) for y in (y_true, y_pred))
+    Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
+    if Y.shape != Z.shape:
+        raise ValueError(f"`y_true` has shape {Y.shape} but `y_pred` has {Z.shape}; they must be the same.")
+    return Y, Z

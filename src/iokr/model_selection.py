@@ -1,0 +1,74 @@
+"""Out-of-fold ranks of the true outputs among their candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from iokr._array import is_array, is_sparse, to_numpy
+from iokr._objects import keys, n_objects, take
+from iokr._validation import check_same_length
+from iokr.decoders.sets import CandidateSets, shared_sequence
+
+__all__ = ["cross_val_rank"]
+
+
+def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> np.ndarray:
+    """rank_i = place of y_i among its candidates, by a model that never saw fold of i.
+
+    `cross_val_predict` does not pass candidates on; this does.
+
+    Parameters
+    ----------
+    model : estimator with `rank`
+    X : array or sequence of n objects
+    y : array or sequence of n outputs
+    candidates : sequence of outputs, `SharedCandidates`, or `CandidateSets` of n sets
+    cv : int or splitter, default=5
+
+    Returns
+    -------
+    ranks : array of shape (n,)
+        1 is best; infinite where y_i is not among its candidates, so `np.mean(ranks <= k)` is top-k accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import Delta
+    >>> from iokr.model_selection import cross_val_rank
+    >>> X, y = np.arange(12.0)[:, None] // 6, ["low"] * 6 + ["high"] * 6
+    >>> cross_val_rank(IOKR(output_kernel=Delta()), X, y, ["low", "high"], cv=3).shape
+    (12,)
+    """
+    n = check_same_length(X, y)
+    sets = candidates if isinstance(candidates, CandidateSets) else None
+    if sets is not None and len(sets) != n:
+        raise ValueError(f"`candidates` has {len(sets)} sets but X has {n} objects; give one set for each.")
+    shared = None if sets is not None else shared_sequence(candidates)
+    names = keys(_rows(y))
+    ranks = np.full(n, np.inf)
+    pairwise = bool(getattr(getattr(model, "kernel", None), "pairwise", False))
+    for train, test in check_cv(cv).split(np.zeros((n, 1)), names):
+        X_train, X_test = take(X, train), take(X, test)
+        if pairwise:
+            X_train, X_test = X_train[:, train], X_test[:, train]
+        fitted = clone(model).fit(X_train, take(y, train))
+        mine = shared if sets is None else sets[test]
+        order, _ = fitted.rank(X_test, mine)
+        known = None if sets is not None else keys(_rows(shared))
+        for row, i in enumerate(test):
+            own = known if known is not None else keys(_rows(sets.sets[int(i)]))  # type: ignore[union-attr]
+            found = [place for place, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]]
+            if found:
+                ranks[i] = found[0]
+    return ranks
+
+
+def _rows(Y: Any) -> Any:
+    """Sequences as they are; 1-D and 2-D arrays as arrays."""
+    n_objects(Y, "y")
+    return Y if is_array(Y) or is_sparse(Y) or hasattr(Y, "iloc") else list(Y)

@@ -1,0 +1,43 @@
+"""𝒦 : X × X → L(F), an operator on the outputs for every pair of inputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from iokr._array import Array
+from iokr._component import Component
+from iokr.gram.base import Gram
+
+__all__ = ["OperatorKernel"]
+
+
+class OperatorKernel(Component, ABC):
+    """𝒦(x, z) with 𝒦(x, z) = 𝒦(z, x)ᵀ and Σ_ij ⟨c_i, 𝒦(x_i, x_j) c_j⟩ ≥ 0; h(x) = Σ_i 𝒦(x, x_i) c_i.
+
+    Estimators use it as they use a scalar kernel: `fit`, `represent`, `gram`.
+    """
+
+    explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X is a Gram matrix."""
+        return False
+
+    @property
+    @abstractmethod
+    def domain(self) -> str:
+        """The kind of inputs."""
+
+    def fit(self, X: Any, Psi: Array | None = None) -> OperatorKernel:
+        """Learn what depends on inputs and outputs. May be overridden."""
+        return self
+
+    @abstractmethod
+    def represent(self, X: Any) -> Any:
+        """Check and parse the objects, once."""
+
+    @abstractmethod
+    def gram(self, R: Any, S: Any = None) -> Gram:
+        """The map C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""

@@ -1,0 +1,84 @@
+"""𝒦(x, z) = k(x, z) A: one scalar kernel, one operator on the outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from iokr._array import Array, asarray_like
+from iokr._component import component
+from iokr._validation import check_psd
+from iokr.gram.kronecker import KroneckerGram
+from iokr.kernels.base import Kernel
+from iokr.operator_kernels.base import OperatorKernel
+
+__all__ = ["Decomposable"]
+
+
+@component
+class Decomposable(OperatorKernel):
+    """𝒦(x, z) = k(x, z) A.
+
+    A says which outputs should go together: ‖h‖² = Σ_pq (A⁺)_pq ⟨h^p, h^q⟩_k, so h stays in the range of A.
+    It acts on the coordinates of vector outputs, hence it is refused with an implicit output kernel unless A = aI.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Scalar kernel on the inputs.
+    A : array of shape (q, q)
+        Symmetric positive semi-definite, possibly singular.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The fitted scalar kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF
+    >>> from iokr.operator_kernels import Decomposable
+    >>> A = np.array([[1.0, 0.9], [0.9, 1.0]])
+    >>> model = IOKR(Decomposable(RBF(), A), alpha=0.1).fit([[0.0], [1.0]], [[0.0, 0.1], [1.0, 0.9]])
+    >>> model.predict([[0.5]]).shape
+    (1, 2)
+    """
+
+    kernel: Kernel
+    A: Any
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X is a Gram matrix."""
+        return self.kernel.pairwise
+
+    @property
+    def domain(self) -> str:
+        """The kind of inputs."""
+        return self.kernel.domain
+
+    def fit(self, X: Any, Psi: Array | None = None) -> Decomposable:
+        """Fit a clone of the kernel and check A against the outputs."""
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"`kernel` of Decomposable must be a scalar kernel, got {self.kernel!r}.")
+        self.A_ = check_psd(self.A, "A")
+        if Psi is not None:
+            if Psi.shape[1] != self.A_.shape[0]:
+                raise ValueError(
+                    f"`A` has shape {tuple(self.A_.shape)} but the outputs have {Psi.shape[1]} coordinates; "
+                    f"it must be ({Psi.shape[1]}, {Psi.shape[1]})."
+                )
+            self.A_ = asarray_like(self.A_, Psi)
+        self.kernel_ = clone(self.kernel).fit(X)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The scalar kernel's representation."""
+        return self.kernel_.represent(X)
+
+    def gram(self, R: Any, S: Any = None) -> KroneckerGram:
+        """C ↦ K C A."""
+        return KroneckerGram(self.kernel_.gram(R, S), self.A_)

@@ -1,0 +1,108 @@
+"""The objective in the paper's words, and what a solver answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from iokr._array import Array, array_namespace, asarray_like
+from iokr.gram.base import Gram
+from iokr.losses.base import Loss
+
+__all__ = ["Problem", "Solution"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """J(C) = Σ_i w_i ℓ((G C)_i, ψ_i) + (α/2) ⟨C, G C⟩ + (μ/2) Σ_ij L_ij ⟨h_i, h_j⟩, h = G C.
+
+    The first n of the N points of `gram` are labelled. α is λ of the papers, `strength` is μ.
+
+    Parameters
+    ----------
+    gram : Gram
+        G over all N points.
+    Psi : array of shape (n, q)
+        Outputs in the embedding's coordinates; entries where `mask` is False are ignored.
+    loss : Loss
+    alpha : float
+    penalty : array of shape (N, N), optional
+        L.
+    strength : float
+    weight : NumPy array of shape (n,), optional
+        w_i ≥ 0; a weight of 2 is the row twice.
+    mask : NumPy array of shape (n, q), optional
+        Which entries of Psi are observed.
+    """
+
+    gram: Gram
+    Psi: Array
+    loss: Loss
+    alpha: float
+    penalty: Array | None = None
+    strength: float = 0.0
+    weight: Any = None
+    mask: Any = None
+
+    @property
+    def n_labeled(self) -> int:
+        """n."""
+        return int(self.Psi.shape[0])
+
+    def objective(self, C: Array) -> float:
+        """J(C)."""
+        H = self.gram @ C
+        xp = array_namespace(H)
+        fit = self.loss.value(*self._observed(H))
+        if self.weight is not None:
+            fit = fit * asarray_like(self.weight, H)
+        total = xp.sum(fit) + self.alpha / 2 * xp.sum(C * H)
+        if self.penalty is not None and self.strength:
+            total = total + self.strength / 2 * xp.sum(H * (self.penalty @ H))
+        return float(total)
+
+    def gradient(self, C: Array) -> Array:
+        """G times this is ∂J/∂C: the loss at labelled points, α C, and μ L h."""
+        H = self.gram @ C
+        xp = array_namespace(H)
+        slope = self.loss.gradient(*self._observed(H))
+        if self.weight is not None:
+            slope = slope * asarray_like(self.weight, H)[:, None]
+        total = self.alpha * C
+        if self.penalty is not None and self.strength:
+            total = total + self.strength * (self.penalty @ H)
+        n = self.n_labeled
+        return xp.concat([total[:n, :] + slope, total[n:, :]], axis=0)
+
+    def with_targets(self, Psi: Array) -> Problem:
+        """The same problem with other outputs."""
+        return replace(self, Psi=Psi)
+
+    def _observed(self, H: Array) -> tuple[Array, Array]:
+        """Values at labelled points beside their targets, equal where a target is missing."""
+        H = H[: self.n_labeled, :]
+        if self.mask is None:
+            return H, self.Psi
+        return H, array_namespace(H).where(asarray_like(self.mask, H), self.Psi, H)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """h(x) = Σ_i 𝒦(x, x_i) c_i, and how well it was found.
+
+    Attributes
+    ----------
+    C : array of shape (N, q)
+        Row i is c_i.
+    n_iter : int
+        Steps taken; 1 for closed forms.
+    gap : float
+        Relative duality gap: the objective is within gap · J(0) of its minimum. Rounding apart, 0 for closed forms.
+    converged : bool
+        Whether the gap is within the tolerance.
+    """
+
+    C: Array
+    n_iter: int = 1
+    gap: float = 0.0
+    converged: bool = True

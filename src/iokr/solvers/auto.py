@@ -1,0 +1,105 @@
+"""The choice made for users, readable as a list (math.md 16)."""
+
+from __future__ import annotations
+
+from iokr._array import Array
+from iokr._component import component
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import ClosedForm, Solver, operator_spectrum
+from iokr.solvers.cholesky import Cholesky
+from iokr.solvers.eigen import Eigen
+from iokr.solvers.manifold import ManifoldEigen
+
+__all__ = ["Auto"]
+
+
+@component
+class Auto(Solver):
+    """The cheapest exact solver for the problem at hand; `explain()` says which and why.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap at which iterative solvers stop.
+    max_iter : int, default=None
+        Their iteration limit; None is the solver's own.
+
+    Attributes
+    ----------
+    chosen_ : Solver
+        What was used.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> print(IOKR().fit([[0.0], [1.0]], [0.0, 1.0]).solver_)
+    Cholesky(): one alpha and one operator eigenvalue ask for 1 factorisation of n³/3 flops, fewer than the about ten that an eigendecomposition costs.
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+
+    def choose(self, problem: Problem, *, n_alphas: int = 1, n_strengths: int = 1, loo: bool = False) -> Solver:
+        """The solver for this problem and this use of it, kept in `chosen_`."""
+        gamma, E = operator_spectrum(problem)
+        distinct = 1 if E is None else len(set(gamma.round(12).tolist()))
+        factors = n_alphas * distinct
+        values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
+        if not problem.loss.quadratic:
+            self.chosen_, self.reason_ = Eigen(), "no solver for this loss is known here."
+        elif problem.penalty is not None and (
+            loo or n_alphas * n_strengths > 1 or distinct >= 10 or Cholesky().refuses(problem)
+        ):
+            self.chosen_ = ManifoldEigen()
+            self.reason_ = (
+                f"unlabelled points with {values}, {_count(n_strengths, 'strength')}"
+                f"{' and leave-one-out' if loo else ''}: one reduction of the penalty serves every point of the grid."
+            )
+        elif problem.penalty is not None:
+            self.chosen_ = Cholesky()
+            self.reason_ = (
+                f"unlabelled points with {values}: {_count(factors, 'Cholesky factorisation')} of αI + γFᵀKF "
+                "(M = F Fᵀ), symmetric although MK is not."
+            )
+        elif factors < (5 if loo else 10):
+            self.chosen_ = Cholesky()
+            self.reason_ = (
+                f"{values} ask for {_count(factors, 'factorisation')} of n³/3 flops"
+                f"{' with an inverse each for leave-one-out' if loo else ''}, "
+                f"fewer than the about {'five' if loo else 'ten'} that an eigendecomposition costs."
+            )
+        else:
+            self.chosen_ = Eigen()
+            self.reason_ = (
+                f"{values}{' with leave-one-out' if loo else ''} would ask for {factors} factorisations; "
+                "one eigendecomposition serves them all."
+            )
+        return self.chosen_
+
+    def explain(self) -> str:
+        """What was chosen and why, in words."""
+        if not hasattr(self, "chosen_"):
+            return f"{self!r}: chooses when it sees the problem."
+        return f"{self.chosen_!r}: {self.reason_}"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """What the chosen solver says."""
+        return self.choose(problem).refuses(problem)
+
+    def memory(self, problem: Problem) -> float:
+        """What the chosen solver needs."""
+        return self.choose(problem).memory(problem)
+
+    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+        return self.choose(problem)._solve(problem, start)
+
+    def closed_form(self, problem: Problem, **use: int | bool) -> ClosedForm:
+        """The closed form for this use, or a refusal."""
+        chosen = self.choose(problem, **use)  # type: ignore[arg-type]
+        if not isinstance(chosen, ClosedForm):
+            raise ValueError(f"{chosen!r} has no closed form.")
+        return chosen
+
+
+def _count(n: int, what: str) -> str:
+    return f"{'one' if n == 1 and what != 'factorisation' else n} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,178 @@
+"""Problem → Solution: refuse in words, know the memory, solve, warn."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from iokr._array import Array, array_namespace, asarray_like, eigh, row_sq_norms, take_rows
+from iokr._component import Component
+from iokr._memory import check_memory
+from iokr.problem import Problem, Solution
+
+__all__ = ["ClosedForm", "Path", "Solver", "operator_spectrum"]
+
+_WAYS_OUT = (
+    "Ways out: fewer rows, `kernel=Features(...)` on a low-rank feature map with fewer landmarks, a machine or device "
+    "with more memory, or a solver that needs less (`Cholesky()` needs the least of the exact ones)."
+)
+
+
+class Solver(Component, ABC):
+    """minimise J(C) of a `Problem`; the answer is a `Solution` with its duality gap."""
+
+    @abstractmethod
+    def refuses(self, problem: Problem) -> str | None:
+        """Why this solver cannot solve `problem`, or None."""
+
+    @abstractmethod
+    def memory(self, problem: Problem) -> float:
+        """Bytes that `solve` allocates at its peak, about."""
+
+    @abstractmethod
+    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+        """The algorithm."""
+
+    def solve(self, problem: Problem, start: Array | None = None) -> Solution:
+        """Refuse, solve, warn. Not to be overridden."""
+        self.check(problem)
+        solution = self._solve(problem, start)
+        if not solution.converged:
+            warnings.warn(
+                f"{self!r} stopped after {solution.n_iter} steps at a relative duality gap of {solution.gap:.1e}; "
+                "raise `max_iter` or accept the stated gap.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def check(self, problem: Problem) -> None:
+        """Raise if the problem cannot be solved, or not in memory."""
+        reason = self.refuses(problem)
+        if reason is not None:
+            raise ValueError(f"{self!r} cannot solve this problem: {reason}")
+        check_memory(self.memory(problem), f"A dense fit of {problem.gram.shape[0]} points with {self!r}", _WAYS_OUT, problem.Psi)
+
+    def explain(self) -> str:
+        """What is used and why, in words."""
+        return f"{self!r}, as given."
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+class Path(ABC):
+    """The solutions of one problem for every α (and every set of targets), from factors that are computed once.
+
+    In the eigenbasis A = E diag(γ) Eᵀ each column j of the outputs is a problem of its own, with the kernel γ_j k.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
+        self.gamma, self.E = operator_spectrum(problem)
+
+    @abstractmethod
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C (N, q) of the solution at `alpha` for the targets `Psi`."""
+
+    @abstractmethod
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i, which stays among the points."""
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        """Σ_i w_i ‖ψ_i − h₋ᵢ(x_i)‖² / Σ w for each alpha. May be overridden."""
+        w = np.ones(self.n) if self.weight is None else self.weight
+        w = asarray_like(w / w.sum(), Psi)
+        xp = array_namespace(Psi)
+        return np.array([float(xp.sum(w * row_sq_norms(self.loo_residuals(Psi, alpha)))) for alpha in alphas])
+
+    def rotate(self, Psi: Array) -> Array:
+        """Ψ E."""
+        return Psi if self.E is None else Psi @ self.E
+
+    def unrotate(self, T: Array) -> Array:
+        """T Eᵀ."""
+        return T if self.E is None else T @ self.E.T
+
+    def gamma_groups(self, q: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Distinct eigenvalues of A, each with its columns."""
+        gamma = self.gamma if len(self.gamma) == q else np.full(q, self.gamma[0])
+        tol = 32 * np.finfo(float).eps * max(float(gamma.max(initial=0.0)), 0.0)
+        order = np.argsort(gamma, kind="stable")
+        start = 0
+        for stop in range(1, q + 1):
+            if stop == q or gamma[order[stop]] - gamma[order[start]] > tol:
+                group = order[start:stop]
+                yield float(gamma[group].mean()), group
+                start = stop
+
+    def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
+        """ψ_i − h(x_i) at some labelled rows."""
+        H = self.gram.K.rows(rows) @ C  # type: ignore[attr-defined]
+        return take_rows(Psi, rows) - (H if self.gram.A is None else H @ self.gram.A)
+
+
+class ClosedForm(Solver):
+    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Only the loss can be in the way. May be overridden."""
+        if not problem.loss.quadratic:
+            return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
+        return None
+
+    def _refuses_weights(self, problem: Problem) -> str | None:
+        """The block factor of a penalty has w^{-½}: it loses as many digits as the weights spread over."""
+        from iokr.solvers.geometry import weight_ratio
+
+        if problem.penalty is not None and weight_ratio(problem) > 1e6:
+            return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
+        return None
+
+    @abstractmethod
+    def _path(self, problem: Problem) -> Path:
+        """The path of a problem without missing entries."""
+
+    def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+        """A path per manifold strength; what they share is computed once. May be overridden."""
+        for strength in strengths:
+            yield self._path(replace(problem, strength=strength))
+
+    def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+        """A path per manifold strength, missing entries included."""
+        self.check(problem)
+        if problem.mask is None:
+            yield from self._paths(problem, strengths)
+            return
+        from iokr.solvers.missing import masked_path
+
+        for strength in strengths:
+            yield masked_path(self, replace(problem, strength=strength))
+
+    def path(self, problem: Problem) -> Path:
+        """The path over α of this problem."""
+        return next(self.paths(problem, [problem.strength]))
+
+    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+        path = next(self.paths(problem, [problem.strength]))
+        return Solution(path.coefficients(problem.Psi, problem.alpha))
+
+
+def operator_spectrum(problem: Problem) -> tuple[np.ndarray, Array | None]:
+    """A = E diag(γ) Eᵀ with γ ≥ 0 (NumPy); γ = (a,) and E = None for A = aI."""
+    A = problem.gram.A
+    if A is None:
+        return np.ones(1), None
+    from iokr._array import eye_like, to_numpy
+
+    xp = array_namespace(A)
+    a = float(A[0, 0])
+    if bool(xp.all(A == a * eye_like(A.shape[0], A))):
+        return np.array([a]), None
+    gamma, E = eigh(A)
+    return np.clip(to_numpy(gamma), 0.0, None), E

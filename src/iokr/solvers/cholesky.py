@@ -1,0 +1,148 @@
+"""One Cholesky factorisation per α: the cheapest exact route to a single fit."""
+
+from __future__ import annotations
+
+import warnings
+
+from iokr._array import Array, NotPositiveDefinite, array_namespace, cholesky, eye_like, is_numpy
+from iokr._component import component
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import ClosedForm, Path
+from iokr.solvers.eigen import SpectralPath
+from iokr.solvers.geometry import geometry
+
+__all__ = ["Cholesky"]
+
+
+@component
+class Cholesky(ClosedForm):
+    """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
+
+    n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
+    (M = F Fᵀ, math.md 4.1). Where rounding makes K + αI indefinite (α below n·eps·‖K‖) the eigenvalues are clipped
+    at zero instead, as `Eigen` does.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.solvers import Cholesky
+    >>> IOKR(alpha=0.1, solver=Cholesky()).fit([[0.0], [1.0]], [0.0, 1.0]).solution_.C.shape
+    (2, 1)
+    """
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a quadratic loss and, with a penalty, weights of comparable size."""
+        return super().refuses(problem) or self._refuses_weights(problem)
+
+    def memory(self, problem: Problem) -> float:
+        """N² numbers, factored in place; 5N² with a penalty."""
+        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        return 8.0 * ((1.1 if problem.penalty is None else 5) * N**2 + 3 * N * q)
+
+    def _path(self, problem: Problem) -> Path:
+        return CholeskyPath(problem)
+
+    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+        if problem.mask is not None:
+            return super()._solve(problem, start)
+        return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))
+
+
+class CholeskyPath(Path):
+    """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; `spend` lets the one use overwrite S."""
+
+    def __init__(self, problem: Problem, *, spend: bool = False) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.points = geometry(problem)
+        self._spend = spend
+        self._S: Array | None = None
+
+    def _factor(self, shift: float, *, last: bool) -> object:
+        S = self.points.system() if self._S is None else self._S
+        spend = self._spend and last
+        self._S = None if spend else S
+        return cholesky(S, shift, overwrite=spend)
+
+    def _spectral(self) -> SpectralPath:
+        """The way out when rounding makes S + shift indefinite."""
+        self._S = None
+        return SpectralPath(self.problem, geometry(self.problem))
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C = F Z Eᵀ."""
+        try:
+            Z = self._solve(self.points.from_labels(self.points.targets(self.rotate(Psi))), alpha)
+        except NotPositiveDefinite:
+            return self._spectral().coefficients(Psi, alpha)
+        return self.unrotate(self.points.to_points(Z))
+
+    def _solve(self, B: Array, alpha: float) -> Array:
+        groups = list(self.gamma_groups(B.shape[1]))
+        if len(groups) == 1:
+            g = groups[0][0]
+            if g == 0:
+                return B / alpha
+            factor = self._factor(alpha / g, last=True)
+            self._warn(factor, alpha, g)
+            Z = factor.solve(B)  # type: ignore[attr-defined]
+            return Z if g == 1 else Z / g
+        columns: list[Array] = [None] * B.shape[1]
+        for number, (g, group) in enumerate(groups):
+            xp = array_namespace(B)
+            part = xp.stack([B[:, int(j)] for j in group], axis=1)
+            if g == 0:
+                Z = part / alpha
+            else:
+                Z = self._factor(alpha / g, last=number == len(groups) - 1).solve(part) / g  # type: ignore[attr-defined]
+            for place, j in enumerate(group):
+                columns[int(j)] = Z[:, place]
+        return array_namespace(B).stack(columns, axis=1)
+
+    def _warn(self, factor: object, alpha: float, g: float) -> None:
+        """Few digits are left when α < 1e-12 s_max; the largest pivot is at most s_max + α/γ."""
+        xp = array_namespace(factor.L)  # type: ignore[attr-defined]
+        pivot = float(xp.max(xp.linalg.diagonal(factor.L))) ** 2  # type: ignore[attr-defined]
+        if alpha < 1e-12 * g * pivot:
+            warnings.warn(
+                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {g * pivot:.1e}): the answer "
+                "has few correct digits; raise `alpha`.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
+        points = self.points
+        targets = points.targets(self.rotate(Psi))
+        xp = array_namespace(targets)
+        B = points.from_labels(targets)
+        columns_R: list[Array] = [None] * B.shape[1]
+        columns_Q: list[Array] = [None] * B.shape[1]
+        try:
+            for g, group in self.gamma_groups(B.shape[1]):
+                part = xp.stack([B[:, int(j)] for j in group], axis=1)
+                if g == 0:
+                    R, Q = points.to_labels(part), None
+                    Q = xp.ones_like(R[:, 0]) if points.remainder is None else 1 - xp.linalg.diagonal(points.remainder)
+                else:
+                    factor = self._factor(alpha / g, last=False)
+                    R = points.to_labels(factor.solve(part)) * (alpha / g)  # type: ignore[attr-defined]
+                    if points.remainder is None:
+                        Q = factor.inverse_diagonal() * (alpha / g)  # type: ignore[attr-defined]
+                    else:
+                        half = factor.solve_lower(points.from_labels(eye_like(len(points.active), targets)))  # type: ignore[attr-defined]
+                        Q = xp.sum(half * half, axis=0) * (alpha / g)
+                for place, j in enumerate(group):
+                    columns_R[int(j)], columns_Q[int(j)] = R[:, place], Q
+        except NotPositiveDefinite:
+            return self._spectral().loo_residuals(Psi, alpha)
+        R, Q = xp.stack(columns_R, axis=1), xp.stack(columns_Q, axis=1)
+        if points.remainder is not None:
+            R = R + points.remainder @ targets
+            Q = Q + xp.linalg.diagonal(points.remainder)[:, None]
+        return self.unrotate(
+            points.finish(
+                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+            )
+        )

@@ -1,0 +1,213 @@
+"""K̃ = J K (αI + μLK)⁻¹ Jᵀ, the kernel deformed by unlabelled points: one reduction for every α and μ."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    NotPositiveDefinite,
+    TridiagonalForm,
+    array_namespace,
+    cholesky,
+    eigh,
+    is_numpy,
+    pivoted_cholesky,
+    take_rows,
+    tridiagonalize,
+)
+from iokr.problem import Problem
+from iokr.solvers.base import Path
+from iokr.solvers.geometry import Geometry, scatter
+
+__all__ = ["DeformedKernel", "DeformedPath", "PlainKernel", "Reduction"]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class DeformedKernel(Protocol):
+    """K̃ and its lift: all that a loss needs to know about the inputs (math.md 2.4)."""
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """K̃(λ, μ, g) on the labelled points, 1/λ included."""
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
+
+
+class PlainKernel:
+    """Without unlabelled points: K̃ = g K/λ, and c = a/λ."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.points = Geometry(problem)
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """g K/λ on the rows of positive weight."""
+        points = self.points
+        gram = points.gram if points.whole else points.gram.restrict(points.active)
+        return (g / alpha) * gram.dense()  # type: ignore[attr-defined]
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """a/λ."""
+        return (a if self.points.whole else scatter(a, self.points.active, self.points.N)) / alpha
+
+
+class _DiagonalForm:
+    """A = V diag(w) Vᵀ, with the interface of `TridiagonalForm`, for libraries without a tridiagonal reduction."""
+
+    def __init__(self, A: Array) -> None:
+        w, self.V = eigh(A, overwrite=True)
+        self.w = array_namespace(w).clip(w, min=0.0)
+
+    def largest(self) -> float:
+        return float(self.w[-1])
+
+    def solve(self, a: float, b: float, B: Array) -> Array:
+        return B / (a + b * self.w)[:, None]
+
+    def rotate(self, B: Array, *, transpose: bool) -> Array:
+        return (self.V.T if transpose else self.V) @ B
+
+
+class Reduction:
+    """K = R Rᵀ and RᵀLR = Q T Qᵀ: everything about K and L that any α, μ, γ or loss asks for (math.md 4.2).
+
+    R is a Cholesky factor (pivoted, hence thin, when K is singular) and T tridiagonal under NumPy; elsewhere R = U√s
+    and T is diagonal. P = QᵀRᵀJᵀ.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.points = Geometry(problem)
+        self.N = self.points.N
+        K = problem.gram.K.detach()  # type: ignore[attr-defined]
+        R, self._pull = _root(K)
+        product = R.T @ (_thin(problem.penalty) @ R)
+        product = (product + product.T) / 2
+        self.form: TridiagonalForm | _DiagonalForm = (
+            tridiagonalize(product) if is_numpy(product) and product.shape[0] > 2 else _DiagonalForm(product)
+        )
+        self.P = self.form.rotate(take_rows(R, self.points.active).T, transpose=True)
+        self.largest = self.form.largest() if product.shape[0] else 0.0
+
+    def kernel(self, alpha: float, mu: float, g: float) -> Array:
+        """K̃ = g Pᵀ(λI + μgT)⁻¹P on the active labelled points."""
+        half = self.form.solve(alpha, mu * g, self.P)
+        return g * (self.P.T @ half)
+
+    def lift(self, a: Array, alpha: float, mu: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points: K c = R Q(λI + μgT)⁻¹Pa."""
+        return self._pull(self.form.rotate(self.form.solve(alpha, mu * g, self.P @ a), transpose=False))
+
+
+def _root(K: Array) -> tuple[Array, Any]:
+    """R with K = R Rᵀ, and b ↦ c with K c = R b. K is spent."""
+    xp = array_namespace(K)
+    N = K.shape[0]
+    if not is_numpy(K):
+        s, U = eigh(K, overwrite=True)
+        keep = int(xp.sum(xp.astype(s > N * _EPS * s[-1], xp.int64)))
+        root, U = xp.sqrt(s[N - keep :]), U[:, N - keep :]
+        return U * root[None, :], lambda b: (U / root[None, :]) @ b
+    try:
+        factor = cholesky(K)
+        pivots = np.diagonal(factor.L) ** 2
+        if pivots.min() > N * _EPS * pivots.max():
+            R = np.tril(factor.L)
+            return R, lambda b: factor.solve_lower(b, transpose=True)
+    except NotPositiveDefinite:
+        pass
+    R, pivot_rows = pivoted_cholesky(K, overwrite=True)
+    corner = R[pivot_rows]
+
+    def pull(b: np.ndarray) -> np.ndarray:
+        from scipy.linalg import solve_triangular
+
+        return scatter(solve_triangular(corner, b, lower=True, trans=1, check_finite=False), pivot_rows, N)
+
+    return R, pull
+
+
+def _thin(L: Array) -> Any:
+    """L as a sparse matrix where that is cheaper to multiply with."""
+    if is_numpy(L) and np.count_nonzero(L) < 0.05 * L.size:
+        from scipy.sparse import csr_array
+
+        return csr_array(L)
+    return L
+
+
+class DeformedPath(Path):
+    """a = (I + √wK̃√w)⁻¹√wΨe_j, leave-one-out residual a_i/(Q_ii√w_i), C e_j = lift(√w a), at one μ."""
+
+    def __init__(self, problem: Problem, reduction: Reduction | None = None) -> None:
+        super().__init__(problem)
+        self.reduction = Reduction(problem) if reduction is None else reduction
+        self.points, self.mu = self.reduction.points, problem.strength
+
+    def q(self, alpha: float) -> float:
+        """μγ_max w_max/λ, which the relative error grows with (math.md 4.3)."""
+        return self.mu * float(self.gamma.max()) * self.reduction.largest / alpha
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """K̃(λ, μ, g) on the active labelled points."""
+        return self.reduction.kernel(alpha, self.mu, g)
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
+        return self.reduction.lift(a, alpha, self.mu, g)
+
+    def _factor(self, alpha: float, g: float) -> Any:
+        Kt = self.deformed(alpha, g)
+        if self.points.sqrt_w is not None:
+            Kt = self.points.sqrt_w[:, None] * Kt * self.points.sqrt_w[None, :]
+        return cholesky((Kt + Kt.T) / 2, 1.0, overwrite=True)
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C e_j = lift_j(√w a_j)."""
+        xp = array_namespace(Psi)
+        targets = self.points.targets(self.rotate(Psi))
+        columns: list[Array] = [None] * targets.shape[1]
+        for g, group in self.gamma_groups(targets.shape[1]):
+            a = self._factor(alpha, g).solve(xp.stack([targets[:, int(j)] for j in group], axis=1))
+            if self.points.sqrt_w is not None:
+                a = self.points.sqrt_w[:, None] * a
+            C = self.lift(a, alpha, g)
+            for place, j in enumerate(group):
+                columns[int(j)] = C[:, place]
+        return self.unrotate(xp.stack(columns, axis=1))
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """a_i / (Q_ii √w_i), in the eigenbasis of A."""
+        R, Q = self._loo(Psi, alpha)
+        return self.unrotate(
+            self.points.finish(
+                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+            )
+        )
+
+    def loo_errors(self, Psi: Array, alphas: Any) -> np.ndarray:
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha."""
+        total = float(self.n if self.weight is None else self.weight.sum())
+        xp = array_namespace(Psi)
+        errors = []
+        for alpha in alphas:
+            R, Q = self._loo(Psi, alpha)
+            errors.append(float(xp.sum((R / Q) ** 2)) / total)
+        return np.array(errors)
+
+    def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
+        xp = array_namespace(Psi)
+        targets = self.points.targets(self.rotate(Psi))
+        R: list[Array] = [None] * targets.shape[1]
+        Q: list[Array] = [None] * targets.shape[1]
+        for g, group in self.gamma_groups(targets.shape[1]):
+            factor = self._factor(alpha, g)
+            a = factor.solve(xp.stack([targets[:, int(j)] for j in group], axis=1))
+            diagonal = factor.inverse_diagonal()
+            for place, j in enumerate(group):
+                R[int(j)], Q[int(j)] = a[:, place], diagonal
+        return xp.stack(R, axis=1), xp.stack(Q, axis=1)
+
+
