@@ -23,6 +23,7 @@ __all__ = [
     "asarray_like",
     "blocks",
     "cholesky",
+    "detached",
     "eigh",
     "empty_like",
     "exp_",
@@ -35,6 +36,7 @@ __all__ = [
     "minimum_",
     "pivoted_cholesky",
     "row_sq_norms",
+    "same_home",
     "set_diagonal",
     "smallest_k",
     "take_rows",
@@ -87,7 +89,21 @@ def to_numpy(x: Any) -> np.ndarray:
         return np.asarray(x.detach().cpu())
     if hasattr(x, "get") and is_cupy_namespace(array_namespace(x)):
         return np.asarray(x.get())
+    if hasattr(x, "to_device") and is_array_api_obj(x) and not is_numpy_array(x):
+        x = x.to_device(array_namespace(x).__array_namespace_info__().default_device())
     return np.asarray(x)
+
+
+def detached(x: Any) -> Any:
+    """`x` outside any record of gradients."""
+    return x.detach() if is_torch_array(x) else x
+
+
+def same_home(x: Any, y: Any) -> bool:
+    """Whether two arrays are of one library and on one device."""
+    if is_sparse(x) or is_sparse(y):
+        return is_numpy(x, y)
+    return array_namespace(x) is array_namespace(y) and (is_numpy_array(x) or _device(x) == _device(y))
 
 
 def asarray_like(x: Any, like: Any) -> Array:
@@ -120,8 +136,10 @@ def empty_like(shape: tuple[int, ...], like: Any) -> Array:
 
 def take_rows(R: Any, rows: Any) -> Any:
     """R[rows] for a slice, integers (NumPy) or a list of them; `R` an array, sparse, or sliceable itself."""
-    if isinstance(rows, slice) or is_numpy(R) or not is_array_api_obj(R):
+    if not is_array_api_obj(R) or is_numpy_array(R):
         return R[rows]
+    if isinstance(rows, slice):
+        return R[rows, ...]
     xp = array_namespace(R)
     return xp.take(R, xp.asarray(np.asarray(rows), device=_device(R)), axis=0)
 

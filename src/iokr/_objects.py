@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from iokr._array import array_namespace, is_array, is_numpy, is_sparse, take_rows, to_numpy
+from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 
-__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "n_objects", "take"]
+__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "keys", "n_objects", "take"]
+
+
+_ENTRIES = 1 << 22  # densified at a time
 
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
@@ -36,6 +40,8 @@ def n_objects(X: Any, name: str = "X") -> int:
     """How many objects `X` holds."""
     if hasattr(X, "shape") and getattr(X, "shape", None):
         return int(X.shape[0])
+    if hasattr(X, "__array__") and not hasattr(X, "__len__"):
+        return n_objects(np.asarray(X), name)
     if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
         raise TypeError(f"`{name}` must be a sequence of objects or an array, got {X!r:.60}.")
     return len(X)
@@ -56,6 +62,8 @@ def take(X: Any, rows: Any) -> Any:
         return X.iloc[rows]
     if hasattr(X, "__dataframe__") or (hasattr(X, "__array__") and hasattr(X, "to_numpy")):
         return X[rows]
+    if hasattr(X, "__array__"):
+        return np.asarray(X)[rows]
     return as_objects(X[int(i)] for i in rows)
 
 
@@ -90,14 +98,15 @@ def concat(R: Any, S: Any) -> Any:
 
 
 def key(item: Any) -> Hashable:
-    """A hashable stand-in, equal for equal objects; objects that can be neither hashed nor read compare by identity."""
+    """A hashable stand-in, equal for equal objects; what can be neither hashed nor read compares by identity."""
+    if isinstance(item, np.generic):
+        item = item.item()
     if is_array(item):
-        values = np.ascontiguousarray(to_numpy(item))
-        if values.dtype.kind in "buif":
-            values = values.astype(np.float64) + 0.0  # −0 and 0, 1 and 1.0 are the same number
-            return ("array", values.shape, values.tobytes())
-        return ("array", values.shape, tuple(map(key, values.ravel().tolist())))
+        values = to_numpy(item)
+        return keys(values[None, ...])[0] if values.ndim else key(values[()])
     if isinstance(item, (list, tuple)):
+        if item and all(isinstance(x, (int, float, np.number)) for x in item):
+            return keys(np.asarray(item, dtype=np.float64)[None, :])[0]  # numbers compare as they do in a row
         return ("sequence", tuple(map(key, item)))
     if isinstance(item, (set, frozenset)):
         return ("set", frozenset(map(key, item)))
@@ -111,29 +120,30 @@ def key(item: Any) -> Hashable:
 
 
 def keys(Y: Any) -> list[Hashable]:
-    """The key of every object; rows of arrays and sparse matrices are objects."""
+    """The key of every object; rows of arrays and sparse matrices are objects, equal when their numbers are."""
     if is_sparse(Y):
-        rows = Y.tocsr().astype(np.float64)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        ends = rows.indptr
-        return [
-            ("row", rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
-            for a, b in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        Y = Y.tocsr()
+        height = max(1, _ENTRIES // max(Y.shape[1], 1))
+        return [k for rows in blocks(Y.shape[0], height) for k in keys(Y[rows].toarray())]
     if hasattr(Y, "iloc"):
         Y = Y.to_numpy()
     if is_array(Y):
-        values = np.ascontiguousarray(to_numpy(Y))
+        values = to_numpy(Y)
         if values.dtype.kind in "buif":
-            values = values.astype(np.float64) + 0.0
             if values.ndim == 1:
-                return values.tolist()
-            width = values.itemsize * int(np.prod(values.shape[1:]))
-            raw = values.tobytes()
-            return [("array", values.shape[1:], raw[i * width : (i + 1) * width]) for i in range(values.shape[0])]
+                return [float(v) for v in values]
+            values = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # −0 and 0 are one number
+            width = 8 * int(np.prod(values.shape[1:]))
+            raw = memoryview(values.reshape(-1).view(np.uint8)) if values.size else memoryview(b"")
+            rows = (raw[i * width : (i + 1) * width] for i in range(values.shape[0]))
+            return [("row", values.shape[1:], _digest(row)) for row in rows]
         Y = values
     return [key(item) for item in Y]
+
+
+def _digest(row: memoryview) -> bytes:
+    """Few bytes that stand for a row."""
+    return bytes(row) if len(row) <= 64 else blake2b(row, digest_size=16).digest()
 
 
 def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, NotPositiveDefinite, array_namespace, cholesky, eigh, is_array, is_numpy, is_sparse, to_numpy
+from iokr._array import (
+    Array,
+    NotPositiveDefinite,
+    array_namespace,
+    cholesky,
+    detached,
+    eigh,
+    is_array,
+    is_numpy,
+    is_sparse,
+    to_numpy,
+)
 from iokr._objects import n_objects
 
 __all__ = [
@@ -83,6 +94,7 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = _from_sequence(X, name)
     if is_numpy(X):
         X = _numeric(np.asarray(X), name)
+    X = detached(X)
     xp = array_namespace(X)
     if X.ndim != 2:
         hint = f" Reshape your data: `{name}.reshape(-1, 1)` for one feature." if X.ndim < 2 else ""
@@ -116,8 +128,12 @@ def _numeric(X: np.ndarray, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`{name}` must be a matrix of numbers, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
-            f"({error}); for other objects choose a kernel that takes them."
+            f"({error}); for other objects choose {_advice(name)}."
         ) from error
+
+
+def _advice(name: str) -> str:
+    return "a `kernel` that takes them" if name.startswith("X") else "an `output_kernel` that takes them"
 
 
 def _check_finite(X: Array, name: str, missing: bool) -> None:
@@ -178,7 +194,7 @@ def check_psd(K: Array, name: str) -> Array:
     if float(xp.min(diagonal)) < 0:
         raise ValueError(_indefinite(name, f"its diagonal has the entry {float(xp.min(diagonal)):.3g}"))
     bound = xp.sqrt(diagonal)
-    if bool(xp.any(xp.abs(K) > (1 + _TOL) * bound[:, None] * bound[None, :] + np.finfo(float).tiny)):
+    if bool(xp.any(xp.abs(K) > (1 + _TOL) * bound[:, None] * bound[None, :] + float(np.finfo(float).tiny))):
         raise ValueError(_indefinite(name, "|K_ij| exceeds √(K_ii K_jj) somewhere, as distances do"))
     size = _spectral_norm(K)
     if size == 0:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys, n_objects, take
@@ -44,6 +43,8 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
     >>> cross_val_rank(IOKR(output_kernel=Delta()), X, y, ["low", "high"], cv=3).shape
     (12,)
     """
+    from sklearn.model_selection import check_cv
+
     n = check_same_length(X, y)
     sets = candidates if isinstance(candidates, CandidateSets) else None
     if sets is not None and len(sets) != n:

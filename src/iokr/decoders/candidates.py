@@ -61,14 +61,14 @@ class _Pool:
     def __init__(self, Y: Any, embedding: Embedding) -> None:
         first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
-        self.S = embedding.represent(Y if self.unique else take(Y, first))
+        self.S = embedding.represent(Y if self.unique else take(Y, first), "candidates")
         self.size = len(first)
         self.first = first
         self.embedding = embedding
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
         """What ranking minimises: ‖ψ(y)‖² − 2⟨h, ψ(y)⟩ (‖h‖² is the same for every y), or −⟨h, ψ(y)⟩."""
-        S = self.S[some]
+        S = take_rows(self.S, some)
         inner = self.embedding.inner(H, S)
         if by == "score":
             return -inner

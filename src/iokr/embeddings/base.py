@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 from iokr._component import Component
+from iokr._validation import check_vectors
 from iokr.kernels.base import Kernel
 
 __all__ = ["Embedding", "KernelEmbedding"]
@@ -23,14 +24,15 @@ class Embedding(Component, ABC):
     """
 
     explicit: bool = True  # coordinates that the user gave: an operator A may act on them
+    is_identity: bool = False  # Ψ = I: coordinates are weights on the training outputs
 
     @abstractmethod
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q) of the training outputs; NaN entries are missing."""
 
     @abstractmethod
-    def represent(self, Y: Any) -> Any:
-        """Check and parse outputs, once."""
+    def represent(self, Y: Any, name: str = "y") -> Any:
+        """Check and parse outputs, once; `name` is what messages call them."""
 
     @abstractmethod
     def inner(self, H: Array, S: Any) -> Array:
@@ -65,6 +67,20 @@ class Embedding(Component, ABC):
         raise ValueError(f"{self!r} has no vectors to give back; use `Candidates()` to decode.")
 
 
+def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
+    """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
+    if kernel.domain not in ("vectors", "fingerprints"):
+        return Y
+    if not is_sparse(Y) and not is_array(Y):
+        try:
+            Y = np.asarray(Y)
+        except ValueError as error:
+            raise ValueError(f"`{name}` must hold vectors of equal length ({error}); or choose another `output_kernel`.") from error
+    if len(Y.shape) == 1 and (not is_numpy(Y) or Y.dtype.kind in "buif"):
+        Y = Y[:, None]
+    return check_vectors(Y, name)
+
+
 class KernelEmbedding(Embedding):
     """ψ(y) = k_Y(·, y), known through the output kernel: what `Implicit` and `Eigen` share."""
 
@@ -74,11 +90,15 @@ class KernelEmbedding(Embedding):
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
-        self.S_fit_ = kernel.represent(Y)
+        self._home = Y[:0, ...] if is_array(Y) else None  # library and device of the outputs
+        self.S_fit_ = self.represent(Y)
         return self.S_fit_
 
-    def represent(self, Y: Any) -> Any:
-        """The output kernel's representation."""
+    def represent(self, Y: Any, name: str = "y") -> Any:
+        """The output kernel's representation; numbers are vectors of one coordinate."""
+        Y = as_vectors(Y, self.kernel_, name)
+        if self._home is not None and is_array(Y):
+            Y = asarray_like(Y, self._home)
         return self.kernel_.represent(Y)
 
     def sq_norms(self, S: Any) -> Array:
@@ -90,7 +110,7 @@ class KernelEmbedding(Embedding):
         total = 0.0
         n = S.shape[0]
         for rows in blocks(n, max(1, _PANEL // max(n, 1))):
-            total += float(weight[rows] @ to_numpy(self.kernel_.block(S[rows], S)) @ weight)
+            total += float(weight[rows] @ to_numpy(self.kernel_.block(take_rows(S, rows), S)) @ weight)
         return float(weight @ to_numpy(self.kernel_.diag(S))) - total / float(weight.sum())
 
     def _cross(self, S: Any, like: Array) -> Array:
@@ -101,9 +121,9 @@ class KernelEmbedding(Embedding):
         """‖h_i‖² − 2⟨h_i, ψ(y_i)⟩ + k_Y(y_i, y_i)."""
         parts = []
         for rows in blocks(H.shape[0], max(1, _PANEL // max(self.S_fit_.shape[0], 1))):
-            part = H[rows, :]
-            crossed = self._paired(part, S[rows])
-            parts.append(self.sq_norms_of(part) - 2 * crossed + asarray_like(self.sq_norms(S[rows]), part))
+            part, some = H[rows, :], take_rows(S, rows)
+            crossed = self._paired(part, some)
+            parts.append(self.sq_norms_of(part) - 2 * crossed + asarray_like(self.sq_norms(some), part))
         xp = array_namespace(H)
         return xp.clip(xp.concat(parts), min=0.0)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, is_array, is_sparse, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, gemm, is_array, is_numpy, is_sparse, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_vectors
 from iokr.embeddings.base import Embedding
@@ -44,8 +44,10 @@ class Identity(Embedding):
         """Ψ (n, q); a NaN entry is missing."""
         if kernel is not None:
             raise ValueError("`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`.")
-        Y = _as_matrix(Y, missing=True)
+        Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
+        if self.n_outputs_ == 0:
+            raise ValueError(f"`y` has shape {tuple(Y.shape)}: no coordinates to predict.")
         xp = array_namespace(Y)
         observed = ~xp.isnan(Y)
         if self.centered:
@@ -57,11 +59,11 @@ class Identity(Embedding):
         self.mean_ = xp.zeros_like(Y[0, :])
         return Y
 
-    def represent(self, Y: Any) -> Array:
+    def represent(self, Y: Any, name: str = "y") -> Array:
         """The vectors, centred as at fit."""
-        Y = _as_matrix(Y, missing=True)
+        Y = _as_matrix(Y, name, missing=name == "y")
         if Y.shape[1] != self.n_outputs_:
-            raise ValueError(f"Outputs had {self.n_outputs_} coordinates at fit but these have {Y.shape[1]}.")
+            raise ValueError(f"Outputs had {self.n_outputs_} coordinates at fit but `{name}` has {Y.shape[1]}.")
         return Y - asarray_like(self.mean_, Y)[None, :]
 
     def inner(self, H: Array, S: Array) -> Array:
@@ -96,14 +98,16 @@ class Identity(Embedding):
         return H + asarray_like(self.mean_, H)[None, :]
 
 
-def _as_matrix(Y: Any, *, missing: bool) -> Array:
+def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
     if is_sparse(Y):
         Y = Y.toarray()
-    if not is_array(Y):
+    if not is_array(Y) or (is_numpy(Y) and Y.dtype.kind not in "buifc"):
         try:
             Y = np.asarray(Y)
         except ValueError as error:
-            raise ValueError(f"`y` must be numbers or vectors of equal length ({error}); else set `output_kernel`.") from error
+            raise ValueError(
+                f"`{name}` must hold numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
+            ) from error
         if Y.dtype.kind not in "buif":
             try:
                 if Y.dtype.kind in "SU":
@@ -111,10 +115,10 @@ def _as_matrix(Y: Any, *, missing: bool) -> Array:
                 Y = Y.astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise ValueError(
-                    f"`y` must be numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
+                    f"`{name}` must hold numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
                 ) from error
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.ndim != 2:
-        raise ValueError(f"`y` must be a vector or a matrix with a row per object, got shape {tuple(Y.shape)}.")
-    return check_vectors(Y, "y", missing=missing)
+        raise ValueError(f"`{name}` must be a vector or a matrix with a row per object, got shape {tuple(Y.shape)}.")
+    return check_vectors(Y, name, missing=missing)

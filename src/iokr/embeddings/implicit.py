@@ -28,6 +28,8 @@ class Implicit(KernelEmbedding):
     array(['b'], dtype=object)
     """
 
+    is_identity = True
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """The identity: output i has weight 1 on itself."""
         S = self._fit_kernel(Y, kernel)
@@ -41,7 +43,8 @@ class Implicit(KernelEmbedding):
         """β_iᵀ K_Y β_i."""
         xp = array_namespace(H)
         gram = self.kernel_.gram(self.S_fit_)
-        product = asarray_like(gram @ np.ascontiguousarray(to_numpy(H).T), H)
+        like = gram.diagonal()
+        product = asarray_like(gram @ asarray_like(H, like).T, H)
         return xp.sum(H * product.T, axis=1)
 
     def _paired(self, H: Array, S: Any) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -17,7 +17,7 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates, rank_sets, rank_shared
 from iokr.decoders.identity import Identity as IdentityDecoder
 from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen as EigenEmbedding
 from iokr.embeddings.identity import Identity as IdentityEmbedding
 from iokr.embeddings.implicit import Implicit
@@ -56,16 +56,28 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
     decoder: Decoder | None
     loss: Loss | None
 
+    _components: ClassVar[dict[str, tuple[type, str]]] = {
+        "output_kernel": (Kernel, "kernels"),
+        "embedding": (Embedding, "embeddings"),
+        "loss": (Loss, "losses"),
+        "decoder": (Decoder, "decoders"),
+    }
+
+    def _check_components(self) -> None:
+        """Every component is of its kind."""
+        for name, (kind, folder) in self._components.items():
+            value = getattr(self, name, None)
+            if value is not None and not isinstance(value, kind):
+                raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
+
     # ----------------------------------------------------------------------------------------- outputs in
 
     def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
         """Ψ (n, q) of the training outputs, NaN where missing; fits output kernel, embedding and decoder."""
-        for name, kind in (("output_kernel", Kernel), ("embedding", Embedding), ("loss", Loss), ("decoder", Decoder)):
-            value = getattr(self, name, None)
-            if value is not None and not isinstance(value, kind):
-                raise TypeError(f"`{name}` must be a component of `iokr.{name}s`, got {value!r}.".replace("output_kernels", "kernels"))
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         y = _as_outputs(y, self.output_kernel)
+        if self.output_kernel is not None and is_numeric(y) and not is_sparse(y) and _has_nan(y):
+            raise ValueError("`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows.")
         self.embedding_ = self._default_embedding() if self.embedding is None else clone(self.embedding)
         self.output_kernel_ = None
         if self.output_kernel is not None:
@@ -74,7 +86,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
                     "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
                     "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
                 )
-            self.output_kernel_ = clone(self.output_kernel).fit(_positive_rows(y, sample_weight))
+            known = _positive_rows(y, sample_weight)
+            self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
         Psi = self.embedding_.fit_transform(y, self.output_kernel_, sample_weight)
         self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None
         self._y_single = _single(y)
@@ -167,7 +180,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
                 own = costs[int(a) : int(b)]
                 answers.append(self._cast(-own if norms is None else xp.clip(own + norms[i], min=0.0)))
             return answers
-        S = E.represent(shared_sequence(candidates))
+        S = E.represent(shared_sequence(candidates), "candidates")
         H = self._values(X)
         inner = E.inner(H, S)
         if by == "score":
@@ -292,6 +305,8 @@ def _as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     n_objects(y, "y")
+    if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
+        y = np.asarray(y)
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
     wants_numbers = output_kernel is None or output_kernel.domain in ("vectors", "fingerprints", "indices")
@@ -306,6 +321,11 @@ def _as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
         except ValueError:
             return as_objects(y)
     return as_objects(y)
+
+
+def _has_nan(y: Any) -> bool:
+    values = to_numpy(y)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _items(Y: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._objects import take
@@ -110,6 +109,11 @@ class IOKRCV(KernelRegression):
         -------
         self
         """
+        from sklearn.model_selection import check_cv
+
+        for stale in ("loo_errors_", "cv_errors_"):
+            self.__dict__.pop(stale, None)
+        self._check_components()
         kernels = self._kernels()
         alphas = _grid(self.alphas, "alphas", strict=True)
         strengths = self._strengths()
@@ -136,7 +140,13 @@ class IOKRCV(KernelRegression):
         kernels = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         if not kernels:
             raise ValueError("`kernel` is an empty list; give at least one kernel.")
-        return [self._check_kernel(kernel) for kernel in kernels]
+        kernels = [self._check_kernel(kernel) for kernel in kernels]
+        if len({kernel.pairwise for kernel in kernels}) > 1:
+            raise ValueError(
+                "`kernel` mixes `Precomputed()`, for which X is a Gram matrix, with kernels on objects; "
+                "give the Gram matrices as `Precomputed(matrix)` and row numbers as X."
+            )
+        return kernels
 
     def _strengths(self) -> list[float]:
         if self.strengths is None:
@@ -195,7 +205,9 @@ class IOKRCV(KernelRegression):
     def _by_folds(
         self, raw: tuple[Any, ...], data: Any, kernels: list[Any], strengths: list[float], alphas: list[float], progress: Any
     ) -> np.ndarray:
-        X, y, sample_weight, X_unlabeled = raw
+        from sklearn.model_selection import check_cv
+
+        X, y, _, X_unlabeled = raw
         n = data.Psi.shape[0]
         w = np.ones(n) if data.weight is None else data.weight
         splits = list(check_cv(self.cv).split(_index(X), y))
@@ -245,8 +257,10 @@ class IOKRCV(KernelRegression):
 def _grid(values: Any, name: str, *, strict: bool) -> list[float]:
     """A non-empty list of (strictly) positive numbers."""
     try:
-        items = [v.item() if hasattr(v, "item") else v for v in values]
-    except TypeError:
+        items = [] if isinstance(values, (str, bytes)) else [v.item() if hasattr(v, "item") else v for v in values]
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+    except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r}.") from None
     if not items:
         raise ValueError(f"`{name}` is empty; give at least one value.")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import concat, n_objects
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    eye_like,
+    is_array,
+    is_numpy,
+    is_sparse,
+    same_home,
+    to_numpy,
+)
+from iokr._objects import concat, is_numeric, n_objects
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number, check_same_length, check_vectors, check_weight
 from iokr.decoders.base import Decoder
@@ -48,11 +58,18 @@ class KernelRegression(StructuredEstimator):
     manifold: Manifold | None
     solver: Solver | None
 
+    _components: ClassVar[dict[str, tuple[type, str]]] = {
+        **StructuredEstimator._components,
+        "manifold": (Manifold, "manifolds"),
+        "solver": (Solver, "solvers"),
+    }
+
     # ------------------------------------------------------------------------------------------ inputs in
 
     def _check_inputs(self, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
         """X checked against its kernel's domain, with scikit-learn's bookkeeping of features."""
         if kernel.domain in _VECTOR_DOMAINS or kernel.pairwise:
+            _check_is_table(X, name)
             if is_array(X) and not is_numpy(X):
                 X = check_vectors(X, name)
                 self._count_features(X, reset)
@@ -66,6 +83,11 @@ class KernelRegression(StructuredEstimator):
             self._count_features(X, reset)
         if n_objects(X, name) == 0:
             raise ValueError(f"`{name}` is empty; at least one object is needed.")
+        if not reset and is_array(X) and hasattr(self, "solution_") and not same_home(X, self.solution_.C):
+            raise TypeError(
+                f"The model was fitted on arrays of another library or device than `{name}`, {type(X).__name__}; "
+                "nothing is moved silently: convert X."
+            )
         return X
 
     def _count_features(self, X: Any, reset: bool) -> None:
@@ -80,8 +102,12 @@ class KernelRegression(StructuredEstimator):
         kernel = RBF() if kernel is None else kernel
         if not isinstance(kernel, (Kernel, OperatorKernel)):
             raise TypeError(
-                f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r}; "
-                "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+                f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; "
+                + (
+                    "to search a list of kernels use `IOKRCV`."
+                    if isinstance(kernel, (list, tuple))
+                    else "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+                )
             )
         return kernel
 
@@ -89,9 +115,6 @@ class KernelRegression(StructuredEstimator):
         """Everything that `fit` is given, checked, and the outputs encoded."""
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        for name, kind in (("manifold", Manifold), ("solver", Solver)):
-            if getattr(self, name) is not None and not isinstance(getattr(self, name), kind):
-                raise TypeError(f"`{name}` must be a component of `iokr.{name}s`, got {getattr(self, name)!r}.")
         self._single_precision = _single(X) and (_single(y) or not _is_double(y))
         X = self._check_inputs(X, kernel, reset=True)
         n = check_same_length(X, y)
@@ -112,6 +135,8 @@ class KernelRegression(StructuredEstimator):
             X_unlabeled = self._check_inputs(X_unlabeled, kernel, reset=False, name="X_unlabeled")
             if len(getattr(X, "shape", ())) == 2 and X_unlabeled.shape[1] != X.shape[1]:
                 raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same.")
+        if is_array(X) and is_numeric(y) and not is_sparse(y):
+            y = asarray_like(y if is_array(y) else np.asarray(y), X)  # everything follows X
         Psi = self._encode(y, weight)
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
             _check_isotropic(kernel)
@@ -127,23 +152,25 @@ class KernelRegression(StructuredEstimator):
             self.kernel_: Any = clone(kernel).fit(known, explicit)
         else:
             self.kernel_ = clone(kernel).fit(known)
-        R = self.kernel_.represent(data.X)
+        R = self.kernel_.represent(np.arange(data.Psi.shape[0]) if kernel.pairwise else data.X)
         if data.X_unlabeled is not None:
             R = concat(R, self.kernel_.represent(data.X_unlabeled))
-        self.R_fit_, self.Psi_, self.sample_weight_, self.mask_ = R, data.Psi, data.weight, data.mask
+        self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
+        self.Psi_ = None if self.embedding_.is_identity else data.Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
+        self._n, self._like = data.Psi.shape[0], data.Psi[:0, ...]
         return self._problem()
 
     def _problem(self, alpha: float = 1.0, strength: float | None = None) -> Problem:
         """The fitted problem; rebuilt from the represented points, so that models stay small."""
         gram = self.kernel_.gram(self.R_fit_)
+        Psi = eye_like(self._n, self._like) if self.Psi_ is None else self.Psi_
         manifold = self.manifold
         if manifold is None:
-            return Problem(gram, self.Psi_, self.loss_, alpha, None, 0.0, self.sample_weight_, self.mask_)
+            return Problem(gram, Psi, self.loss_, alpha, None, 0.0, self.sample_weight_, self.mask_)
         mu = check_number(manifold.strength if strength is None else strength, "strength", minimum=0.0)
-        solver = Auto()
-        solver.check(Problem(gram, self.Psi_, self.loss_, alpha, np.empty((0, 0)), mu, None, None))  # memory, before W
-        penalty = asarray_like(clone(manifold).penalty(self.R_fit_, gram), self.Psi_)
-        return Problem(gram, self.Psi_, self.loss_, alpha, penalty, mu, self.sample_weight_, self.mask_)
+        Auto().check(Problem(gram, Psi, self.loss_, alpha, Psi, mu))  # the memory, before W takes its share
+        penalty = asarray_like(clone(manifold).penalty(self.R_fit_, gram), Psi)
+        return Problem(gram, Psi, self.loss_, alpha, penalty, mu, self.sample_weight_, self.mask_)
 
     # ----------------------------------------------------------------------------------------------- h(x)
 
@@ -200,23 +227,18 @@ class KernelRegression(StructuredEstimator):
         if self.mask_ is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._problem(self._fitted_alpha, self._fitted_strength)
-        A = problem.gram.A
-        a = 1.0
-        if A is not None:
-            xp = array_namespace(A)
-            a = float(A[0, 0])
-            if not bool(xp.all(A == a * eye_like(A.shape[0], A))):
-                raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
-        if not self.embedding_.explicit and self.solution_.C.shape[1] == problem.n_labeled and _is_identity(self.Psi_):
+        a = problem.gram.scale
+        if a is None:
+            raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
+        if self.embedding_.is_identity:
             return self.decision_function(X)
         scalar = Problem(
-            problem.gram.K, eye_like(problem.n_labeled, problem.Psi), problem.loss, problem.alpha / a, problem.penalty,
+            problem.gram, eye_like(problem.n_labeled, problem.Psi), problem.loss, problem.alpha, problem.penalty,
             problem.strength, problem.weight,
         )  # fmt: skip
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
-        kernel = getattr(self.kernel_, "kernel_", self.kernel_) if A is not None else self.kernel_
         X = self._check_inputs(X, self.kernel_, reset=False)
-        B = kernel.gram(kernel.represent(X), self.R_fit_) @ C
+        B = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_) @ C
         return self._cast(self.embedding_.span(B))
 
     def __sklearn_tags__(self) -> Any:
@@ -320,6 +342,7 @@ class IOKR(KernelRegression):
         self
         """
         progress = begin(self, 0, X=X, y=y)
+        self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         kernel = self._check_kernel(self.kernel)
         data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
@@ -332,6 +355,26 @@ class IOKR(KernelRegression):
     @property
     def _fitted_alpha(self) -> float:
         return float(self.alpha)
+
+
+def _check_is_table(X: Any, name: str) -> None:
+    """Say it plainly when objects other than rows of numbers come to a kernel on vectors."""
+    if is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO"):
+        return
+    if is_sparse(X) or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return
+    n_objects(X, name)
+    try:
+        values = np.asarray(X)
+        fits = values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
+    except ValueError:
+        fits = False
+    if not fits:
+        first = X[0] if len(X) else None
+        raise ValueError(
+            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds objects such as "
+            f"{first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
+        )
 
 
 def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
@@ -360,10 +403,6 @@ def _check_isotropic(kernel: OperatorKernel) -> None:
         f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are implicit and have "
         "no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit embedding."
     )
-
-
-def _is_identity(Psi: Array) -> bool:
-    return bool(Psi.shape[0] == Psi.shape[1] and array_namespace(Psi).all(Psi == eye_like(Psi.shape[0], Psi)))
 
 
 def _is_double(y: Any) -> bool:

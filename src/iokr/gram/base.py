@@ -17,6 +17,7 @@ class Gram(ABC):
 
     shape: tuple[int, int]
     A: Array | None = None
+    scale: float | None = 1.0  # a of A = aI, None for any other A
 
     @property
     @abstractmethod
@@ -26,6 +27,10 @@ class Gram(ABC):
     @abstractmethod
     def __matmul__(self, C: Array) -> Array:
         """G C, a row per object x_i."""
+
+    def act(self, H: Array) -> Array:
+        """H A: the operator on the outputs alone. May be overridden."""
+        return H
 
     @abstractmethod
     def restrict(self, rows: Array) -> Gram:

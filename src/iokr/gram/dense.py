@@ -88,7 +88,8 @@ class DenseGram(Gram):
         n, m = self.shape
         S = self._R if self._S is None else self._S
         height = min(n, max(_PANEL, _TILE // max(m, 1)))
-        first = self._block(self._R[:height], self._R[:height] if self.symmetric else S)
+        head = take_rows(self._R, slice(0, height))
+        first = self._block(head, head if self.symmetric else S)
         if not is_numpy(first):  # a device wants one large product, not panels that fit a cache
             K = first if first.shape == self.shape else self._block(self._R, S)
             return self._exact_diagonal(K)
@@ -97,11 +98,11 @@ class DenseGram(Gram):
         K = np.empty((n, m))
         for rows in blocks(n, height):
             if self.symmetric:  # panels of the lower triangle: half the evaluations
-                K[rows, : rows.stop] = first if rows.start == 0 else self._block(self._R[rows], S[: rows.stop])
+                K[rows, : rows.stop] = first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
                 if mirror:
                     K[: rows.start, rows] = K[rows, : rows.start].T
             else:
-                K[rows] = first if rows.start == 0 else self._block(self._R[rows], S)
+                K[rows] = first if rows.start == 0 else self._block(take_rows(self._R, rows), S)
         return self._exact_diagonal(K)
 
     def _exact_diagonal(self, K: Array) -> Array:

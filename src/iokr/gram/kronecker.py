@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from iokr._array import Array
+from iokr._array import Array, array_namespace, eye_like
 from iokr.gram.base import Gram
 
 __all__ = ["KroneckerGram"]
@@ -18,11 +18,14 @@ class KroneckerGram(Gram):
     K : Gram
         The Gram of the scalar kernel.
     A : array of shape (q, q)
-        Symmetric positive semi-definite operator on the outputs.
+        Symmetric positive semi-definite operator on the outputs; A = aI only scales, whatever its size.
     """
 
     def __init__(self, K: Gram, A: Array) -> None:
         self._K, self.A, self.shape = K, A, K.shape
+        a = float(A[0, 0])
+        isotropic = bool(array_namespace(A).all(A == a * eye_like(A.shape[0], A)))
+        self.scale = a if isotropic else None  # a of A = aI
 
     @property
     def K(self) -> Gram:
@@ -33,5 +36,9 @@ class KroneckerGram(Gram):
         """The Gram of some of the objects among themselves."""
         return KroneckerGram(self._K.restrict(rows), self.A)
 
+    def act(self, H: Array) -> Array:
+        """H A."""
+        return H @ self.A if self.scale is None else self.scale * H
+
     def __matmul__(self, C: Array) -> Array:
-        return self._K @ C @ self.A
+        return self.act(self._K @ C)

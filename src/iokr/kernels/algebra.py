@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.base import clone
-
-from iokr._array import Array, array_namespace, blocks
+from iokr._array import Array, array_namespace, blocks, take_rows
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_number
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["Centered", "Mean", "Normalized", "Product", "Scaled", "Sum"]
 
@@ -30,11 +28,11 @@ class _Binary(Kernel):
     @property
     def pairwise(self) -> bool:
         """Whether a part is `Precomputed()`."""
-        return self.left.pairwise or self.right.pairwise
+        return any(getattr(k, "pairwise", False) for k in (self.left, self.right))
 
     def fit(self, X: Any) -> _Binary:
         """Fit clones of both."""
-        self.left_, self.right_ = clone(self.left).fit(X), clone(self.right).fit(X)
+        self.left_, self.right_ = fit_part(self.left, "left", X), fit_part(self.right, "right", X)
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -94,16 +92,16 @@ class _Unary(Kernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """That of the base."""
-        return self.base.domain
+        return str(getattr(self.base, "domain", "any"))
 
     @property
     def pairwise(self) -> bool:
         """That of the base."""
-        return self.base.pairwise
+        return bool(getattr(self.base, "pairwise", False))
 
     def fit(self, X: Any) -> _Unary:
         """Fit a clone of the base."""
-        self.base_ = clone(self.base).fit(X)
+        self.base_ = fit_part(self.base, "base", X)
         return self
 
     def represent(self, X: Any) -> Any:
@@ -165,13 +163,13 @@ class Mean(Kernel):
     @property
     def pairwise(self) -> bool:
         """Whether a part is `Precomputed()`."""
-        return any(k.pairwise for k in self.kernels)
+        return any(getattr(k, "pairwise", False) for k in self.kernels)
 
     def fit(self, X: Any) -> Mean:
         """Fit a clone of each."""
         if len(self.kernels) == 0:
             raise ValueError("`kernels` is empty; a mean needs at least one kernel.")
-        self.kernels_ = [clone(k).fit(X) for k in self.kernels]
+        self.kernels_ = [fit_part(k, "kernels", X) for k in self.kernels]
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -267,12 +265,12 @@ class Centered(_Unary):
     def _means(self, R: Any) -> Array:
         """⟨φ(x_i), m⟩, by panels."""
         height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
-        means = [_row_means(self.base_.block(R[rows], self.R_fit_)) for rows in blocks(R.shape[0], height)]
+        means = [_row_means(self.base_.block(take_rows(R, rows), self.R_fit_)) for rows in blocks(R.shape[0], height)]
         return array_namespace(means[0]).concat(means)
 
 
 def _common_domain(kernels: Sequence[Kernel]) -> str:
-    domains = {k.domain for k in kernels}
+    domains = {str(getattr(k, "domain", "any")) for k in kernels}
     return domains.pop() if len(domains) == 1 else "any"
 
 

@@ -13,7 +13,7 @@ from iokr._component import Component
 from iokr._objects import as_objects
 from iokr.gram.dense import DenseGram
 
-__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel"]
+__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "fit_part"]
 
 
 class Kernel(Component, ABC):
@@ -53,7 +53,7 @@ class Kernel(Component, ABC):
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
         k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
-        R = k.represent(X)
+        R = k.represent(np.arange(len(X)) if k.pairwise and Z is None else X)
         return k.gram(R, None if Z is None else k.represent(Z)).dense()
 
     def __add__(self, other: Any) -> Kernel:
@@ -70,6 +70,13 @@ class Kernel(Component, ABC):
 
     def __rmul__(self, other: Any) -> Kernel:
         return self.__mul__(other)
+
+
+def fit_part(kernel: Any, name: str, X: Any) -> Any:
+    """A fitted clone of the kernel that another kernel is made of."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+    return clone(kernel).fit(X)
 
 
 class PairwiseKernel(Kernel):

@@ -70,6 +70,12 @@ class FromFunction(PairwiseKernel):
 
     domain = "any"
 
+    def fit(self, X: Any) -> FromFunction:
+        """Check that f can be called."""
+        if not callable(self.f):
+            raise TypeError(f"`f` must be a function of two objects, got {self.f!r:.60}.")
+        return self
+
     def represent(self, X: Any) -> np.ndarray:
         """The objects, one by one; rows of a matrix are objects."""
         n_objects(X)

@@ -55,10 +55,8 @@ class Precomputed(Kernel):
     def represent(self, X: Any) -> Any:
         """Row numbers; for `Precomputed()`, rows k(x, x_i) of objects."""
         size = self.matrix_.shape[0]
-        if not self.pairwise:
+        if not self.pairwise or len(getattr(X, "shape", ())) == 1:  # the objects of `fit` are 0 … n − 1 in both forms
             return _indices(X, size)
-        if X is self.matrix_ or getattr(X, "shape", None) == self.matrix_.shape and _equal(X, self.matrix_):
-            return np.arange(size)
         rows = check_vectors(X, "X (rows of a precomputed Gram matrix)", sparse=False)
         if rows.shape[1] != size:
             raise ValueError(
@@ -88,10 +86,6 @@ class Precomputed(Kernel):
     def gram(self, R: Any, S: Any = None) -> DenseGram:
         """The map C ↦ K C, on a copy of the matrix."""
         return DenseGram(self.block, R, S)
-
-
-def _equal(X: Any, matrix: Array) -> bool:
-    return bool(np.array_equal(to_numpy(X), to_numpy(matrix)))
 
 
 def _indices(X: Any, size: int) -> np.ndarray:

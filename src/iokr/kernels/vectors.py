@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, exp_, gemm, is_sparse, l1_distances, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_integer, check_number, check_vectors
-from iokr.kernels.base import FeatureKernel, Kernel
+from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["RBF", "Columns", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
@@ -233,7 +232,7 @@ class Columns(Kernel):
 
     def fit(self, X: Any) -> Columns:
         """Fit the base on these columns."""
-        self.base_ = clone(self.base).fit(self._select(X))
+        self.base_ = fit_part(self.base, "base", self._select(X))
         return self
 
     def represent(self, X: Any) -> Any:

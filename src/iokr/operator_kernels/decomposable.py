@@ -65,7 +65,7 @@ class Decomposable(OperatorKernel):
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"`kernel` of Decomposable must be a scalar kernel, got {self.kernel!r}.")
         self.A_ = check_psd(self.A, "A")
-        if Psi is not None:
+        if Psi is not None:  # None: implicit outputs, where the estimator has seen to A = aI
             if Psi.shape[1] != self.A_.shape[0]:
                 raise ValueError(
                     f"`A` has shape {tuple(self.A_.shape)} but the outputs have {Psi.shape[1]} coordinates; "

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, row_sq_norms, take_rows
+from iokr._array import Array, array_namespace, asarray_like, eigh, row_sq_norms, take_rows, to_numpy
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.problem import Problem, Solution
@@ -114,7 +114,7 @@ class Path(ABC):
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""
         H = self.gram.K.rows(rows) @ C  # type: ignore[attr-defined]
-        return take_rows(Psi, rows) - (H if self.gram.A is None else H @ self.gram.A)
+        return take_rows(Psi, rows) - self.gram.act(H)
 
 
 class ClosedForm(Solver):
@@ -165,14 +165,8 @@ class ClosedForm(Solver):
 
 def operator_spectrum(problem: Problem) -> tuple[np.ndarray, Array | None]:
     """A = E diag(γ) Eᵀ with γ ≥ 0 (NumPy); γ = (a,) and E = None for A = aI."""
-    A = problem.gram.A
-    if A is None:
-        return np.ones(1), None
-    from iokr._array import eye_like, to_numpy
-
-    xp = array_namespace(A)
-    a = float(A[0, 0])
-    if bool(xp.all(A == a * eye_like(A.shape[0], A))):
-        return np.array([a]), None
-    gamma, E = eigh(A)
+    scale = problem.gram.scale
+    if scale is not None:
+        return np.array([scale]), None
+    gamma, E = eigh(problem.gram.A)
     return np.clip(to_numpy(gamma), 0.0, None), E

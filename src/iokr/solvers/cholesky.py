@@ -102,7 +102,7 @@ class CholeskyPath(Path):
     def _warn(self, factor: object, alpha: float, g: float) -> None:
         """Few digits are left when α < 1e-12 s_max; the largest pivot is at most s_max + α/γ."""
         xp = array_namespace(factor.L)  # type: ignore[attr-defined]
-        pivot = float(xp.max(xp.linalg.diagonal(factor.L))) ** 2  # type: ignore[attr-defined]
+        pivot = self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)  # type: ignore[attr-defined]
         if alpha < 1e-12 * g * pivot:
             warnings.warn(
                 f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {g * pivot:.1e}): the answer "

@@ -61,7 +61,7 @@ class SpectralPath(Path):
                 "positive semi-definite on these objects; use another kernel."
             )
         self.omega = xp.clip(omega, min=0.0)
-        self.largest = largest * float(self.gamma.max())
+        self.largest = points.largest(largest) * float(self.gamma.max())
 
     def _check_alpha(self, alpha: float) -> None:
         if alpha < 1e-12 * self.largest:

@@ -75,6 +75,10 @@ class Geometry:
         """Gᵀ V for eigenvectors V of S: Tᵀ."""
         return V
 
+    def largest(self, found: float) -> float:
+        """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S."""
+        return found
+
     def finish(self, R: Array, Q: Array, plain: Any) -> Array:
         """Leave-one-out residuals of all n rows from R/Q: diag(1/√w), and the plain residual where w = 0."""
         xp = array_namespace(R)
@@ -175,6 +179,11 @@ class ManifoldGeometry(Geometry):
         """S = Fᵀ K F."""
         S = self.F.T @ (self.gram.dense() @ self.F)  # type: ignore[attr-defined]
         return (S + S.T) / 2
+
+    def largest(self, found: float) -> float:
+        """At least the largest k(x, x): S is not K here."""
+        diagonal = self.gram.diagonal()  # type: ignore[attr-defined]
+        return float(array_namespace(diagonal).max(diagonal))
 
     def to_points(self, Z: Array) -> Array:
         """F Z."""

@@ -52,6 +52,8 @@ class ManifoldEigen(ClosedForm):
         """Needs a quadratic loss and a penalty."""
         if problem.penalty is None:
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
+        if self.form == "eigen" and self._refuses_weights(problem):
+            return self._refuses_weights(problem)
         return super().refuses(problem)
 
     def memory(self, problem: Problem) -> float:
