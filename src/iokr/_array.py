@@ -33,6 +33,7 @@ __all__ = [
     "is_numpy",
     "is_sparse",
     "l1_distances",
+    "matmul",
     "minimum_",
     "pivoted_cholesky",
     "row_sq_norms",
@@ -184,10 +185,28 @@ def set_diagonal(K: Array, values: Array) -> Array:
     return xp.where(eye_like(K.shape[0], K) > 0, values[:, None], K)
 
 
+def matmul(A: Any, B: Any) -> Array:
+    """A B as a dense array, for dense or sparse factors.
+
+    NumPy and SciPy each bring a BLAS with threads of its own, and those of one spin for a tenth of a second after a
+    product while the other wants the cores; so large products go where the factorisations are, to SciPy's.
+    """
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2:
+        if A.dtype == B.dtype == np.float64 and A.size * B.shape[1] > 1 << 16:
+            from scipy.linalg.blas import dgemm
+
+            # (A B)ᵀ = Bᵀ Aᵀ in Fortran order is A B in C order, and no factor is copied.
+            b, trans_b = (B.T, 0) if B.flags.c_contiguous else (B, 1)
+            a, trans_a = (A.T, 0) if A.flags.c_contiguous else (A, 1)
+            return dgemm(1.0, b, a, trans_a=trans_b, trans_b=trans_a).T
+        return A @ B
+    product = A @ B
+    return product.toarray() if is_sparse(product) else product
+
+
 def gemm(R: Any, S: Any) -> Array:
     """R Sᵀ as a dense array, for dense or sparse factors."""
-    product = R @ S.T
-    return product.toarray() if is_sparse(product) else product
+    return matmul(R, S.T)
 
 
 def row_sq_norms(R: Any) -> Array:
@@ -256,9 +275,9 @@ class CholeskyFactor:
         """L⁻¹ B, or L⁻ᵀ B."""
         xp = array_namespace(self.L)
         if is_numpy(self.L):
-            from scipy.linalg import solve_triangular
+            from scipy import linalg
 
-            return solve_triangular(self.L.T, B, lower=False, trans=0 if transpose else 1, check_finite=False)
+            return linalg.solve_triangular(self.L.T, B, lower=False, trans=0 if transpose else 1, check_finite=False)
         L = self.L.T if transpose else self.L
         if is_torch_array(L):
             return xp.linalg.solve_triangular(L, B, upper=transpose)
@@ -351,7 +370,7 @@ class TridiagonalForm:
         _, _, X, info = dptsv(a + b * self.diagonal, b * self.off, B)
         if info:
             raise NotPositiveDefinite
-        return X
+        return np.asarray(X)
 
     def rotate(self, B: np.ndarray, *, transpose: bool) -> np.ndarray:
         """Qᵀ B (transpose) or Q B."""

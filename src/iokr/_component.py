@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from typing import TypeVar, cast, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
@@ -19,4 +19,4 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
 @dataclass_transform()
 def component(cls: T) -> T:
     """Turn the annotated fields of a `Component` into the arguments of its `__init__`, in their order."""
-    return dataclass(eq=False, repr=False)(cls)
+    return cast(T, dataclass(eq=False, repr=False)(cls))

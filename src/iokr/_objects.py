@@ -134,7 +134,7 @@ def keys(Y: Any) -> list[Hashable]:
                 return [float(v) for v in values]
             values = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # −0 and 0 are one number
             width = 8 * int(np.prod(values.shape[1:]))
-            raw = memoryview(values.reshape(-1).view(np.uint8)) if values.size else memoryview(b"")
+            raw = memoryview(values.tobytes())
             rows = (raw[i * width : (i + 1) * width] for i in range(values.shape[0]))
             return [("row", values.shape[1:], _digest(row)) for row in rows]
         Y = values

@@ -1,6 +1,7 @@
 """Progress of `fit`, through scikit-learn's callbacks where it has them (1.9), silent before that.
 
-An estimator inherits `CallbackSupportMixin`, decorates `fit` with `with_callbacks`, and calls `begin`, `track` and `end`.
+An estimator inherits `CallbackSupportMixin`, decorates `fit` with `with_callbacks`, and calls `begin`, `track`
+and `end`.
 """
 
 from collections.abc import Iterable, Iterator

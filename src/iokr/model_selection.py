@@ -63,7 +63,9 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
         known = None if sets is not None else keys(_rows(shared))
         for row, i in enumerate(test):
             own = known if known is not None else keys(_rows(sets.sets[int(i)]))  # type: ignore[union-attr]
-            found = [place for place, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]]
+            found = [
+                place for place, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]
+            ]
             if found:
                 ranks[i] = found[0]
     return ranks

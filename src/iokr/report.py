@@ -444,7 +444,8 @@ def _typeset(text: str) -> Any:
 
 
 def _lines(value: Any) -> list[str]:
-    """An entry of `Report.info` as lines of text."""
-    if isinstance(value, Mapping):
-        return [f"{key} {text_of(item)}" for key, item in value.items()]
-    return [text_of(value)]
+    """An entry of `Report.info` as lines of text; short parts share one."""
+    if not isinstance(value, Mapping):
+        return [text_of(value)]
+    parts = [f"{key} {text_of(item)}" for key, item in value.items()]
+    return parts if max(map(len, parts), default=0) > 40 else [", ".join(parts)]

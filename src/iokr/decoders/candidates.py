@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,7 @@ class _Pool:
         return int(min(_ROWS, max(64, _ENTRIES // max(m, 1))))
 
 
-def rank_shared(
-    H: Array, embedding: Embedding, candidates: Any, k: int | None, *, by: str
-) -> tuple[np.ndarray, Array]:
+def rank_shared(H: Array, embedding: Embedding, candidates: Any, k: int | None, *, by: str) -> tuple[np.ndarray, Array]:
     """(indices, values), best first, (m, min(k, c)); memory grows with k, not with the number of candidates."""
     Y = shared_sequence(candidates)
     pool = _Pool(Y, embedding)
@@ -143,7 +142,7 @@ def rank_sets(
     norms = None if by == "score" else embedding.sq_norms_of(H)
     xp = array_namespace(H)
     indices, values = [], []
-    for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(starts)):
         own = costs[int(a) : int(b)]
         order = smallest_k(own[None, :], min(k or b - a, int(b - a)))[0, :]
         picked = xp.take(own, order)

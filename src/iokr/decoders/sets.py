@@ -48,8 +48,9 @@ class CandidateSets:
 
     def __init__(self, sets: Sequence[Any]) -> None:
         if isinstance(sets, CandidateSets):
-            sets = sets.sets
-        elif isinstance(sets, (str, bytes)) or not hasattr(sets, "__len__"):
+            self.sets: list[Any] = sets.sets
+            return
+        if isinstance(sets, (str, bytes)) or not hasattr(sets, "__len__"):
             raise TypeError(f"`CandidateSets` takes a sequence of candidate lists, got {sets!r:.60}.")
         self.sets = list(sets)
 
@@ -81,9 +82,11 @@ def shared_sequence(candidates: Any) -> Any:
     """The shared list, unwrapped and checked."""
     if isinstance(candidates, SharedCandidates):
         candidates = candidates.candidates
-    if isinstance(candidates, (str, bytes, dict, set, frozenset)) or not hasattr(candidates, "__len__") and not hasattr(candidates, "shape"):
+    counted = hasattr(candidates, "__len__") or hasattr(candidates, "shape")
+    if isinstance(candidates, (str, bytes, dict, set, frozenset)) or not counted:
         raise TypeError(
-            f"`candidates` must be a sequence or an array of outputs, or `CandidateSets`, got {type(candidates).__name__}."
+            "`candidates` must be a sequence or an array of outputs, or `CandidateSets`, "
+            f"got {type(candidates).__name__}."
         )
     if n_objects(candidates, "candidates") == 0:
         raise ValueError("`candidates` is empty; give at least one output to choose from.")

@@ -35,12 +35,14 @@ class Threshold(Decoder):
 
         if isinstance(embedding, KernelEmbedding) and not isinstance(embedding.kernel_, Linear):
             raise ValueError(
-                f"`Threshold()` is exact for a linear output kernel only, got {embedding.kernel_!r}; use `Candidates()`, "
-                "or leave `output_kernel` out."
+                f"`Threshold()` is exact for a linear output kernel only, got {embedding.kernel_!r}; "
+                "use `Candidates()`, or leave `output_kernel` out."
             )
         values = Y.data if is_sparse(Y) else to_numpy(Y) if is_array(Y) else np.asarray(Y)
         if not np.all((values == 0) | (values == 1) | ((values != values) if values.dtype.kind == "f" else False)):
-            raise ValueError("`Threshold()` decodes 0/1 vectors, but `y` has other values; use `Identity()` or `Candidates()`.")
+            raise ValueError(
+                "`Threshold()` decodes 0/1 vectors, but `y` has other values; use `Identity()` or `Candidates()`."
+            )
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Array:

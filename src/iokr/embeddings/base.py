@@ -10,6 +10,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 from iokr._component import Component
 from iokr._validation import check_vectors
+from iokr.gram.dense import DenseGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["Embedding", "KernelEmbedding"]
@@ -75,7 +76,9 @@ def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
         try:
             Y = np.asarray(Y)
         except ValueError as error:
-            raise ValueError(f"`{name}` must hold vectors of equal length ({error}); or choose another `output_kernel`.") from error
+            raise ValueError(
+                f"`{name}` must hold vectors of equal length ({error}); or choose another `output_kernel`."
+            ) from error
     if len(Y.shape) == 1 and (not is_numpy(Y) or Y.dtype.kind in "buif"):
         Y = Y[:, None]
     return check_vectors(Y, name)
@@ -90,9 +93,21 @@ class KernelEmbedding(Embedding):
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
+        self.__dict__.pop("_gram_kept", None)
         self._home = Y[:0, ...] if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
         return self.S_fit_
+
+    @property
+    def _gram(self) -> DenseGram:
+        """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
+        if "_gram_kept" not in self.__dict__:
+            self._gram_kept = self.kernel_.gram(self.S_fit_)
+        return self._gram_kept
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_gram_kept"}
 
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""

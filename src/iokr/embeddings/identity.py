@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, is_array, is_numpy, is_sparse, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    gemm,
+    is_array,
+    is_numpy,
+    is_sparse,
+    row_sq_norms,
+    to_numpy,
+)
 from iokr._component import component
 from iokr._validation import check_vectors
 from iokr.embeddings.base import Embedding
@@ -43,7 +53,9 @@ class Identity(Embedding):
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q); a NaN entry is missing."""
         if kernel is not None:
-            raise ValueError("`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`.")
+            raise ValueError(
+                "`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
+            )
         Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
         if self.n_outputs_ == 0:
@@ -106,7 +118,8 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
             Y = np.asarray(Y)
         except ValueError as error:
             raise ValueError(
-                f"`{name}` must hold numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
+                f"`{name}` must hold numbers or vectors of equal length ({error}); "
+                "for other objects set `output_kernel`."
             ) from error
         if Y.dtype.kind not in "buif":
             try:
@@ -115,7 +128,8 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
                 Y = Y.astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise ValueError(
-                    f"`{name}` must hold numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
+                    f"`{name}` must hold numbers or vectors of equal length ({error}); "
+                    "for other objects set `output_kernel`."
                 ) from error
     if Y.ndim == 1:
         Y = Y[:, None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, pivoted_cholesky, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, gemm, matmul, pivoted_cholesky, to_numpy
 from iokr._component import component
 from iokr.embeddings.base import KernelEmbedding
 from iokr.kernels.base import Kernel
@@ -42,17 +42,15 @@ class Implicit(KernelEmbedding):
     def sq_norms_of(self, H: Array) -> Array:
         """β_iᵀ K_Y β_i."""
         xp = array_namespace(H)
-        gram = self.kernel_.gram(self.S_fit_)
-        like = gram.diagonal()
-        product = asarray_like(gram @ asarray_like(H, like).T, H)
-        return xp.sum(H * product.T, axis=1)
+        K = asarray_like(self._gram.dense(), H)
+        return xp.sum(H * matmul(H, K), axis=1)
 
     def _paired(self, H: Array, S: Any) -> Array:
         return array_namespace(H).sum(H * self._cross(S, H), axis=1)
 
     def euclidean(self, Psi: Array) -> Array:
         """V with V Vᵀ = K_Y, by a pivoted Cholesky factorisation."""
-        V, _ = pivoted_cholesky(to_numpy(self.kernel_.gram(self.S_fit_).dense()))
+        V, _ = pivoted_cholesky(to_numpy(self._gram.dense()))
         return asarray_like(V, Psi)
 
     def vectors(self, H: Array) -> Array:

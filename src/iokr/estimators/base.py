@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,7 +78,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         y = _as_outputs(y, self.output_kernel)
         if self.output_kernel is not None and is_numeric(y) and not is_sparse(y) and _has_nan(y):
-            raise ValueError("`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows.")
+            raise ValueError(
+                "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
+            )
         self.embedding_ = self._default_embedding() if self.embedding is None else clone(self.embedding)
         self.output_kernel_ = None
         if self.output_kernel is not None:
@@ -176,7 +179,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
             xp = array_namespace(H)
             norms = None if by == "score" else E.sq_norms_of(H)
             answers = []
-            for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+            for i, (a, b) in enumerate(pairwise(starts)):
                 own = costs[int(a) : int(b)]
                 answers.append(self._cast(-own if norms is None else xp.clip(own + norms[i], min=0.0)))
             return answers
@@ -245,7 +248,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         if isinstance(candidates, CandidateSets):
             best, _ = self.rank(X, candidates, k=1)
             Y, starts = flatten_sets(candidates, len(best))
-            return self._as_fitted(take(Y, np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp)))
+            return self._as_fitted(
+                take(Y, np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp))
+            )
         best, _ = self.rank(X, candidates, k=1)
         return self._as_fitted(take(_as_outputs(shared_sequence(candidates), self.output_kernel), to_numpy(best)[:, 0]))
 
@@ -347,5 +352,3 @@ def _positive_rows(X: Any, weight: np.ndarray | None) -> Any:
 def _single(x: Any) -> bool:
     """Whether `x` is an array of 32-bit (or shorter) floats."""
     return (is_array(x) or is_sparse(x)) and any(t in str(x.dtype) for t in ("float32", "float16"))
-
-

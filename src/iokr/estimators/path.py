@@ -94,7 +94,7 @@ class IOKRCV(KernelRegression):
         self.decoder = decoder
         self.solver = solver
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKRCV:
         """Select and learn h.
 
@@ -122,7 +122,9 @@ class IOKRCV(KernelRegression):
         data = self._check_data(X, y, sample_weight, X_unlabeled, kernels[0])
         if self.cv is None:
             if not self.loss_.quadratic:
-                raise ValueError(f"Leave-one-out has a closed form for quadratic losses only, and `loss` is {self.loss_!r}; set `cv=5`.")
+                raise ValueError(
+                    f"Leave-one-out has a closed form for quadratic losses only, not {self.loss_!r}; set `cv=5`."
+                )
             errors = self._by_leave_one_out(data, kernels, strengths, alphas, progress)
         else:
             raw = (X, y, sample_weight, X_unlabeled)
@@ -160,7 +162,9 @@ class IOKRCV(KernelRegression):
         if isinstance(self.solver_, Auto):
             return self.solver_.closed_form(problem, n_alphas=n_alphas, n_strengths=n_strengths, loo=True)
         if not isinstance(self.solver_, ClosedForm):
-            raise ValueError(f"`solver` {self.solver_!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
+            raise ValueError(
+                f"`solver` {self.solver_!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`."
+            )
         return self.solver_
 
     # --------------------------------------------------------------------------------------- leave-one-out
@@ -174,7 +178,9 @@ class IOKRCV(KernelRegression):
         for i, j, path in tasks:
             errors[i, j] = path.loo_errors(targets, alphas)
             if not np.all(np.isfinite(errors[i, j])):
-                raise ValueError(f"Leave-one-out errors are not finite for {kernels[i]!r}; scale the data or raise the smallest alpha.")
+                raise ValueError(
+                    f"Leave-one-out errors are not finite for {kernels[i]!r}; scale the data or raise the alphas."
+                )
             best = int(np.argmin(errors[i, j]))
             if errors[i, j, best] <= np.min(np.append(errors[:i].ravel(), errors[i, :j].ravel()), initial=np.inf):
                 self._keep(Solution(path.coefficients(data.Psi, alphas[best])), alphas[best], strengths[j])
@@ -203,7 +209,13 @@ class IOKRCV(KernelRegression):
     # ---------------------------------------------------------------------------------------------- K-fold
 
     def _by_folds(
-        self, raw: tuple[Any, ...], data: Any, kernels: list[Any], strengths: list[float], alphas: list[float], progress: Any
+        self,
+        raw: tuple[Any, ...],
+        data: Any,
+        kernels: list[Any],
+        strengths: list[float],
+        alphas: list[float],
+        progress: Any,
     ) -> np.ndarray:
         from sklearn.model_selection import check_cv
 
@@ -232,9 +244,9 @@ class IOKRCV(KernelRegression):
         for _, test in splits:
             tested[test] += 1
         errors /= float(w @ tested)
-        i, j, k = np.unravel_index(np.argmin(errors), errors.shape)
-        self._pose(data, kernels[int(i)])
-        self.alpha_, self.strength_ = alphas[int(k)], strengths[int(j)]
+        best_kernel, best_strength, best_alpha = (int(b) for b in np.unravel_index(np.argmin(errors), errors.shape))
+        self._pose(data, kernels[best_kernel])
+        self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
         problem = self._problem(self.alpha_, self.strength_)
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
         self.solution_ = self.solver_.solve(problem)

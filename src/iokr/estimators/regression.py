@@ -75,7 +75,13 @@ class KernelRegression(StructuredEstimator):
                 self._count_features(X, reset)
             elif name == "X":
                 X = validate_data(
-                    self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_min_samples=1, ensure_min_features=1
+                    self,
+                    X,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype="numeric",
+                    ensure_min_samples=1,
+                    ensure_min_features=1,
                 )
             else:
                 X = check_vectors(X, name)
@@ -95,7 +101,8 @@ class KernelRegression(StructuredEstimator):
             self.n_features_in_ = int(X.shape[1])
         elif hasattr(self, "n_features_in_") and X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
             )
 
     def _check_kernel(self, kernel: Any) -> Kernel | OperatorKernel:
@@ -111,7 +118,9 @@ class KernelRegression(StructuredEstimator):
             )
         return kernel
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel) -> _Data:
+    def _check_data(
+        self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
+    ) -> _Data:
         """Everything that `fit` is given, checked, and the outputs encoded."""
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
@@ -134,7 +143,9 @@ class KernelRegression(StructuredEstimator):
                 )
             X_unlabeled = self._check_inputs(X_unlabeled, kernel, reset=False, name="X_unlabeled")
             if len(getattr(X, "shape", ())) == 2 and X_unlabeled.shape[1] != X.shape[1]:
-                raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same.")
+                raise ValueError(
+                    f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same."
+                )
         if is_array(X) and is_numeric(y) and not is_sparse(y):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)  # everything follows X
         Psi = self._encode(y, weight)
@@ -223,7 +234,9 @@ class KernelRegression(StructuredEstimator):
         """
         check_is_fitted(self)
         if not self.loss_.quadratic:
-            raise ValueError(f"h is no sum over the training outputs that `weights` can give with `loss` {self.loss_!r}.")
+            raise ValueError(
+                f"h is no sum over the training outputs that `weights` can give with `loss` {self.loss_!r}."
+            )
         if self.mask_ is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._problem(self._fitted_alpha, self._fitted_strength)
@@ -323,7 +336,7 @@ class IOKR(KernelRegression):
         self.decoder = decoder
         self.solver = solver
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKR:
         """Learn h.
 
@@ -372,8 +385,8 @@ def _check_is_table(X: Any, name: str) -> None:
     if not fits:
         first = X[0] if len(X) else None
         raise ValueError(
-            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds objects such as "
-            f"{first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
+            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds "
+            f"objects such as {first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
         )
 
 
@@ -400,12 +413,10 @@ def _check_isotropic(kernel: OperatorKernel) -> None:
         if A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0])):
             return
     raise ValueError(
-        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are implicit and have "
-        "no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit embedding."
+        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
+        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit embedding."
     )
 
 
 def _is_double(y: Any) -> bool:
     return (is_array(y) or is_sparse(y) or hasattr(y, "dtype")) and str(getattr(y, "dtype", "")).endswith("float64")
-
-

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 from iokr._array import Array
+
+if TYPE_CHECKING:
+    from iokr.gram.dense import DenseGram
 
 __all__ = ["Gram"]
 
@@ -21,7 +25,7 @@ class Gram(ABC):
 
     @property
     @abstractmethod
-    def K(self) -> Gram:
+    def K(self) -> DenseGram:
         """The Gram of the scalar kernel k."""
 
     @abstractmethod
@@ -33,7 +37,7 @@ class Gram(ABC):
         return H
 
     @abstractmethod
-    def restrict(self, rows: Array) -> Gram:
+    def restrict(self, rows: Any) -> Gram:
         """The Gram of the objects at `rows` among themselves."""
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, blocks, is_numpy, set_diagonal, take_rows
+from iokr._array import Array, array_namespace, blocks, is_numpy, matmul, set_diagonal, take_rows
 from iokr.gram.base import Gram
 
 __all__ = ["DenseGram"]
@@ -77,12 +77,12 @@ class DenseGram(Gram):
 
     def __matmul__(self, C: Array) -> Array:
         if self._kept is not None:
-            return self._kept @ C
+            return matmul(self._kept, C)
         n, m = self.shape
         height = max(1, _PRODUCT // max(m, 1))
         if n <= height:
-            return self.rows(slice(0, n)) @ C
-        return array_namespace(C).concat([self.rows(block) @ C for block in blocks(n, height)], axis=0)
+            return matmul(self.rows(slice(0, n)), C)
+        return array_namespace(C).concat([matmul(self.rows(block), C) for block in blocks(n, height)], axis=0)
 
     def _evaluate(self, *, mirror: bool) -> Array:
         n, m = self.shape
@@ -98,7 +98,9 @@ class DenseGram(Gram):
         K = np.empty((n, m))
         for rows in blocks(n, height):
             if self.symmetric:  # panels of the lower triangle: half the evaluations
-                K[rows, : rows.stop] = first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
+                K[rows, : rows.stop] = (
+                    first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
+                )
                 if mirror:
                     K[: rows.start, rows] = K[rows, : rows.start].T
             else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from iokr._array import Array, array_namespace, eye_like
 from iokr.gram.base import Gram
+from iokr.gram.dense import DenseGram
 
 __all__ = ["KroneckerGram"]
 
@@ -15,20 +16,20 @@ class KroneckerGram(Gram):
 
     Parameters
     ----------
-    K : Gram
+    K : DenseGram
         The Gram of the scalar kernel.
     A : array of shape (q, q)
         Symmetric positive semi-definite operator on the outputs; A = aI only scales, whatever its size.
     """
 
-    def __init__(self, K: Gram, A: Array) -> None:
+    def __init__(self, K: DenseGram, A: Array) -> None:
         self._K, self.A, self.shape = K, A, K.shape
         a = float(A[0, 0])
-        isotropic = bool(array_namespace(A).all(A == a * eye_like(A.shape[0], A)))
+        isotropic = bool(array_namespace(A).all(a * eye_like(A.shape[0], A) == A))
         self.scale = a if isotropic else None  # a of A = aI
 
     @property
-    def K(self) -> Gram:
+    def K(self) -> DenseGram:
         """The Gram of the scalar kernel."""
         return self._K
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 from iokr._array import Array, array_namespace, blocks, take_rows
@@ -178,19 +180,13 @@ class Mean(Kernel):
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(x_i, z_j)."""
-        total = None
-        for k, r, s in zip(self.kernels_, R, S, strict=True):
-            part = k.block(r, s)
-            total = part if total is None else total + part
-        return total / len(self.kernels_)
+        parts = [k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True)]
+        return reduce(add, parts) / len(parts)
 
     def diag(self, R: Parts) -> Array:
         """The (n,) array of k(x_i, x_i)."""
-        total = None
-        for k, r in zip(self.kernels_, R, strict=True):
-            part = k.diag(r)
-            total = part if total is None else total + part
-        return total / len(self.kernels_)
+        diagonals = [k.diag(r) for k, r in zip(self.kernels_, R, strict=True)]
+        return reduce(add, diagonals) / len(diagonals)
 
 
 @component

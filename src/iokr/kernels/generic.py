@@ -89,7 +89,9 @@ class FromFunction(PairwiseKernel):
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise TypeError(f"`f` must return a number, got {value!r:.60} for the pair ({x!r:.40}, {z!r:.40}).") from None
+            raise TypeError(
+                f"`f` must return a number, got {value!r:.60} for the pair ({x!r:.40}, {z!r:.40})."
+            ) from None
         if not np.isfinite(number):
             raise ValueError(f"`f` returned {number} for the pair ({x!r:.40}, {z!r:.40}); a kernel is finite.")
         return number

@@ -49,7 +49,9 @@ class Precomputed(Kernel):
 
     def fit(self, X: Any) -> Precomputed:
         """Check the matrix."""
-        self.matrix_ = check_psd(X, "X (a precomputed Gram matrix)") if self.pairwise else check_psd(self.matrix, "matrix")
+        self.matrix_ = (
+            check_psd(X, "X (a precomputed Gram matrix)") if self.pairwise else check_psd(self.matrix, "matrix")
+        )
         return self
 
     def represent(self, X: Any) -> Any:
@@ -68,7 +70,7 @@ class Precomputed(Kernel):
     def block(self, R: Any, S: Any) -> Array:
         """The (n, m) array of k(x_i, z_j)."""
         if isinstance(S, Parts):
-            raise ValueError("`Precomputed()` knows k only against the training objects; give the whole matrix: `Precomputed(matrix)`.")
+            raise ValueError("`Precomputed()` knows k only against the training objects; use `Precomputed(matrix)`.")
         source = R.parts[0] if isinstance(R, Parts) else take_rows(self.matrix_, R)
         if len(S) == source.shape[1] and np.array_equal(S, np.arange(len(S))):
             return source
@@ -80,7 +82,9 @@ class Precomputed(Kernel):
     def diag(self, R: Any) -> Array:
         """The (n,) array of k(x_i, x_i)."""
         if isinstance(R, Parts):
-            raise ValueError("`Precomputed()` does not know k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`.")
+            raise ValueError(
+                "`Precomputed()` does not know k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`."
+            )
         return take_rows(array_namespace(self.matrix_).linalg.diagonal(self.matrix_), R)
 
     def gram(self, R: Any, S: Any = None) -> DenseGram:
@@ -93,10 +97,14 @@ def _indices(X: Any, size: int) -> np.ndarray:
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     if index.ndim != 1:
-        raise ValueError(f"With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got shape {index.shape}.")
+        raise ValueError(
+            f"With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got shape {index.shape}."
+        )
     if index.dtype.kind not in "iu":
         if index.dtype.kind == "O":
-            raise TypeError("With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got other objects.")
+            raise TypeError(
+                "With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got other objects."
+            )
         if index.dtype.kind not in "f" or np.any(index != np.floor(index)):
             raise TypeError(f"With `Precomputed(matrix)` objects are row numbers, integers, got dtype {index.dtype}.")
         index = index.astype(np.intp)

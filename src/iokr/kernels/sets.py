@@ -34,7 +34,9 @@ class Tanimoto(Kernel):
         R = check_vectors(X, "fingerprints")
         values = R.data if is_sparse(R) else R
         if values.shape[0] and bool(array_namespace(values).any(values < 0)):
-            raise ValueError("`Tanimoto` needs binary or count rows, but some entries are negative; use `Cosine` or `RBF`.")
+            raise ValueError(
+                "`Tanimoto` needs binary or count rows, but some entries are negative; use `Cosine` or `RBF`."
+            )
         return Parts(R, row_sq_norms(R))
 
     def block(self, R: Parts, S: Parts) -> Array:

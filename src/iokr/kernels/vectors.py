@@ -256,7 +256,9 @@ class Columns(Kernel):
                 raise ValueError(f"`columns` names {missing}, which X does not have; it has {list(X.columns)[:20]}.")
             return X[list(columns)]
         if named:
-            raise TypeError(f"`columns` holds names, {list(columns)[:5]}; X must then be a data frame, got {type(X).__name__}.")
+            raise TypeError(
+                f"`columns` holds names, {list(columns)[:5]}; X must then be a data frame, got {type(X).__name__}."
+            )
         X = check_vectors(X)
         if isinstance(columns, slice):
             return X[:, columns]
@@ -287,7 +289,7 @@ def median_gamma(X: Any) -> float:
 def _gamma_by_width(gamma: float | None, X: Any) -> float:
     """γ as given, or scikit-learn's 1 / number of features."""
     if gamma is None:
-        return 1.0 / max(check_vectors(X).shape[1], 1)
+        return 1.0 / float(max(check_vectors(X).shape[1], 1))
     return check_number(gamma, "gamma", minimum=0.0, strict=True)
 
 

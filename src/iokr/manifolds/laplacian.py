@@ -78,7 +78,7 @@ class IteratedLaplacian(Manifold):
 
 def graph_laplacian(gram: Gram, n_neighbors: int | None = None) -> Array:
     """diag(W1) − W for W the Gram of the scalar kernel, full or with each row's largest off-diagonal entries."""
-    K = gram.K.dense()  # type: ignore[attr-defined]
+    K = gram.K.dense()
     xp = array_namespace(K)
     N = K.shape[0]
     if n_neighbors is None:
@@ -89,7 +89,8 @@ def graph_laplacian(gram: Gram, n_neighbors: int | None = None) -> Array:
     if float(xp.min(W)) < 0:
         raise ValueError(
             "The input kernel takes negative values, and a graph with negative weights gives no valid penalty. "
-            "Use a kernel that is never negative (`RBF`, `Laplacian`, `Tanimoto`), or give the penalty: `Given(strength, matrix)`."
+            "Use a kernel that is never negative (`RBF`, `Laplacian`, `Tanimoto`), or give the penalty: "
+            "`Given(strength, matrix)`."
         )
     L = set_diagonal(-W, xp.zeros(N, dtype=K.dtype, device=K.device) if not is_numpy(K) else np.zeros(N))
     return set_diagonal(L, -xp.sum(L, axis=1))

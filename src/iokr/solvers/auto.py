@@ -33,7 +33,8 @@ class Auto(Solver):
     --------
     >>> from iokr import IOKR
     >>> print(IOKR().fit([[0.0], [1.0]], [0.0, 1.0]).solver_)
-    Cholesky(): one alpha and one operator eigenvalue ask for 1 factorisation of n³/3 flops, fewer than the about ten that an eigendecomposition costs.
+    Cholesky(): 1 alpha and 1 operator eigenvalue ask for 1 factorisation of n³/3 flops; an eigendecomposition
+    costs about ten.
     """
 
     tol: float = 1e-6
@@ -65,8 +66,8 @@ class Auto(Solver):
             self.chosen_ = Cholesky()
             self.reason_ = (
                 f"{values} ask for {_count(factors, 'factorisation')} of n³/3 flops"
-                f"{' with an inverse each for leave-one-out' if loo else ''}, "
-                f"fewer than the about {'five' if loo else 'ten'} that an eigendecomposition costs."
+                f"{' and an inverse each for leave-one-out' if loo else ''}; "
+                f"an eigendecomposition costs about {'five' if loo else 'ten'}."
             )
         else:
             self.chosen_ = Eigen()
@@ -102,4 +103,4 @@ class Auto(Solver):
 
 
 def _count(n: int, what: str) -> str:
-    return f"{'one' if n == 1 and what != 'factorisation' else n} {what}{'' if n == 1 else 's'}"
+    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -15,7 +15,7 @@ from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.problem import Problem, Solution
 
-__all__ = ["ClosedForm", "Path", "Solver", "operator_spectrum"]
+__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "operator_spectrum", "take_columns"]
 
 _WAYS_OUT = (
     "Ways out: fewer rows, `kernel=Features(...)` on a low-rank feature map with fewer landmarks, a machine or device "
@@ -56,7 +56,9 @@ class Solver(Component, ABC):
         reason = self.refuses(problem)
         if reason is not None:
             raise ValueError(f"{self!r} cannot solve this problem: {reason}")
-        check_memory(self.memory(problem), f"A dense fit of {problem.gram.shape[0]} points with {self!r}", _WAYS_OUT, problem.Psi)
+        check_memory(
+            self.memory(problem), f"A dense fit of {problem.gram.shape[0]} points with {self!r}", _WAYS_OUT, problem.Psi
+        )
 
     def explain(self) -> str:
         """What is used and why, in words."""
@@ -103,6 +105,9 @@ class Path(ABC):
         """Distinct eigenvalues of A, each with its columns."""
         gamma = self.gamma if len(self.gamma) == q else np.full(q, self.gamma[0])
         tol = 32 * np.finfo(float).eps * max(float(gamma.max(initial=0.0)), 0.0)
+        if len(self.gamma) == 1 or gamma.max(initial=0.0) - gamma.min(initial=0.0) <= tol:
+            yield float(gamma.mean()), np.arange(q)
+            return
         order = np.argsort(gamma, kind="stable")
         start = 0
         for stop in range(1, q + 1):
@@ -113,7 +118,7 @@ class Path(ABC):
 
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""
-        H = self.gram.K.rows(rows) @ C  # type: ignore[attr-defined]
+        H = self.gram.K.rows(rows) @ C
         return take_rows(Psi, rows) - self.gram.act(H)
 
 
@@ -161,6 +166,19 @@ class ClosedForm(Solver):
     def _solve(self, problem: Problem, start: Array | None) -> Solution:
         path = next(self.paths(problem, [problem.strength]))
         return Solution(path.coefficients(problem.Psi, problem.alpha))
+
+
+def take_columns(B: Array, columns: np.ndarray) -> Array:
+    """The columns of B at `columns`."""
+    return B if len(columns) == B.shape[1] else array_namespace(B).stack([B[:, int(j)] for j in columns], axis=1)
+
+
+def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
+    """A matrix from groups of its columns."""
+    if len(parts) == 1:
+        return parts[0][1]
+    columns = {int(j): values[:, place] for group, values in parts for place, j in enumerate(group)}
+    return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
 
 
 def operator_spectrum(problem: Problem) -> tuple[np.ndarray, Array | None]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from iokr._array import Array, NotPositiveDefinite, array_namespace, cholesky, eye_like, is_numpy
+from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
 from iokr._component import component
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import ClosedForm, Path
+from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
 from iokr.solvers.eigen import SpectralPath
 from iokr.solvers.geometry import geometry
 
@@ -37,7 +37,7 @@ class Cholesky(ClosedForm):
     def memory(self, problem: Problem) -> float:
         """N² numbers, factored in place; 5N² with a penalty."""
         N, q = problem.gram.shape[0], problem.Psi.shape[1]
-        return 8.0 * ((1.1 if problem.penalty is None else 5) * N**2 + 3 * N * q)
+        return 8.0 * float((1.1 if problem.penalty is None else 5) * N**2 + 3 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)
@@ -58,7 +58,7 @@ class CholeskyPath(Path):
         self._spend = spend
         self._S: Array | None = None
 
-    def _factor(self, shift: float, *, last: bool) -> object:
+    def _factor(self, shift: float, *, last: bool) -> CholeskyFactor:
         S = self.points.system() if self._S is None else self._S
         spend = self._spend and last
         self._S = None if spend else S
@@ -78,38 +78,45 @@ class CholeskyPath(Path):
         return self.unrotate(self.points.to_points(Z))
 
     def _solve(self, B: Array, alpha: float) -> Array:
+        parts = []
         groups = list(self.gamma_groups(B.shape[1]))
-        if len(groups) == 1:
-            g = groups[0][0]
-            if g == 0:
-                return B / alpha
-            factor = self._factor(alpha / g, last=True)
-            self._warn(factor, alpha, g)
-            Z = factor.solve(B)  # type: ignore[attr-defined]
-            return Z if g == 1 else Z / g
-        columns: list[Array] = [None] * B.shape[1]
         for number, (g, group) in enumerate(groups):
-            xp = array_namespace(B)
-            part = xp.stack([B[:, int(j)] for j in group], axis=1)
+            part = take_columns(B, group)
             if g == 0:
-                Z = part / alpha
-            else:
-                Z = self._factor(alpha / g, last=number == len(groups) - 1).solve(part) / g  # type: ignore[attr-defined]
-            for place, j in enumerate(group):
-                columns[int(j)] = Z[:, place]
-        return array_namespace(B).stack(columns, axis=1)
+                parts.append((group, part / alpha))
+                continue
+            factor = self._factor(alpha / g, last=number == len(groups) - 1)
+            self._warn(factor, alpha, g)
+            Z = factor.solve(part)
+            parts.append((group, Z if g == 1 else Z / g))
+        return join_columns(parts)
 
-    def _warn(self, factor: object, alpha: float, g: float) -> None:
+    def _warn(self, factor: CholeskyFactor, alpha: float, g: float) -> None:
         """Few digits are left when α < 1e-12 s_max; the largest pivot is at most s_max + α/γ."""
-        xp = array_namespace(factor.L)  # type: ignore[attr-defined]
-        pivot = self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)  # type: ignore[attr-defined]
+        xp = array_namespace(factor.L)
+        pivot = self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)
         if alpha < 1e-12 * g * pivot:
             warnings.warn(
-                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {g * pivot:.1e}): the answer "
-                "has few correct digits; raise `alpha`.",
+                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {g * pivot:.1e}): "
+                "the answer has few correct digits; raise `alpha`.",
                 RuntimeWarning,
                 stacklevel=2,
             )
+
+    def _leave_out(self, B: Array, alpha: float, g: float) -> tuple[Array, Array]:
+        """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""
+        points = self.points
+        xp = array_namespace(B)
+        if g == 0:
+            R = points.to_labels(B)
+            B0 = points.remainder
+            return R, xp.ones_like(R[:, 0]) if B0 is None else 1 - xp.linalg.diagonal(B0)
+        factor = self._factor(alpha / g, last=False)
+        R = points.to_labels(factor.solve(B)) * (alpha / g)
+        if points.remainder is None:
+            return R, factor.inverse_diagonal() * (alpha / g)
+        half = factor.solve_lower(points.from_labels(eye_like(len(points.active), B)))
+        return R, xp.sum(half * half, axis=0) * (alpha / g)
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
@@ -117,27 +124,15 @@ class CholeskyPath(Path):
         targets = points.targets(self.rotate(Psi))
         xp = array_namespace(targets)
         B = points.from_labels(targets)
-        columns_R: list[Array] = [None] * B.shape[1]
-        columns_Q: list[Array] = [None] * B.shape[1]
+        residuals, leverages = [], []
         try:
             for g, group in self.gamma_groups(B.shape[1]):
-                part = xp.stack([B[:, int(j)] for j in group], axis=1)
-                if g == 0:
-                    R, Q = points.to_labels(part), None
-                    Q = xp.ones_like(R[:, 0]) if points.remainder is None else 1 - xp.linalg.diagonal(points.remainder)
-                else:
-                    factor = self._factor(alpha / g, last=False)
-                    R = points.to_labels(factor.solve(part)) * (alpha / g)  # type: ignore[attr-defined]
-                    if points.remainder is None:
-                        Q = factor.inverse_diagonal() * (alpha / g)  # type: ignore[attr-defined]
-                    else:
-                        half = factor.solve_lower(points.from_labels(eye_like(len(points.active), targets)))  # type: ignore[attr-defined]
-                        Q = xp.sum(half * half, axis=0) * (alpha / g)
-                for place, j in enumerate(group):
-                    columns_R[int(j)], columns_Q[int(j)] = R[:, place], Q
+                R, Q = self._leave_out(take_columns(B, group), alpha, g)
+                residuals.append((group, R))
+                leverages.append((group, xp.broadcast_to(Q[:, None], R.shape)))
         except NotPositiveDefinite:
             return self._spectral().loo_residuals(Psi, alpha)
-        R, Q = xp.stack(columns_R, axis=1), xp.stack(columns_Q, axis=1)
+        R, Q = join_columns(residuals), join_columns(leverages)
         if points.remainder is not None:
             R = R + points.remainder @ targets
             Q = Q + xp.linalg.diagonal(points.remainder)[:, None]

@@ -14,12 +14,13 @@ from iokr._array import (
     cholesky,
     eigh,
     is_numpy,
+    matmul,
     pivoted_cholesky,
     take_rows,
     tridiagonalize,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import Path
+from iokr.solvers.base import Path, join_columns, take_columns
 from iokr.solvers.geometry import Geometry, scatter
 
 __all__ = ["DeformedKernel", "DeformedPath", "PlainKernel", "Reduction"]
@@ -47,7 +48,7 @@ class PlainKernel:
         """g K/λ on the rows of positive weight."""
         points = self.points
         gram = points.gram if points.whole else points.gram.restrict(points.active)
-        return (g / alpha) * gram.dense()  # type: ignore[attr-defined]
+        return (g / alpha) * gram.dense()
 
     def lift(self, a: Array, alpha: float, g: float) -> Array:
         """a/λ."""
@@ -81,9 +82,9 @@ class Reduction:
     def __init__(self, problem: Problem) -> None:
         self.points = Geometry(problem)
         self.N = self.points.N
-        K = problem.gram.K.detach()  # type: ignore[attr-defined]
+        K = problem.gram.K.detach()
         R, self._pull = _root(K)
-        product = R.T @ (_thin(problem.penalty) @ R)
+        product = matmul(R.T, matmul(_thin(problem.penalty), R))
         product = (product + product.T) / 2
         self.form: TridiagonalForm | _DiagonalForm = (
             tridiagonalize(product) if is_numpy(product) and product.shape[0] > 2 else _DiagonalForm(product)
@@ -94,7 +95,7 @@ class Reduction:
     def kernel(self, alpha: float, mu: float, g: float) -> Array:
         """K̃ = g Pᵀ(λI + μgT)⁻¹P on the active labelled points."""
         half = self.form.solve(alpha, mu * g, self.P)
-        return g * (self.P.T @ half)
+        return g * matmul(self.P.T, half)
 
     def lift(self, a: Array, alpha: float, mu: float, g: float) -> Array:
         """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points: K c = R Q(λI + μgT)⁻¹Pa."""
@@ -124,7 +125,7 @@ def _root(K: Array) -> tuple[Array, Any]:
     def pull(b: np.ndarray) -> np.ndarray:
         from scipy.linalg import solve_triangular
 
-        return scatter(solve_triangular(corner, b, lower=True, trans=1, check_finite=False), pivot_rows, N)
+        return np.asarray(scatter(solve_triangular(corner, b, lower=True, trans=1, check_finite=False), pivot_rows, N))
 
     return R, pull
 
@@ -166,17 +167,14 @@ class DeformedPath(Path):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
-        xp = array_namespace(Psi)
         targets = self.points.targets(self.rotate(Psi))
-        columns: list[Array] = [None] * targets.shape[1]
+        parts = []
         for g, group in self.gamma_groups(targets.shape[1]):
-            a = self._factor(alpha, g).solve(xp.stack([targets[:, int(j)] for j in group], axis=1))
+            a = self._factor(alpha, g).solve(take_columns(targets, group))
             if self.points.sqrt_w is not None:
                 a = self.points.sqrt_w[:, None] * a
-            C = self.lift(a, alpha, g)
-            for place, j in enumerate(group):
-                columns[int(j)] = C[:, place]
-        return self.unrotate(xp.stack(columns, axis=1))
+            parts.append((group, self.lift(a, alpha, g)))
+        return self.unrotate(join_columns(parts))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
@@ -200,14 +198,10 @@ class DeformedPath(Path):
     def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
         xp = array_namespace(Psi)
         targets = self.points.targets(self.rotate(Psi))
-        R: list[Array] = [None] * targets.shape[1]
-        Q: list[Array] = [None] * targets.shape[1]
+        R, Q = [], []
         for g, group in self.gamma_groups(targets.shape[1]):
             factor = self._factor(alpha, g)
-            a = factor.solve(xp.stack([targets[:, int(j)] for j in group], axis=1))
-            diagonal = factor.inverse_diagonal()
-            for place, j in enumerate(group):
-                R[int(j)], Q[int(j)] = a[:, place], diagonal
-        return xp.stack(R, axis=1), xp.stack(Q, axis=1)
-
-
+            a = factor.solve(take_columns(targets, group))
+            R.append((group, a))
+            Q.append((group, xp.broadcast_to(factor.inverse_diagonal()[:, None], a.shape)))
+        return join_columns(R), join_columns(Q)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh
+from iokr._array import Array, array_namespace, asarray_like, eigh, matmul
 from iokr._component import component
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path
@@ -40,7 +40,7 @@ class Eigen(ClosedForm):
     def memory(self, problem: Problem) -> float:
         """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty."""
         N, q = problem.gram.shape[0], problem.Psi.shape[1]
-        return 8.0 * ((3 if problem.penalty is None else 6) * N**2 + 4 * N * q)
+        return 8.0 * float((3 if problem.penalty is None else 6) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return SpectralPath(problem, geometry(problem))
@@ -57,8 +57,8 @@ class SpectralPath(Path):
         smallest, largest = float(omega[0]), float(omega[-1])
         if smallest < -1e-8 * largest:
             raise ValueError(
-                f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` is not "
-                "positive semi-definite on these objects; use another kernel."
+                f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` "
+                "is not positive semi-definite on these objects; use another kernel."
             )
         self.omega = xp.clip(omega, min=0.0)
         self.largest = points.largest(largest) * float(self.gamma.max())
@@ -66,8 +66,8 @@ class SpectralPath(Path):
     def _check_alpha(self, alpha: float) -> None:
         if alpha < 1e-12 * self.largest:
             warnings.warn(
-                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue ({self.largest:.1e}): the answer has "
-                "few correct digits; raise `alpha`.",
+                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue ({self.largest:.1e}): the answer "
+                "has few correct digits; raise `alpha`.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -78,12 +78,12 @@ class SpectralPath(Path):
 
     def _project(self, Psi: Array) -> Array:
         """T √w Ψ E."""
-        return self.V.T @ self.points.from_labels(self.points.targets(self.rotate(Psi)))
+        return matmul(self.V.T, self.points.from_labels(self.points.targets(self.rotate(Psi))))
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
         self._check_alpha(alpha)
-        Z = self.V @ (self._project(Psi) / self._shrink(alpha))
+        Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
         return self.unrotate(self.points.to_points(Z))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
@@ -91,8 +91,8 @@ class SpectralPath(Path):
         xp = array_namespace(Psi)
         Tt = self.points.spectrum_to_labels(self.V)
         D = alpha / self._shrink(alpha)
-        R = Tt @ (D * self._project(Psi))
-        Q = (Tt * Tt) @ D
+        R = matmul(Tt, D * self._project(Psi))
+        Q = matmul(Tt * Tt, D)
         B = self.points.remainder
         if B is not None:
             R = R + B @ self.points.targets(self.rotate(Psi))
@@ -121,16 +121,14 @@ class SpectralPath(Path):
             some = alphas[start : start + step]
             D = xp.stack([alpha / self._shrink(alpha) for alpha in some], axis=1)  # (r, c, 1 or q)
             width = D.shape[2]
-            R = xp.reshape(Tt @ xp.reshape(D * projected[:, None, :], (r, -1)), (-1, len(some), q))
-            Q = xp.reshape(squares @ xp.reshape(D, (r, -1)), (-1, len(some), width))
+            R = xp.reshape(matmul(Tt, xp.reshape(D * projected[:, None, :], (r, -1))), (-1, len(some), q))
+            Q = xp.reshape(matmul(squares, xp.reshape(D, (r, -1))), (-1, len(some), width))
             if fixed is not None:
                 R = R + fixed[0][:, None, :]
                 Q = Q + fixed[1][:, None, None]
             R /= Q
             R *= R
-            errors[start : start + len(some)] = np.asarray(
-                asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0))
-            )
+            errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
         return errors / total
 
     # What other losses and missing entries need: the deformed kernel and its lift (math.md 2.4, 4.3), for w = 1.
@@ -143,9 +141,9 @@ class SpectralPath(Path):
         if self.points.remainder is None:
             return (Tt * (self.omega * (g / alpha))[None, :]) @ Tt.T
         N = self.points.remainder + (Tt * D[None, :]) @ Tt.T
-        nu, O = eigh((N + N.T) / 2, overwrite=True)
+        nu, basis = eigh((N + N.T) / 2, overwrite=True)
         nu = xp.clip(nu, min=float(np.finfo(float).tiny), max=1.0)
-        return (O * ((1 - nu) / nu)[None, :]) @ O.T
+        return matmul(basis * ((1 - nu) / nu)[None, :], basis.T)
 
     def lift(self, a: Array, alpha: float, g: float) -> Array:
         """c = F V [T(a + K̃a)/(λ + gω)], so that h(x) = g k_xᵀ c is K̃a on the labelled points."""

@@ -16,7 +16,9 @@ from iokr._array import (
     eigh,
     empty_like,
     is_numpy,
+    matmul,
     take_rows,
+    to_numpy,
 )
 from iokr.problem import Problem
 
@@ -45,7 +47,7 @@ class Geometry:
     def system(self) -> Array:
         """S = Fᵀ K F, right in its lower triangle, for the caller to overwrite."""
         gram = self.gram if self.whole else self.gram.restrict(self.active)
-        S = gram.detach(lower=True)  # type: ignore[attr-defined]
+        S = gram.detach(lower=True)
         if self.sqrt_w is not None:
             S *= self.sqrt_w[:, None]
             S *= self.sqrt_w[None, :]
@@ -81,12 +83,11 @@ class Geometry:
 
     def finish(self, R: Array, Q: Array, plain: Any) -> Array:
         """Leave-one-out residuals of all n rows from R/Q: diag(1/√w), and the plain residual where w = 0."""
-        xp = array_namespace(R)
         loo = R / Q
         if self.sqrt_w is not None:
             loo = loo / self.sqrt_w[:, None]
-            ratio = self.sqrt_w / xp.max(self.sqrt_w)
-            small = np.asarray([i for i, r in enumerate(np.asarray(asarray_like(ratio, np.empty(0)))) if r < 1e-6], dtype=int)
+            root = to_numpy(self.sqrt_w)
+            small = np.flatnonzero(root < 1e-6 * root.max())
             if len(small):  # R is only right to eps, absolutely: take y − h instead (math.md 3.3)
                 exact = plain(self.active[small]) / take_rows(Q, small)
                 loo = replace_rows(loo, small, exact)
@@ -177,17 +178,17 @@ class ManifoldGeometry(Geometry):
 
     def system(self) -> Array:
         """S = Fᵀ K F."""
-        S = self.F.T @ (self.gram.dense() @ self.F)  # type: ignore[attr-defined]
+        S = matmul(self.F.T, matmul(self.gram.dense(), self.F))
         return (S + S.T) / 2
 
     def largest(self, found: float) -> float:
         """At least the largest k(x, x): S is not K here."""
-        diagonal = self.gram.diagonal()  # type: ignore[attr-defined]
+        diagonal = self.gram.diagonal()
         return float(array_namespace(diagonal).max(diagonal))
 
     def to_points(self, Z: Array) -> Array:
         """F Z."""
-        return self.F @ Z
+        return matmul(self.F, Z)
 
     def from_labels(self, Y: Array) -> Array:
         """G Y."""
@@ -199,7 +200,7 @@ class ManifoldGeometry(Geometry):
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z."""
         n = self.blocks.O.shape[0]
-        return self.blocks.O @ (Z[:n, :] / self._root[:, None])
+        return matmul(self.blocks.O, Z[:n, :] / self._root[:, None])
 
     def spectrum_to_labels(self, V: Array) -> Array:
         """Gᵀ V."""

@@ -59,7 +59,7 @@ class ManifoldEigen(ClosedForm):
     def memory(self, problem: Problem) -> float:
         """7N² numbers: K, its root, RᵀLR or FᵀKF, and workspace."""
         N, q = problem.gram.shape[0], problem.Psi.shape[1]
-        return 8.0 * (7 * N**2 + 4 * N * q)
+        return 8.0 * float(7 * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return next(self._paths(problem, [problem.strength]))
@@ -109,7 +109,10 @@ class ManifoldPath(Path):
             return self.deformed_form
         N = self._problem.gram.shape[0]
         # An n × n system per α and γ against one eigendecomposition of size N, unless that is there already.
-        dear = weight_ratio(self._problem) <= _LIMIT and n_alphas * len(self.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
+        dear = (
+            weight_ratio(self._problem) <= _LIMIT
+            and n_alphas * len(self.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
+        )
         if self._form == "eigen" or "eigen_form" in self.__dict__ or dear:
             return self.eigen_form
         # Rounding is multiplied by q here and by the ratio of the weights there.

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
+from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
 from iokr.solvers.manifold import deformed_kernel
 
 __all__ = ["masked_path"]
@@ -46,21 +46,11 @@ class _Patterns(_Masked):
 
     def _groups(self, Psi: Array) -> Iterator[tuple[np.ndarray, Problem]]:
         patterns, which = np.unique(self.mask.T, axis=0, return_inverse=True)
-        xp = array_namespace(Psi)
         for number, pattern in enumerate(patterns):
             columns = np.flatnonzero(which.ravel() == number)
             weight = pattern.astype(float) if self.weight is None else self.weight * pattern
-            targets = xp.stack([Psi[:, int(j)] for j in columns], axis=1)
-            gram = self.gram if self.gram.A is None else self.gram.K
-            alpha_scale = replace(self.problem, gram=gram, Psi=targets, weight=weight, mask=None)
-            yield columns, alpha_scale
-
-    def _assemble(self, parts: list[tuple[np.ndarray, Array]], q: int) -> Array:
-        columns: list[Array] = [None] * q
-        for group, values in parts:
-            for place, j in enumerate(group):
-                columns[int(j)] = values[:, place]
-        return array_namespace(columns[0]).stack(columns, axis=1)
+            targets = take_columns(Psi, columns)
+            yield columns, replace(self.problem, gram=self.gram.K, Psi=targets, weight=weight, mask=None)
 
     def _each(self, Psi: Array, what: str, alpha: float) -> Array:
         # A = aI: (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
@@ -75,7 +65,7 @@ class _Patterns(_Masked):
                 continue
             values = getattr(self.solver.path(part), what)(part.Psi, alpha / a)
             parts.append((columns, values / a if what == "coefficients" else values))
-        return self._assemble(parts, Psi.shape[1])
+        return join_columns(parts)
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C, a group of columns at a time."""
@@ -95,7 +85,7 @@ class _Patterns(_Masked):
             path = self.solver.path(part)  # one factorisation for the whole path
             groups.append((columns, [path.loo_residuals(part.Psi, alpha / a) for alpha in alphas]))
         for i in range(len(alphas)):
-            yield self._assemble([(columns, values[i]) for columns, values in groups], Psi.shape[1])
+            yield join_columns([(columns, values[i]) for columns, values in groups])
 
 
 class _Entries(_Masked):
@@ -149,13 +139,9 @@ class _Entries(_Masked):
         _, _, system, y = self._system(Psi, alpha)
         W = asarray_like(self._values(cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]), Psi)
         rotated = W @ self.E
-        xp = array_namespace(rotated)
-        columns: list[Array] = [None] * rotated.shape[1]
-        for g, group in self.gamma_groups(rotated.shape[1]):
-            C = self.base.lift(xp.stack([rotated[:, int(j)] for j in group], axis=1), alpha, g)
-            for place, j in enumerate(group):
-                columns[int(j)] = C[:, place]
-        return self.unrotate(xp.stack(columns, axis=1))
+        groups = self.gamma_groups(rotated.shape[1])
+        parts = [(group, self.base.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
+        return self.unrotate(join_columns(parts))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
@@ -175,5 +161,3 @@ class _Entries(_Masked):
             plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
             residuals[others] = to_numpy(plain)
         return asarray_like(residuals, Psi)
-
-

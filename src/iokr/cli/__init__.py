@@ -1,0 +1,42 @@
+"""The command `iokr`: a sub-command a file. They parse, call the library and draw, nothing else.
+
+Nothing heavy is imported before a sub-command runs, so that `iokr --help` answers at once.
+"""
+
+import sys
+
+import typer
+
+from iokr.cli.bench import bench
+from iokr.cli.demo import demo
+from iokr.cli.doctor import doctor
+from iokr.cli.reproduce import reproduce
+from iokr.cli.shared import guarded, show_version
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, reproduce, bench, doctor):
+    app.command()(guarded(command))
+
+
+@app.callback(invoke_without_command=True)
+def iokr(
+    context: typer.Context,
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", callback=show_version, is_eager=True
+    ),
+) -> None:
+    """Input Output Kernel Regression: predict vectors, labels or any other objects."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line; the exit code is 0 when done, 1 for bad input, 2 for wrong usage."""
+    app(prog_name="iokr")

@@ -1,0 +1,5 @@
+"""`python -m iokr.cli` is `iokr`."""
+
+from iokr.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""`iokr bench`."""
+
+from typing import Annotated
+
+import typer
+
+from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, perform, print_tables
+
+
+def bench(
+    name: Annotated[str | None, typer.Argument(help="The benchmark; without it, the list.", show_default=False)] = None,
+    output: Output = None,
+    force: Force = False,
+    seed: Seed = 0,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Rounds; the figures are medians over them.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that everything runs.")] = False,
+    format: FormatOption = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Measure against rivals and the physical floor, in one run.
+
+    A contender that is not installed is named as skipped. With -o, the folder gets the table, metrics.json, run.json
+    and report.html.
+    """
+    from iokr import benchmarks
+    from iokr.report import Table
+
+    titles = dict(benchmarks.available())
+    if name is None:
+        rows = [{"name": name, "question": title} for name, title in titles.items()]
+        print_tables([Table("Benchmarks", rows)], format)
+        return
+    if name not in titles:
+        hint = f"there is no benchmark {name!r}; there is {', '.join(titles)}."
+        raise typer.BadParameter(hint, param_hint="NAME")
+    perform(
+        lambda progress: benchmarks.run(name, repeat=repeat, seed=seed, progress=progress, quick=quick),
+        output,
+        force=force,
+        format=format,
+        quiet=quiet,
+        verbose=verbose,
+    )

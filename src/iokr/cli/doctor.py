@@ -1,0 +1,128 @@
+"""`iokr doctor`."""
+
+import os
+import platform
+import sys
+from importlib import metadata, util
+from pathlib import Path
+
+from iokr.cli.shared import FormatOption, Verbose, print_tables
+
+_PACKAGES = (
+    *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "array-api-extra"),
+    *("matplotlib", "jinja2", "networkx", "torch", "cupy-cuda12x", "cupy-cuda13x", "dask", "rdkit", "numba"),
+)
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
+    """Print versions, devices, BLAS threads, memory and the data folder."""
+    from iokr.report import Table
+
+    sections = {
+        "Versions": _versions(),
+        "Devices": _devices(),
+        "Linear algebra": _linear_algebra(),
+        "Memory": _memory(),
+        "Data": _data(),
+    }
+    tables = [
+        Table(title, [{"what": what, "found": found} for what, found in rows.items()])
+        for title, rows in sections.items()
+    ]
+    print_tables(tables, format)
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": f"{platform.python_version()} ({sys.executable})", "platform": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _devices() -> dict[str, str]:
+    """Processors, and the accelerators that torch and CuPy see; the only place that imports them to look."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"cpu": f"{usable} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
+
+
+def _torch() -> str:
+    if util.find_spec("torch") is None:
+        return "not installed"
+    try:
+        import torch
+
+        names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"does not start: {error}"
+    return ", ".join(names) or "cpu only"
+
+
+def _cupy() -> str:
+    if util.find_spec("cupy") is None:
+        return "not installed"
+    try:
+        import cupy
+
+        runtime = cupy.cuda.runtime
+        names = [runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())]
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"does not start: {error}"
+    return ", ".join(names) or "no device"
+
+
+def _linear_algebra() -> dict[str, str]:
+    """The libraries that NumPy and SciPy have loaded, with their threads."""
+    import scipy.linalg  # noqa: F401  (loads its own copy of BLAS)
+    from threadpoolctl import threadpool_info
+
+    found = {}
+    for pool in threadpool_info():
+        threads = f"{pool['num_threads']} thread{'s' if pool['num_threads'] > 1 else ''}"
+        name = f"{pool['prefix']} of {Path(pool['filepath']).parent.name.removesuffix('.libs')}"
+        found[name] = f"{pool['internal_api']} {pool['version'] or ''}, {threads}".replace(" ,", ",")
+    limits = [f"{name}={os.environ[name]}" for name in _THREAD_VARIABLES if name in os.environ]
+    return {**found, "limits set": ", ".join(limits) or "none"}
+
+
+def _memory() -> dict[str, str]:
+    from iokr._memory import available_memory, container_limit, human_bytes
+
+    def words(n: int | None, otherwise: str) -> str:
+        return otherwise if n is None else human_bytes(n)
+
+    return {
+        "machine": words(_physical_memory(), "unknown"),
+        "left by the container's limit": words(container_limit(), "no limit"),
+        "available to a fit": words(available_memory(), "unknown"),
+    }
+
+
+def _physical_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _data() -> dict[str, str]:
+    """The data folder, and the data sets that experiments read."""
+    from iokr._memory import human_bytes
+    from iokr.datasets import DataNotFound, data_files, data_home
+    from iokr.experiments import EXPERIMENTS
+
+    def state(name: str) -> str:
+        try:
+            files = data_files(name)
+        except DataNotFound:
+            return "not there"
+        return f"{len(files)} file{'s' if len(files) != 1 else ''}, {human_bytes(sum(f.stat().st_size for f in files))}"
+
+    home = data_home()
+    origin = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "default; set IOKR_DATA for another"
+    folder = f"{home} ({origin}{'' if home.is_dir() else '; does not exist'})"
+    names = dict.fromkeys(name for experiment in EXPERIMENTS for name in experiment.data)
+    return {"folder": folder, **{name: state(name) for name in names}}

@@ -1,0 +1,58 @@
+"""`iokr reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from iokr.cli.shared import (
+    Force,
+    FormatOption,
+    Output,
+    Quiet,
+    Repeat,
+    Seed,
+    Verbose,
+    perform,
+    print_tables,
+    say,
+)
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="The experiment; without it, the list.", show_default=False)
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+    seed: Seed = 0,
+    repeat: Repeat = None,
+    format: FormatOption = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a published experiment again, with our figures beside theirs.
+
+    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html.
+    """
+    from iokr.experiments import EXPERIMENTS, find
+    from iokr.report import Table
+
+    if name is None:
+        rows = [{"name": e.name, "what": e.title, "paper": e.paper, "data found": not e.missing()} for e in EXPERIMENTS]
+        print_tables([Table("Experiments", rows)], format)
+        for line in dict.fromkeys(line for e in EXPERIMENTS for line in e.missing()):
+            say(line, quiet=quiet)
+        return
+    try:
+        experiment = find(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="NAME") from None
+    perform(
+        lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress),
+        output or Path(f"iokr-{name}"),
+        force=force,
+        format=format,
+        quiet=quiet,
+        verbose=verbose,
+    )

@@ -1,0 +1,219 @@
+"""What the sub-commands share: options, messages, bars, tables, and one line instead of a traceback."""
+
+import enum
+import functools
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from iokr.experiments import Progress
+    from iokr.report import Report, Table
+
+__all__ = [
+    "Force",
+    "Format",
+    "FormatOption",
+    "Output",
+    "Quiet",
+    "Repeat",
+    "Seed",
+    "Verbose",
+    "bar",
+    "command_line",
+    "guarded",
+    "perform",
+    "print_tables",
+    "say",
+    "show_version",
+]
+
+
+class Format(enum.StrEnum):
+    """How tables are written."""
+
+    tsv = "tsv"
+    csv = "csv"
+    json = "json"
+
+
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No bars and no messages.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more; show the traceback of an error.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Every random choice follows from it.")]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", min=1, help="How often to repeat; default: what it thinks enough.")
+]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Format of the tables; default: to be read by people, files as tsv.")
+]
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """`command`, whose errors are one line on standard error and exit code 1."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            command(**options)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except BrokenPipeError:  # the reader of our output, say `head`, has seen enough
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except Exception as error:  # the last resort: whatever happened, no traceback unless asked for
+            if options.get("verbose"):
+                traceback.print_exc()
+            typer.echo(f"iokr: {_in_words(error)}", err=True)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def _in_words(error: Exception) -> str:
+    """One line: the message of an error that was meant for users, with its name when it was not."""
+    text = " ".join(str(error).split())
+    if text and isinstance(error, (ValueError, TypeError, OSError, MemoryError, ImportError)):
+        return text
+    return f"unexpected {type(error).__name__}: {text or 'no message'} (-v shows where)"
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and stop."""
+    if asked:
+        from iokr import __version__
+
+        typer.echo(f"iokr {__version__}")
+        raise typer.Exit
+
+
+def command_line() -> str:
+    """The command as it was typed."""
+    import shlex
+
+    return shlex.join(["iokr", *sys.argv[1:]])
+
+
+def say(message: str, *, quiet: bool = False) -> None:
+    """A message for people, on standard error."""
+    if not quiet:
+        typer.echo(message, err=True)
+
+
+@contextmanager
+def bar(*, quiet: bool = False) -> "Iterator[Progress]":
+    """A progress bar on standard error; plain lines when that is no terminal; nothing when `quiet`."""
+    if quiet:
+        yield lambda done, total, what: None
+    elif sys.stderr.isatty():
+        with _rich_bar() as progress:
+            yield progress
+    else:
+        yield _plain_lines()
+
+
+@contextmanager
+def _rich_bar() -> "Iterator[Progress]":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as rich:
+        task = rich.add_task("", total=None)
+
+        def progress(done: int, total: int, what: str) -> None:
+            rich.update(task, completed=done, total=total, description=what)
+
+        yield progress
+
+
+def _plain_lines() -> "Progress":
+    """A line whenever something else is begun."""
+    last = ""
+
+    def progress(done: int, total: int, what: str) -> None:
+        nonlocal last
+        if what != last:
+            typer.echo(f"{what} ({done} of {total})", err=True)
+            last = what
+
+    return progress
+
+
+def print_tables(tables: "Sequence[Table]", format: Format | None = None) -> None:
+    """Tables on standard output: drawn on a terminal, aligned lines elsewhere, or in the `format` asked for."""
+    if format is not None:
+        from iokr.report import Report
+
+        typer.echo(Report("", "", tuple(tables)).table_text(format), nl=False)
+    elif sys.stdout.isatty():
+        for table in tables:
+            _draw(table)
+    else:
+        typer.echo("\n\n".join(_aligned(table) for table in tables))
+
+
+def _draw(table: "Table") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns:
+        style = "bold cyan" if column in table.ours else None
+        drawn.add_column(column, justify="right" if table.numeric(column) else "left", style=style)
+    for row in table.texts():
+        drawn.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    console.print(drawn)
+    if table.note:
+        console.print(Text(table.note, style="dim"))
+
+
+def _aligned(table: "Table") -> str:
+    """The table in plain characters, its columns under each other."""
+    rows = [table.columns, *table.texts()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = [table.numeric(column) for column in table.columns]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([table.title, *lines] + ([table.note] if table.note else []))
+
+
+def perform(
+    run: "Callable[[Progress], Report]",
+    folder: Path | None,
+    *,
+    force: bool = False,
+    format: Format | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Run with a bar, print the tables, and write the run folder if there is one; it is checked before the work."""
+    from iokr.report import check_folder, require_report_packages, write_run
+
+    suffix = format or Format.tsv
+    if folder is not None:
+        require_report_packages()
+        check_folder(folder, force=force, format=suffix)
+    with bar(quiet=quiet) as progress:
+        report = run(progress)
+    print_tables(report.tables, format)
+    if verbose:
+        say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
+    if folder is not None:
+        paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
+        *data, page = paths
+        say(f"\nwrote {', '.join(path.name for path in data)} and the page {page}", quiet=quiet)

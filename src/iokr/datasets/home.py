@@ -1,0 +1,85 @@
+"""Where data files are, and what to say when they are not."""
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["DataNotFound", "data_files", "data_home", "find_data"]
+
+
+class DataNotFound(FileNotFoundError):
+    """A data file is not there; the message says which, where it was looked for, and what to do."""
+
+
+def data_home() -> Path:
+    """The folder of data sets: the environment variable IOKR_DATA, else `iokr` in the user's cache folder.
+
+    Returns
+    -------
+    Path
+        An absolute path, which need not exist.
+
+    Examples
+    --------
+    >>> from iokr.datasets import data_home
+    >>> data_home().is_absolute()
+    True
+    """
+    given = os.environ.get("IOKR_DATA")
+    return Path(given).expanduser().absolute() if given else _user_cache() / "iokr"
+
+
+def find_data(path: str) -> Path:
+    """The file or folder `path` under `data_home()`.
+
+    Parameters
+    ----------
+    path : str
+        Relative, with forward slashes: ``"usps/usps.npz"``, or the folder ``"usps"``.
+
+    Raises
+    ------
+    DataNotFound
+        When it is not there.
+
+    Examples
+    --------
+    >>> from iokr.datasets import DataNotFound, find_data
+    >>> try:
+    ...     find_data("no/such.npz")
+    ... except DataNotFound as error:
+    ...     print(str(error).split(" in ")[0])
+    no/such.npz is not
+    """
+    home = data_home()
+    if (home / path).exists():
+        return home / path
+    came_from = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "the default data folder"
+    raise DataNotFound(
+        f"{path} is not in {home} ({came_from}); "
+        f"set IOKR_DATA to the folder that holds {path}, as in `IOKR_DATA=/path/to/data`."
+    )
+
+
+def data_files(name: str) -> list[Path]:
+    """Every file of the data set `name`, sorted.
+
+    Examples
+    --------
+    >>> from iokr.datasets import DataNotFound, data_files
+    >>> try:
+    ...     data_files("no-such-set")
+    ... except DataNotFound:
+    ...     print("not there")
+    not there
+    """
+    return sorted(path for path in find_data(name).rglob("*") if path.is_file())
+
+
+def _user_cache() -> Path:
+    """The platform's folder for caches of this user."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local").absolute()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()

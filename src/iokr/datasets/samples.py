@@ -1,0 +1,103 @@
+"""Small seeded samples of every domain: what examples and contract tests feed to kernels."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from iokr._objects import as_objects
+
+__all__ = ["DOMAINS", "sample"]
+
+
+def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
+    """`n` objects of `domain`, the same for the same `seed`.
+
+    Parameters
+    ----------
+    domain : str
+        One of `DOMAINS`, the words that kernels carry in `Kernel.domain`.
+    n : int, default=20
+        How many.
+    seed : int, default=0
+
+    Returns
+    -------
+    ndarray
+        Of shape (n, ·) for vectors and fingerprints, else 1-D: of integers, or of objects.
+
+    Examples
+    --------
+    >>> from iokr.datasets import sample
+    >>> sample("vectors", n=3).shape
+    (3, 4)
+    >>> sample("strings", n=2, seed=1).tolist() == sample("strings", n=2, seed=1).tolist()
+    True
+    """
+    if domain not in DOMAINS:
+        raise ValueError(f"`domain` must be one of {', '.join(sorted(DOMAINS))}, got {domain!r}.")
+    if n < 1:
+        raise ValueError(f"`n` must be at least 1, got {n}.")
+    return DOMAINS[domain](n, np.random.default_rng(seed))
+
+
+def _vectors(n: int, rng: Generator) -> NDArray[np.float64]:
+    """Gaussian rows of four numbers."""
+    return rng.standard_normal((n, 4))
+
+
+def _fingerprints(n: int, rng: Generator) -> NDArray[np.float64]:
+    """Rows of 32 bits, a third of them set."""
+    return (rng.random((n, 32)) < 1 / 3).astype(np.float64)
+
+
+def _indices(n: int, rng: Generator) -> NDArray[np.int64]:
+    """The integers 0 … n−1 in some order: rows of a given matrix, nodes of a graph."""
+    return rng.permutation(n)
+
+
+def _labels(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Names out of four."""
+    return as_objects(rng.choice(["ash", "birch", "cedar", "elm"], size=n).tolist())
+
+
+def _strings(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Words of 3 to 8 letters over a small alphabet, so that they share parts."""
+    return as_objects("".join(rng.choice(list("abcd"), size=length)) for length in rng.integers(3, 9, size=n))
+
+
+def _sequences(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Tuples of 3 to 6 symbols, which are small integers."""
+    return as_objects(tuple(rng.integers(0, 4, size=length).tolist()) for length in rng.integers(3, 7, size=n))
+
+
+def _sets(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Subsets of ten letters, the empty one among them now and then."""
+    letters = np.array(list("abcdefghij"))
+    return as_objects(frozenset(letters[rng.random(10) < 0.3].tolist()) for _ in range(n))
+
+
+def _rankings(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Orders of five items, as tuples of positions."""
+    return as_objects(tuple(rng.permutation(5).tolist()) for _ in range(n))
+
+
+def _any(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Objects of several kinds side by side: words, tuples, sets."""
+    kinds = (_strings, _sequences, _sets)
+    return as_objects(kinds[i % len(kinds)](1, rng)[0] for i in range(n))
+
+
+DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
+    "any": _any,
+    "fingerprints": _fingerprints,
+    "indices": _indices,
+    "labels": _labels,
+    "rankings": _rankings,
+    "sequences": _sequences,
+    "sets": _sets,
+    "strings": _strings,
+    "vectors": _vectors,
+}

@@ -1,0 +1,68 @@
+"""What an experiment is: a name, a paper, the data it needs, and a function that returns a report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from time import perf_counter
+
+from iokr.datasets.home import DataNotFound, data_files
+from iokr.report import Report, run_info
+
+__all__ = ["Experiment", "Progress", "silent"]
+
+Progress = Callable[[int, int, str], None]
+"""Called with the steps done, the steps in all, and what is being done."""
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published table or figure that can be run again.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line; also the module of `iokr.experiments` that holds it.
+    title, paper : str
+    data : tuple of str
+        Data sets it needs, folders of `iokr.datasets.data_home()`.
+    """
+
+    name: str
+    title: str
+    paper: str
+    data: tuple[str, ...] = ()
+
+    def missing(self) -> list[str]:
+        """What keeps it from running, a line for every data set that is not there."""
+        lines = []
+        for name in self.data:
+            try:
+                data_files(name)
+            except DataNotFound as error:
+                lines.append(str(error))
+        return lines
+
+    def run(self, *, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
+        """Run it.
+
+        Parameters
+        ----------
+        seed : int, default=0
+            Every random choice follows from it.
+        repeat : int, optional
+            How often to repeat the random choices; None is what the experiment thinks enough.
+        progress : callable, optional
+
+        Returns
+        -------
+        Report
+            With the published figures beside ours, and with `info` filled in.
+        """
+        files = [path for name in self.data for path in data_files(name)]
+        start = perf_counter()
+        report: Report = import_module(f"iokr.experiments.{self.name}").run(seed=seed, repeat=repeat, progress=progress)
+        return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))
