@@ -241,13 +241,17 @@ def l1_distances(R: Any, S: Any) -> Array:
 # Factorisations
 
 
-def eigh(K: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
-    """K = U diag(s) Uᵀ, s ascending, by divide and conquer."""
+def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Array, Array]:
+    """K = U diag(s) Uᵀ, s ascending, by divide and conquer.
+
+    `graded`: K is full and its entries fall from the top left to the bottom right over many orders of magnitude.
+    LAPACK's reduction keeps the small ones only if it starts from the large ones, which its lower variant does.
+    """
     if is_numpy(K):
         from scipy.linalg import eigh as scipy_eigh
 
         # K.T is in Fortran order, so LAPACK takes it without a copy; its upper triangle is our lower one.
-        return scipy_eigh(K.T, lower=False, driver="evd", overwrite_a=overwrite, check_finite=False)
+        return scipy_eigh(K.T, lower=graded, driver="evd", overwrite_a=overwrite, check_finite=False)
     s, U = array_namespace(K).linalg.eigh(K)
     return s, U
 

@@ -122,7 +122,7 @@ def _numeric(X: np.ndarray, name: str) -> np.ndarray:
     if X.dtype.kind in "buifc":
         return X
     try:
-        if X.dtype.kind in "SU":
+        if X.dtype.kind != "O":
             raise ValueError(f"dtype {X.dtype}")
         return X.astype(np.float64)
     except (TypeError, ValueError) as error:

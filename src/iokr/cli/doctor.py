@@ -45,8 +45,9 @@ def _versions() -> dict[str, str]:
 
 def _devices() -> dict[str, str]:
     """Processors, and the accelerators that torch and CuPy see; the only place that imports them to look."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cpu": f"{usable} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
+    from iokr.report import usable_cores
+
+    return {"cpu": f"{usable_cores()} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
 
 
 def _torch() -> str:

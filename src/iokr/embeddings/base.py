@@ -11,7 +11,7 @@ from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, 
 from iokr._component import Component
 from iokr._validation import check_vectors
 from iokr.gram.dense import DenseGram
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["Embedding", "KernelEmbedding"]
 
@@ -96,6 +96,7 @@ class KernelEmbedding(Embedding):
         self.__dict__.pop("_gram_kept", None)
         self._home = Y[:0, ...] if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
+        check_gram(self._gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
     @property

@@ -123,8 +123,8 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
             ) from error
         if Y.dtype.kind not in "buif":
             try:
-                if Y.dtype.kind in "SU":
-                    raise ValueError(f"it holds text such as {Y.flat[0]!r}")
+                if Y.dtype.kind != "O":
+                    raise ValueError(f"it holds {Y.dtype} such as {Y.flat[0]!r}" if Y.size else f"it is {Y.dtype}")
                 Y = Y.astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise ValueError(

@@ -312,6 +312,8 @@ def _as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
     n_objects(y, "y")
     if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
         y = np.asarray(y)
+    if isinstance(y, np.ma.MaskedArray):
+        y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
     wants_numbers = output_kernel is None or output_kernel.domain in ("vectors", "fingerprints", "indices")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,7 @@ class IOKRCV(KernelRegression):
                     f"Leave-one-out errors are not finite for {kernels[i]!r}; scale the data or raise the alphas."
                 )
             best = int(np.argmin(errors[i, j]))
-            if errors[i, j, best] <= np.min(np.append(errors[:i].ravel(), errors[i, :j].ravel()), initial=np.inf):
+            if errors[i, j, best] < np.min(np.append(errors[:i].ravel(), errors[i, :j].ravel()), initial=np.inf):
                 self._keep(Solution(path.coefficients(data.Psi, alphas[best])), alphas[best], strengths[j])
         self._restore()
         return errors
@@ -192,8 +193,7 @@ class IOKRCV(KernelRegression):
     ) -> Iterator[tuple[int, int, Path]]:
         """A closed-form path per kernel and strength."""
         for i, kernel in enumerate(kernels):
-            self._pose(data, kernel)
-            problem = self._problem(alphas[0], strengths[0])
+            problem = replace(self._pose(data, kernel), strength=strengths[0])
             solver = self._solver_for(problem, len(alphas), len(strengths))
             for j, path in enumerate(solver.paths(problem, strengths)):
                 yield i, j, path
@@ -231,8 +231,7 @@ class IOKRCV(KernelRegression):
             X_train = _square(X, train, train) if pairwise else take(X, train)
             X_test = _square(X, test, train) if pairwise else take(X, test)
             fitted = part._check_data(X_train, take(y, train), w[train], X_unlabeled, kernels[i])
-            part._pose(fitted, kernels[i])
-            problem = part._problem(alphas[0], strengths[0])
+            problem = replace(part._pose(fitted, kernels[i]), strength=strengths[0])
             S = part.embedding_.represent(_outputs(y, test, self.output_kernel))
             solver = self._solver_for(problem, len(alphas), len(strengths))
             for j, path in enumerate(solver.paths(problem, strengths)):
@@ -245,9 +244,8 @@ class IOKRCV(KernelRegression):
             tested[test] += 1
         errors /= float(w @ tested)
         best_kernel, best_strength, best_alpha = (int(b) for b in np.unravel_index(np.argmin(errors), errors.shape))
-        self._pose(data, kernels[best_kernel])
         self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
-        problem = self._problem(self.alpha_, self.strength_)
+        problem = replace(self._pose(data, kernels[best_kernel]), alpha=self.alpha_, strength=self.strength_)
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
         self.solution_ = self.solver_.solve(problem)
         return errors

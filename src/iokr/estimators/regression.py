@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from iokr._validation import check_number, check_same_length, check_vectors, che
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator, Unlabeled, _positive_rows, _single
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -105,6 +105,14 @@ class KernelRegression(StructuredEstimator):
                 f"{self.n_features_in_} features as input."
             )
 
+    def _check_names(self, X_unlabeled: Any) -> None:
+        names, known = getattr(X_unlabeled, "columns", None), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and list(names) != list(known):
+            raise ValueError(
+                f"The columns of X_unlabeled, {list(names)[:5]}, must be those of X in the same order, "
+                f"{list(known)[:5]}."
+            )
+
     def _check_kernel(self, kernel: Any) -> Kernel | OperatorKernel:
         kernel = RBF() if kernel is None else kernel
         if not isinstance(kernel, (Kernel, OperatorKernel)):
@@ -141,12 +149,14 @@ class KernelRegression(StructuredEstimator):
                     "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
                     "`Precomputed(matrix)`, and row numbers as X."
                 )
+            raw_unlabeled = X_unlabeled
             X_unlabeled = self._check_inputs(X_unlabeled, kernel, reset=False, name="X_unlabeled")
+            self._check_names(raw_unlabeled)
             if len(getattr(X, "shape", ())) == 2 and X_unlabeled.shape[1] != X.shape[1]:
                 raise ValueError(
                     f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same."
                 )
-        if is_array(X) and is_numeric(y) and not is_sparse(y):
+        if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)  # everything follows X
         Psi = self._encode(y, weight)
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
@@ -169,7 +179,9 @@ class KernelRegression(StructuredEstimator):
         self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
         self.Psi_ = None if self.embedding_.is_identity else data.Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
         self._n, self._like = data.Psi.shape[0], data.Psi[:0, ...]
-        return self._problem()
+        problem = self._problem()
+        check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
+        return problem
 
     def _problem(self, alpha: float = 1.0, strength: float | None = None) -> Problem:
         """The fitted problem; rebuilt from the represented points, so that models stay small."""
@@ -359,9 +371,9 @@ class IOKR(KernelRegression):
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         kernel = self._check_kernel(self.kernel)
         data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
-        self._pose(data, kernel)
+        problem = replace(self._pose(data, kernel), alpha=alpha)
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
-        self.solution_: Solution = self.solver_.solve(self._problem(alpha))
+        self.solution_: Solution = self.solver_.solve(problem)
         end(progress, self, X=X, y=y)
         return self
 
@@ -372,6 +384,10 @@ class IOKR(KernelRegression):
 
 def _check_is_table(X: Any, name: str) -> None:
     """Say it plainly when objects other than rows of numbers come to a kernel on vectors."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"`{name}` is a masked array with hidden entries; fill or impute them.")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
     if is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO"):
         return
     if is_sparse(X) or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
@@ -414,7 +430,8 @@ def _check_isotropic(kernel: OperatorKernel) -> None:
             return
     raise ValueError(
         f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
-        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit embedding."
+        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit "
+        "embedding."
     )
 
 

@@ -28,6 +28,11 @@ class _Binary(Kernel):
         return _common_domain([self.left, self.right])
 
     @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """Whether both parts are."""
+        return all(getattr(k, "trusted", True) for k in (self.left, self.right))
+
+    @property
     def pairwise(self) -> bool:
         """Whether a part is `Precomputed()`."""
         return any(getattr(k, "pairwise", False) for k in (self.left, self.right))
@@ -97,6 +102,11 @@ class _Unary(Kernel):
         return str(getattr(self.base, "domain", "any"))
 
     @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the base."""
+        return bool(getattr(self.base, "trusted", True))
+
+    @property
     def pairwise(self) -> bool:
         """That of the base."""
         return bool(getattr(self.base, "pairwise", False))
@@ -163,6 +173,11 @@ class Mean(Kernel):
         return _common_domain(self.kernels)
 
     @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """Whether all parts are."""
+        return all(getattr(k, "trusted", True) for k in self.kernels)
+
+    @property
     def pairwise(self) -> bool:
         """Whether a part is `Precomputed()`."""
         return any(getattr(k, "pairwise", False) for k in self.kernels)
@@ -224,6 +239,9 @@ class Normalized(_Unary):
 @component
 class Centered(_Unary):
     """k(x, z) = ⟨φ(x) − m, φ(z) − m⟩, m the mean of φ over the objects at fit.
+
+    The mean is over the labelled rows of positive weight, each counted once: unlike `Identity(centered=True)` it does
+    not see the size of sample weights.
 
     Examples
     --------

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, gemm, row_sq_norms
+from iokr._array import Array, array_namespace, gemm, row_sq_norms
 from iokr._component import Component
 from iokr._objects import as_objects
+from iokr._validation import check_psd
 from iokr.gram.dense import DenseGram
 
-__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "fit_part"]
+__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "check_gram", "fit_part"]
 
 
 class Kernel(Component, ABC):
@@ -24,6 +25,7 @@ class Kernel(Component, ABC):
     """
 
     domain: str = "any"  # "vectors", "strings", ...: the objects it takes
+    trusted: bool = True  # known to be positive semi-definite; what the user brings is checked
 
     @property
     def pairwise(self) -> bool:
@@ -70,6 +72,16 @@ class Kernel(Component, ABC):
 
     def __rmul__(self, other: Any) -> Kernel:
         return self.__mul__(other)
+
+
+def check_gram(gram: DenseGram, trusted: bool, name: str) -> None:
+    """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
+    diagonal = gram.diagonal()
+    xp = array_namespace(diagonal)
+    if not bool(xp.all(xp.isfinite(diagonal))):
+        raise ValueError(f"`{name}` overflows on these objects: k(x, x) is not finite; scale the data.")
+    if not trusted:
+        check_psd(gram.dense(), f"{name} (its Gram matrix)")
 
 
 def fit_part(kernel: Any, name: str, X: Any) -> Any:

@@ -69,6 +69,7 @@ class FromFunction(PairwiseKernel):
     f: Callable[[Any, Any], float]
 
     domain = "any"
+    trusted = False
 
     def fit(self, X: Any) -> FromFunction:
         """Check that f can be called."""

@@ -230,6 +230,11 @@ class Columns(Kernel):
 
     domain = "vectors"
 
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the base."""
+        return bool(getattr(self.base, "trusted", True))
+
     def fit(self, X: Any) -> Columns:
         """Fit the base on these columns."""
         self.base_ = fit_part(self.base, "base", self._select(X))

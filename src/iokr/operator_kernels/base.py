@@ -20,6 +20,8 @@ class OperatorKernel(Component, ABC):
 
     explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit
 
+    trusted: bool = True
+
     @property
     def pairwise(self) -> bool:
         """Whether X is a Gram matrix."""

@@ -56,6 +56,11 @@ class Decomposable(OperatorKernel):
         return self.kernel.pairwise
 
     @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the scalar kernel."""
+        return bool(getattr(self.kernel, "trusted", True))
+
+    @property
     def domain(self) -> str:
         """The kind of inputs."""
         return self.kernel.domain

@@ -52,7 +52,7 @@ class SpectralPath(Path):
     def __init__(self, problem: Problem, points: Geometry) -> None:
         super().__init__(problem)
         self.points = points
-        omega, self.V = eigh(points.system(), overwrite=True)
+        omega, self.V = eigh(points.system(), overwrite=True, graded=points.graded)
         xp = array_namespace(omega)
         smallest, largest = float(omega[0]), float(omega[-1])
         if smallest < -1e-8 * largest:

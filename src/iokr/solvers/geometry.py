@@ -35,6 +35,7 @@ class Geometry:
     """
 
     remainder: Array | None = None  # 𝓑
+    graded = False  # whether S falls off by orders of magnitude
 
     def __init__(self, problem: Problem) -> None:
         self.N, self.n = problem.gram.shape[0], problem.n_labeled
@@ -149,6 +150,8 @@ class ManifoldGeometry(Geometry):
 
     F = [√w O√(1+μσ)  √μ X ; 0  √μ R_u],  G = [(1+μσ)^{-½} Oᵀ ; 0],  𝓑 = O diag(μσ/(1+μσ)) Oᵀ.
     """
+
+    graded = True
 
     def __init__(self, problem: Problem, factor: BlockFactor | None = None) -> None:
         super().__init__(problem)

@@ -1,0 +1,31 @@
+"""Tables, figures and pictures to one self-contained HTML page, and to the folder of a run.
+
+A `Report` is a value: text, tables, figures and pictures in reading order, notes, and what is known about the run.
+Experiments, benchmarks and the demo return one; `Report.html` draws the page, `write_run` the folder.
+"""
+
+from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
+from iokr.report.page import Report, Text
+from iokr.report.run import check_folder, run_info, usable_cores, versions, write_run
+from iokr.report.tables import Spread, Table, text_of
+
+__all__ = [
+    "INK",
+    "MUTED",
+    "OURS",
+    "THEIRS",
+    "Figure",
+    "Pictures",
+    "Report",
+    "Spread",
+    "Table",
+    "Text",
+    "check_folder",
+    "plot",
+    "require_report_packages",
+    "run_info",
+    "text_of",
+    "usable_cores",
+    "versions",
+    "write_run",
+]

@@ -1,0 +1,116 @@
+"""A report: text, tables, figures and pictures in reading order, and the page that shows them."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from itertools import groupby
+from typing import Any
+
+from iokr.report.figures import Figure, Pictures, require_report_packages
+from iokr.report.tables import Table, plain, text_of
+
+__all__ = ["Report", "Text"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A heading and paragraphs; a word between backticks is set as code."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+
+
+Item = Text | Table | Figure | Pictures
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run has to say, in reading order.
+
+    Parameters
+    ----------
+    title, summary : str
+    items : tuple of Text, Table, Figure or Pictures
+    notes : tuple of str
+        What a reader has to know to judge the figures.
+    info : dict
+        Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
+
+    Examples
+    --------
+    >>> from iokr.report import Report, Spread, Table
+    >>> table = Table("Error", [{"method": "IOKR", "ours": Spread.of([0.1, 0.2], digits=2)}])
+    >>> report = Report("An example", "Two runs.", (table,))
+    >>> print(report.tables[0].texts())
+    [['IOKR', '0.15 ± 0.07']]
+    """
+
+    title: str
+    summary: str
+    items: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables, in order."""
+        return [item for item in self.items if isinstance(item, Table)]
+
+    def with_info(self, info: Mapping[str, Any]) -> "Report":
+        """The same report, knowing more about its run."""
+        return replace(self, info={**self.info, **info})
+
+    def html(self) -> str:
+        """One page that needs nothing from outside itself."""
+        require_report_packages()
+        from jinja2 import Environment
+
+        environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment.filters.update(typeset=_typeset, lines=_lines)
+        template = environment.from_string(
+            resources.files("iokr.report").joinpath("page.html.jinja").read_text("utf-8")
+        )
+        blocks = [(kind.__name__, list(items)) for kind, items in groupby(self.items, type)]
+        return template.render(report=self, blocks=blocks)
+
+    def table_text(self, format: str = "tsv") -> str:
+        """Every table in one: the rows of all, the title of their table in the first column."""
+        rows = [{"table": table.title, **row} for table in self.tables for row in table.flat()]
+        if format == "json":
+            return json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n"
+        file = io.StringIO()
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(file, columns, delimiter={"tsv": "\t", "csv": ","}[format], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return file.getvalue()
+
+    def metrics(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        tables = [{"title": table.title, "note": table.note, "rows": list(table.rows)} for table in self.tables]
+        return {"title": self.title, "tables": plain(tables), "notes": list(self.notes)}
+
+
+def _typeset(text: str) -> Any:
+    """Escaped text; what is between backticks is set as code, and σ_k outside it with its index below."""
+    from markupsafe import Markup, escape
+
+    parts = []
+    for i, part in enumerate(str(text).split("`")):
+        if i % 2:
+            parts.append(Markup("<code>{}</code>").format(part))
+        else:
+            parts.append(Markup(re.sub(r"([α-ω])_(\w)", r"\1<sub>\2</sub>", str(escape(part)))))
+    return Markup("").join(parts)
+
+
+def _lines(value: Any) -> list[str]:
+    """An entry of `Report.info` as lines of text; short parts share one."""
+    if not isinstance(value, Mapping):
+        return [text_of(value)]
+    parts = [f"{key} {text_of(item)}" for key, item in value.items()]
+    return parts if max(map(len, parts), default=0) > 40 else [", ".join(parts)]

@@ -1,0 +1,85 @@
+"""The folder of a run: the table, the figures as data, what is known of the run, and the page."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import file_digest
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from iokr.report.page import Report
+from iokr.report.tables import plain
+
+__all__ = ["check_folder", "run_info", "usable_cores", "versions", "write_run"]
+
+
+def run_info(*, seed: int | None = None, seconds: float | None = None, files: Sequence[Path] = ()) -> dict[str, Any]:
+    """What a reader needs to run it again: time, versions, machine, seed, and the SHA-256 of every data file.
+
+    Examples
+    --------
+    >>> from iokr.report import run_info
+    >>> run_info(seed=0)["seed"]
+    0
+    """
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": seed,
+        "seconds": None if seconds is None else round(seconds, 2),
+        "versions": versions(),
+        "machine": f"{platform.system()} {platform.machine()}, {usable_cores()} cores",
+        "data": {f"{path.parent.name}/{path.name}": _sha256(path) for path in files},
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python, and what the figures depend on."""
+    names = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch")
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_folder(folder: Path, *, force: bool = False, format: str = "tsv") -> None:
+    """Refuse a folder that already holds a run, unless `force`."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; give a folder with -o.")
+    there = [name for name in _run_files(format) if (folder / name).exists()]
+    if there and not force:
+        raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
+
+
+def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:
+    """Write the table, metrics.json, run.json and report.html into `folder`; return their paths."""
+    check_folder(folder, force=force, format=format)
+    contents = (report.table_text(format), _json(report.metrics()), _json(report.info), report.html())
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / name for name in _run_files(format)]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content, encoding="utf-8")
+    return paths
+
+
+def _run_files(format: str) -> tuple[str, ...]:
+    return (f"table.{format}", "metrics.json", "run.json", "report.html")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

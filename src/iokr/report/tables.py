@@ -1,0 +1,134 @@
+"""Tables whose cells are text, numbers, or a mean with its deviation."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+__all__ = ["Spread", "Table", "plain", "text_of"]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """mean ± standard deviation of n repetitions, or as a paper printed it.
+
+    Examples
+    --------
+    >>> from iokr.report import Spread
+    >>> print(Spread.of([1.0, 2.0, 3.0], digits=2))
+    2.00 ± 1.00
+    """
+
+    mean: float
+    std: float
+    n: int | None = None
+    digits: int = 4
+
+    @classmethod
+    def of(cls, values: Iterable[float], digits: int = 4) -> Self:
+        """Of measured values, with the n − 1 of a sample; a single value has no deviation."""
+        values = [float(v) for v in values]
+        mean = math.fsum(values) / len(values)
+        squares = math.fsum((v - mean) ** 2 for v in values)
+        std = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else math.nan
+        return cls(mean, std, len(values), digits)
+
+    def __str__(self) -> str:
+        mean = f"{self.mean:.{self.digits}f}"
+        return mean if math.isnan(self.std) else f"{mean} ± {self.std:.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named cells: text, numbers, `Spread`, or None for what there is not.
+
+    Parameters
+    ----------
+    title : str
+    rows : sequence of mappings
+        A column that a row lacks is left empty there.
+    note : str
+        Set below the table.
+    ours : tuple of str
+        Columns to stress.
+    folded : bool
+        On the page, show the rows only when asked to.
+    """
+
+    title: str
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+    ours: tuple[str, ...] = ()
+    folded: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column, in the order of first use."""
+        return list(dict.fromkeys(name for row in self.rows for name in row))
+
+    def numeric(self, column: str) -> bool:
+        """Whether the column holds numbers or percentages, to be set flush right."""
+        return all(
+            cell is None or isinstance(cell, (Real, Spread)) or (isinstance(cell, str) and cell.endswith("%"))
+            for cell in (row.get(column) for row in self.rows)
+        )
+
+    def texts(self) -> list[list[str]]:
+        """The cells as they are printed, row by row; numbers of one column have the same number of decimals."""
+        columns = [_texts_of([row.get(column) for row in self.rows]) for column in self.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def flat(self) -> list[dict[str, Any]]:
+        """Rows for machines: a `Spread` becomes the columns `name` and `name (sd)`."""
+        return [_flat_row(row) for row in self.rows]
+
+
+def text_of(cell: Any) -> str:
+    """A cell as it is printed: four significant digits, yes or no, a dash for what there is not."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return str(cell)
+
+
+def _texts_of(cells: list[Any]) -> list[str]:
+    """A column as it is printed."""
+    texts = [text_of(cell) for cell in cells]
+    numbers = [text for cell, text in zip(cells, texts, strict=True) if isinstance(cell, float)]
+    if any("e" in number for number in numbers):
+        return texts
+    places = max((len(number.partition(".")[2]) for number in numbers), default=0)
+    return [
+        f"{cell:.{places}f}" if isinstance(cell, float) and math.isfinite(cell) else text
+        for cell, text in zip(cells, texts, strict=True)
+    ]
+
+
+def _flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One row, every `Spread` in two columns."""
+    flat: dict[str, Any] = {}
+    for name, cell in row.items():
+        if isinstance(cell, Spread):
+            flat[name], flat[f"{name} (sd)"] = cell.mean, None if math.isnan(cell.std) else cell.std
+        else:
+            flat[name] = cell
+    return flat
+
+
+def plain(value: Any) -> Any:
+    """Only what JSON has: NaN and infinities become null, a `Spread` an object."""
+    if isinstance(value, Spread):
+        return plain({"mean": value.mean, "std": value.std, "n": value.n})
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()  # a NumPy number
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,241 @@
+"""The command line as users meet it: what it prints where, what it writes, and its exit codes."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import iokr
+from iokr.cli import app
+from iokr.experiments import EXPERIMENTS, Experiment
+from iokr.report import Report, Spread, Table
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder, and no data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IOKR_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Every experiment answers at once, with a table of two rows."""
+
+    def run(self, *, seed=0, repeat=None, progress=None):
+        progress(0, 1, "working")
+        rows = [{"method": "a", "ours": Spread.of([1.0, 2.0])}, {"method": "b", "ours": Spread.of([float(seed)])}]
+        return Report("Title", "Summary.", (Table("Rows", rows),), ("A note.",), {"seed": seed, "repeat": repeat})
+
+    monkeypatch.setattr(Experiment, "run", run)
+
+
+# ------------------------------------------------------------------------------------------------------------ general
+
+
+def test_without_arguments_shows_help():
+    result = invoke()
+    assert result.exit_code == 0
+    assert all(command in result.stdout for command in ("demo", "reproduce", "bench", "doctor"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["-h"], ["demo", "-h"], ["reproduce", "--help"], ["bench", "-h"], ["doctor", "-h"]]
+)
+def test_help(arguments):
+    result = invoke(*arguments)
+    assert result.exit_code == 0 and "Usage" in result.stdout
+
+
+def test_version():
+    result = invoke("--version")
+    assert (result.exit_code, result.stdout) == (0, f"iokr {iokr.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nonsense"], ["demo", "--nonsense"], ["demo", "--seed", "x"], ["bench", "--format", "pdf"]],
+)
+def test_wrong_usage_exits_with_2(arguments, here):
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_an_error_is_one_line_and_exit_1(here, monkeypatch):
+    def broken(self, **options):
+        raise ValueError("the file x.tsv,\nline 3, has no number")
+
+    monkeypatch.setattr(Experiment, "run", broken)
+    result = invoke("demo")
+    assert result.exit_code == 1
+    assert result.stderr == "iokr: the file x.tsv, line 3, has no number\n"
+    assert result.stdout == ""
+
+
+def test_an_unexpected_error_is_named_and_verbose_shows_where(here, monkeypatch):
+    def broken(self, **options):
+        raise KeyError("inside")
+
+    monkeypatch.setattr(Experiment, "run", broken)
+    plain, verbose = invoke("demo"), invoke("demo", "-v")
+    assert plain.exit_code == verbose.exit_code == 1
+    assert plain.stderr == "iokr: unexpected KeyError: 'inside' (-v shows where)\n"
+    assert "Traceback" in verbose.stderr and "in broken" in verbose.stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- demo
+
+
+def test_demo_prints_tables_and_writes_the_run_folder(here, quick):
+    result = invoke("demo", "--seed", "4")
+    assert result.exit_code == 0
+    assert result.stdout == "Rows\nmethod             ours\na       1.5000 ± 0.7071\nb                4.0000\n"
+    assert (
+        "working" in result.stderr
+        and "wrote table.tsv, metrics.json, run.json and the page iokr-demo/report.html" in result.stderr
+    )
+    names = sorted(path.name for path in (here / "iokr-demo").iterdir())
+    assert names == ["metrics.json", "report.html", "run.json", "table.tsv"]
+    info = json.loads((here / "iokr-demo" / "run.json").read_text())
+    assert info["seed"] == 4 and info["command"].startswith("iokr")
+
+
+def test_nothing_is_overwritten_without_force(here, quick):
+    assert invoke("demo").exit_code == 0
+    page = here / "iokr-demo" / "report.html"
+    page.write_text("mine")
+    again = invoke("demo")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr and again.stdout == "" and "working" not in again.stderr
+    assert page.read_text() == "mine"
+    assert invoke("demo", "--force").exit_code == 0
+    assert "Summary." in page.read_text()
+
+
+def test_quiet_leaves_standard_error_empty(here, quick):
+    result = invoke("demo", "-q")
+    assert result.exit_code == 0 and result.stderr == "" and "Rows" in result.stdout
+
+
+def test_verbose_adds_the_notes(here, quick):
+    assert "A note." in invoke("demo", "-v").stderr
+    assert "A note." not in invoke("demo", "--force").stderr
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "json"])
+def test_format_of_standard_output_and_of_the_file(here, quick, format):
+    result = invoke("demo", "-o", "out", "--format", format)
+    assert result.exit_code == 0
+    assert result.stdout == (here / "out" / f"table.{format}").read_text()
+    if format == "json":
+        assert json.loads(result.stdout)[0]["ours"] == 1.5
+    else:
+        header = result.stdout.splitlines()[0].split("\t" if format == "tsv" else ",")
+        assert header == ["table", "method", "ours", "ours (sd)"]
+
+
+def test_missing_report_packages_are_named_before_any_work(here, quick, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = invoke("demo")
+    assert result.exit_code == 1
+    assert "pip install 'iokr[report]'" in result.stderr and "working" not in result.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------- reproduce
+
+
+def test_reproduce_lists_experiments_and_what_data_is_missing(here):
+    result = invoke("reproduce")
+    assert result.exit_code == 0
+    for experiment in EXPERIMENTS:
+        assert experiment.name in result.stdout and experiment.paper in result.stdout
+    assert "IOKR_DATA" in result.stderr
+    rows = json.loads(invoke("reproduce", "--format", "json", "-q").stdout)
+    assert [row["data found"] for row in rows] == [False] * len(EXPERIMENTS)
+
+
+def test_reproduce_writes_a_folder_of_its_name(here, quick):
+    assert invoke("reproduce", "usps", "--repeat", "2").exit_code == 0
+    assert json.loads((here / "iokr-usps" / "run.json").read_text())["repeat"] == 2
+
+
+def test_reproduce_of_an_unknown_name_is_wrong_usage(here):
+    result = invoke("reproduce", "nonsense")
+    assert result.exit_code == 2
+    assert "there is usps" in result.stderr
+
+
+def test_reproduce_without_data_says_so_in_one_line(here):
+    result = invoke("reproduce", "usps")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1 and "IOKR_DATA" in result.stderr
+    assert not (here / "iokr-usps").exists()
+
+
+# -------------------------------------------------------------------------------------------------------------- bench
+
+
+@pytest.fixture
+def benchmarks(monkeypatch):
+    """One benchmark that answers at once."""
+    import iokr.benchmarks
+
+    def run(name, *, repeat, seed, progress, quick):
+        progress(0, 1, "measuring")
+        row = {"contender": name, "repeat": repeat, "seed": seed, "quick": quick}
+        return Report("Bench", "Summary.", (Table("Times", [row]),), (), {"threads": 2})
+
+    monkeypatch.setattr(iokr.benchmarks, "available", lambda: [("race", "Who is first?")])
+    monkeypatch.setattr(iokr.benchmarks, "run", run)
+
+
+def test_bench_lists(here, benchmarks):
+    result = invoke("bench")
+    assert result.exit_code == 0 and result.stdout == "Benchmarks\nname  question\nrace  Who is first?\n"
+
+
+def test_bench_prints_and_writes_only_when_asked(here, benchmarks):
+    result = invoke("bench", "race", "--repeat", "3", "--seed", "7", "--quick", "--format", "json")
+    assert json.loads(result.stdout) == [{"table": "Times", "contender": "race", "repeat": 3, "seed": 7, "quick": True}]
+    assert list(here.iterdir()) == []
+    assert invoke("bench", "race", "-o", "out").exit_code == 0
+    assert json.loads((here / "out" / "run.json").read_text())["threads"] == 2
+
+
+def test_bench_of_an_unknown_name_is_wrong_usage(here, benchmarks):
+    result = invoke("bench", "nonsense")
+    assert result.exit_code == 2 and "there is race" in result.stderr
+
+
+# ------------------------------------------------------------------------------------------------------------- doctor
+
+
+def test_doctor_tells_versions_threads_memory_and_data(here):
+    result = invoke("doctor", "--format", "json")
+    assert result.exit_code == 0
+    found = {(row["table"], row["what"]): row["found"] for row in json.loads(result.stdout)}
+    assert found["Versions", "python"].startswith(".".join(map(str, sys.version_info[:3])))
+    assert "thread" in " ".join(text for (table, _), text in found.items() if table == "Linear algebra")
+    assert found["Memory", "available to a fit"].endswith("B")
+    assert str(here / "data") in found["Data", "folder"] and "does not exist" in found["Data", "folder"]
+    assert found["Data", "usps"] == "not there"
+
+
+def test_doctor_counts_the_files_of_a_data_set(here):
+    (here / "data" / "usps").mkdir(parents=True)
+    (here / "data" / "usps" / "usps.npz").write_bytes(b"x" * 2000)
+    assert "1 file, 2 kB" in invoke("doctor").stdout
+
+
+def test_doctor_survives_a_torch_that_does_not_start(here, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = invoke("doctor")
+    assert result.exit_code == 0 and "does not start" in result.stdout

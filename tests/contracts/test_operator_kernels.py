@@ -1,0 +1,26 @@
+"""Every operator-valued kernel has a Gram map that is symmetric, positive semi-definite, and linear."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from members import OPERATOR_KERNELS
+from reference import assert_close
+from samples import regression
+
+INSTANCES = [kernel for rows in OPERATOR_KERNELS.values() for kernel in rows]
+
+
+@pytest.mark.parametrize("kernel", INSTANCES, ids=lambda k: " ".join(repr(k).split())[:40])
+def test_block_gram_is_symmetric_and_positive_semidefinite(kernel):
+    s = regression(1, n=6, d=3)
+    fitted = clone(kernel).fit(s.X)
+    R, S = fitted.represent(s.X), fitted.represent(s.X_new)
+    unit = np.eye(18).reshape(18, 6, 3)
+    G = np.array([np.ravel(fitted.gram(R) @ C) for C in unit]).T
+    assert_close(G, G.T, 1e-13)
+    assert np.linalg.eigvalsh(G).min() >= -1e-12 * np.trace(G)
+    # 𝒦(x, z) = 𝒦(z, x)ᵀ between different sets of points
+    new = np.array([np.ravel(fitted.gram(S, R) @ C) for C in unit]).T
+    back = np.array([np.ravel(fitted.gram(R, S) @ C) for C in np.eye(15).reshape(15, 5, 3)]).T
+    assert_close(new, back.T, 1e-13)

@@ -1,0 +1,57 @@
+"""scikit-learn's own checks, on vector outputs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from iokr import IOKR, IOKRCV
+from iokr.embeddings import Identity
+from iokr.kernels import Linear
+from iokr.solvers import Eigen
+
+WEIGHT_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+REASON = "to leave out one of two equal rows is not to leave out a row of weight two"
+
+
+@parametrize_with_checks(
+    [
+        IOKR(),
+        IOKR(Linear(), solver=Eigen()),
+        IOKR(embedding=Identity(centered=True)),
+        IOKRCV(),
+        IOKRCV(alphas=(0.1,)),  # nothing to select: no exception
+        IOKRCV(alphas=(0.1, 1.0), cv=2),
+    ]
+)
+def test_scikit_learn_accepts(estimator, check):
+    if getattr(estimator, "alphas", (1.0,))[1:] and check.func.__name__ in WEIGHT_CHECKS:
+        pytest.skip(REASON)
+    check(estimator)
+
+
+def test_weight_two_is_the_row_twice_for_the_fit_but_not_for_leave_one_out():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    weight = rng.integers(1, 4, size=12).astype(float)
+    rows = np.repeat(np.arange(12), weight.astype(int))
+
+    weighted = IOKRCV(alphas=(0.1,)).fit(X, Y, sample_weight=weight)
+    repeated = IOKRCV(alphas=(0.1,)).fit(X[rows], Y[rows])
+
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-12)
+    # The reason named above: a twin of the removed row stays, so the repeated data look easier.
+    assert np.min(repeated.loo_errors_) < 0.9 * np.min(weighted.loo_errors_)
+
+
+@pytest.mark.parametrize("model", [IOKR(), IOKRCV()])
+def test_tags(model):
+    tags = get_tags(model)
+    assert tags.estimator_type is None  # neither regressor nor classifier: no stratified splits
+    assert tags.target_tags.required
+    assert tags.target_tags.multi_output
+    assert not tags.input_tags.pairwise

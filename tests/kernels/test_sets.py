@@ -1,0 +1,62 @@
+"""Tanimoto on binary rows, counts and sparse rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import reference
+from iokr import IOKR
+from iokr.kernels import Tanimoto
+from reference import assert_close
+
+
+def fingerprints(n: int, bits: int, seed: int, counts: bool) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    B = (rng.uniform(size=(n, bits)) < 0.4).astype(float)
+    return B * rng.integers(1, 6, size=B.shape) if counts else B
+
+
+@pytest.mark.parametrize("counts", [False, True], ids=["binary", "counts"])
+def test_equals_the_loop(counts):
+    X, Z = fingerprints(9, 15, 1, counts), fingerprints(6, 15, 2, counts)
+    X[3] = Z[2] = 0.0
+    fitted = Tanimoto().fit(X)
+    assert_close(fitted(X, Z), reference.gram(reference.tanimoto, X, Z), 1e-14)
+    assert_close(fitted(X), reference.gram(reference.tanimoto, X), 1e-14)
+    assert_close(fitted.diag(fitted.represent(X)), np.ones(9), 1e-15)
+
+
+def test_is_intersection_over_union_of_binary_rows():
+    X = fingerprints(8, 20, 3, counts=False)
+    jaccard = [[np.sum((x > 0) & (z > 0)) / np.sum((x > 0) | (z > 0)) for z in X] for x in X]
+    assert_close(Tanimoto().fit(X)(X), jaccard, 1e-14)
+
+
+def test_two_empty_rows_are_equal_and_one_empty_row_is_far_from_all_others():
+    X = np.array([[0.0, 0, 0], [0, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(Tanimoto().fit(X)(X), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("counts", [False, True], ids=["binary", "counts"])
+@pytest.mark.parametrize("layout", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix])
+def test_sparse_rows_give_the_same_numbers(layout, counts):
+    X, Z = fingerprints(9, 40, 4, counts), fingerprints(6, 40, 5, counts)
+    X[3] = Z[2] = 0.0
+    fitted = Tanimoto().fit(layout(X))
+    assert_close(fitted(layout(X), layout(Z)), reference.gram(reference.tanimoto, X, Z), 1e-14)
+    assert_close(fitted.diag(fitted.represent(layout(X))), np.ones(9), 1e-15)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32])
+def test_integer_and_boolean_rows(dtype):
+    """Products of bytes must not overflow."""
+    X = (200 * fingerprints(7, 30, 6, counts=False)).astype(dtype)
+    expected = reference.gram(reference.tanimoto, X.astype(float))
+    assert_close(Tanimoto().fit(X)(X), expected, 1e-6 if dtype == np.float32 else 1e-14)
+
+
+def test_sparse_inputs_fit_the_same_model():
+    X, Y = fingerprints(10, 25, 7, counts=False), np.random.default_rng(8).normal(size=(10, 2))
+    dense = IOKR(Tanimoto(), alpha=0.1).fit(X, Y).decision_function(X[:4])
+    thin = IOKR(Tanimoto(), alpha=0.1).fit(sparse.csr_matrix(X), Y).decision_function(sparse.csr_matrix(X[:4]))
+    assert_close(thin, dense, 1e-12)

@@ -1,0 +1,191 @@
+"""Reports: what is printed, what machines read, and one page that needs nothing from outside."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from iokr.report import OURS, Pictures, Report, Spread, Table, Text, check_folder, plot, run_info, text_of, write_run
+
+VOID = {"meta", "img", "br"}
+
+
+class Outline(HTMLParser):
+    """Fails on tags that do not close; keeps addresses, ids and the words of the page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open, self.addresses, self.ids, self.words = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        attributes = dict(attrs)
+        self.addresses += [attributes[name] for name in ("src", "href", "xlink:href") if name in attributes]
+        self.ids += [attributes["id"]] if "id" in attributes else []
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def lines(canvas) -> None:
+    canvas.subplots().semilogx([1, 10, 100], [3, 1, 2], color=OURS)
+
+
+@pytest.fixture
+def report() -> Report:
+    first = Table(
+        "Errors <b>",
+        [
+            {"method": "IOKR", "published": Spread(1.0423, 0.0996), "ours": Spread.of([0.5, 0.7])},
+            {"method": "mean", "published": None, "ours": Spread.of([0.9])},
+        ],
+        note="Set `alpha` & go.",
+        ours=("ours",),
+    )
+    second = Table("Sizes", [{"n": 3, "whole": True}])
+    pictures = Pictures({"true": [np.eye(4), np.full((4, 4), np.nan)]}, "Two images.", low=0, high=1)
+    figures = (plot(lines, caption='A "line".'), plot(lambda c: c.subplots().plot([1, 2]), caption="Another."))
+    return Report(
+        "A title",
+        "A summary.",
+        (Text("Part", ("Words.",)), first, *figures, pictures, second),
+        ("Mind.",),
+        run_info(seed=3),
+    )
+
+
+def test_spread_is_mean_and_sample_deviation():
+    spread = Spread.of([1.0, 2.0, 4.0])
+    assert spread.mean == pytest.approx(7 / 3)
+    assert spread.std == pytest.approx(np.std([1.0, 2.0, 4.0], ddof=1))
+    assert spread.n == 3
+
+
+def test_one_measurement_has_no_deviation():
+    assert str(Spread.of([0.25], digits=2)) == "0.25"
+    assert math.isnan(Spread.of([0.25]).std)
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [(None, "–"), (math.nan, "–"), (True, "yes"), (False, "no"), (3, "3"), (0.123456, "0.1235"), (1e-7, "1e-07")],
+)
+def test_cells_as_printed(cell, text):
+    assert text_of(cell) == text
+
+
+def test_table_columns_follow_first_use_and_gaps_stay_empty():
+    table = Table("t", [{"a": 1}, {"b": "x", "a": 2}])
+    assert table.columns == ["a", "b"]
+    assert table.texts() == [["1", "–"], ["2", "x"]]
+    assert table.numeric("a") and not table.numeric("b")
+
+
+def test_numbers_of_a_column_line_up():
+    table = Table("t", [{"a": 3.86}, {"a": 12.3456}, {"a": None}, {"a": 0.5}])
+    assert table.texts() == [["3.86"], ["12.35"], ["–"], ["0.50"]]
+    assert Table("t", [{"a": 1e-6}, {"a": 0.5}]).texts() == [["1e-06"], ["0.5"]]
+    assert Table("t", []).texts() == []
+
+
+def test_tsv_has_every_row_of_every_table(report):
+    header, *rows = [line.split("\t") for line in report.table_text("tsv").splitlines()]
+    assert header == ["table", "method", "published", "published (sd)", "ours", "ours (sd)", "n", "whole"]
+    assert [row[0] for row in rows] == ["Errors <b>", "Errors <b>", "Sizes"]
+    assert float(rows[0][header.index("ours")]) == pytest.approx(0.6)
+    assert rows[1][header.index("ours (sd)")] == ""
+
+
+def test_csv_and_json_say_the_same(report):
+    rows = json.loads(report.table_text("json"))
+    assert rows[0]["published"] == 1.0423
+    assert report.table_text("csv").splitlines()[1].startswith("Errors <b>,IOKR,1.0423,0.0996")
+
+
+def test_page_is_well_formed_and_offline(report):
+    page = Outline(report.html())
+    assert page.addresses, "the pictures and figures have addresses"
+    assert all(address.startswith(("data:", "#")) for address in page.addresses)
+    assert len(page.ids) == len(set(page.ids)), "ids of two figures collide"
+    for inner in re.findall(r"url\(#([^)]+)\)", report.html()):
+        assert inner in page.ids
+    assert "@import" not in report.html() and "<script" not in report.html()
+
+
+def test_page_shows_all_parts_escaped(report):
+    words = " ".join(Outline(report.html()).words)
+    for part in ("A title", "A summary.", "Part", "Words.", "Errors <b>", "1.0423 ± 0.0996", "Another.", "Mind."):
+        assert part in words
+    assert "<code>alpha</code> &amp; go." in report.html()
+
+
+def test_indices_are_set_below_but_not_in_code():
+    page = Report("t", "σ_k < `σ_l`").html()
+    assert "σ<sub>k</sub> &lt; <code>σ_l</code>" in page
+
+
+def test_figures_take_their_colours_from_the_page():
+    figure = plot(lines, caption="c")
+    assert "var(--ours)" in figure.svg and OURS not in figure.svg
+    assert figure.svg == plot(lines, caption="c").svg, "the same drawing gives the same bytes"
+
+
+def test_pictures_are_png(report):
+    [pictures] = [item for item in report.items if isinstance(item, Pictures)]
+    encoded = pictures.encoded()["true"]
+    assert len(encoded) == 2 and all(image.startswith("data:image/png;base64,iVBOR") for image in encoded)
+
+
+def test_run_folder(report, tmp_path):
+    folder = tmp_path / "a" / "run"
+    names = [path.name for path in write_run(report, folder)]
+    assert names == ["table.tsv", "metrics.json", "run.json", "report.html"]
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["tables"][0]["rows"][0]["ours"] == {"mean": 0.6, "std": pytest.approx(0.1414213562), "n": 2}
+    assert metrics["tables"][0]["rows"][1]["ours"]["std"] is None
+    assert json.loads((folder / "run.json").read_text())["seed"] == 3
+
+
+def test_nothing_is_overwritten_without_force(report, tmp_path):
+    (tmp_path / "report.html").write_text("precious")
+    with pytest.raises(FileExistsError, match=r"already holds report\.html; use --force"):
+        write_run(report, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    write_run(report, tmp_path, force=True)
+    assert "A title" in (tmp_path / "report.html").read_text()
+
+
+def test_a_folder_with_other_files_is_no_obstacle_but_a_file_is(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    check_folder(tmp_path)
+    with pytest.raises(FileExistsError, match="is a file"):
+        check_folder(tmp_path / "notes.txt", force=True)
+
+
+def test_run_info_hashes_files(tmp_path):
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"abc")
+    info = run_info(seed=1, seconds=1.234, files=[path])
+    assert list(info["data"].values()) == ["ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"]
+    assert info["seconds"] == 1.23 and "python" in info["versions"]
+
+
+def test_without_the_packages_the_page_says_what_to_install(report, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'iokr\[report\]'"):
+        report.html()
