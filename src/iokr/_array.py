@@ -43,6 +43,7 @@ __all__ = [
     "take_rows",
     "to_numpy",
     "top_k_columns",
+    "triangular_congruence",
     "tridiagonalize",
 ]
 
@@ -387,6 +388,14 @@ class TridiagonalForm:
             tail, _, _ = dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, tail, work, overwrite_c=1)
             out[1:] = tail
         return out
+
+
+def triangular_congruence(R: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Rᵀ B for lower triangular R when the product is symmetric, in half the time of a full one; B is overwritten."""
+    from scipy.linalg.blas import dtrmm
+
+    # (Rᵀ B)ᵀ = Bᵀ R, and Bᵀ is in Fortran order when B is in C order.
+    return np.asarray(dtrmm(1.0, R.T, B.T, side=1, lower=0, trans_a=1, overwrite_b=1))
 
 
 def tridiagonalize(A: np.ndarray) -> TridiagonalForm:

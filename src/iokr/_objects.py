@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -132,18 +132,24 @@ def keys(Y: Any) -> list[Hashable]:
         if values.dtype.kind in "buif":
             if values.ndim == 1:
                 return [float(v) for v in values]
-            values = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # −0 and 0 are one number
-            width = 8 * int(np.prod(values.shape[1:]))
-            raw = memoryview(values.tobytes())
-            rows = (raw[i * width : (i + 1) * width] for i in range(values.shape[0]))
-            return [("row", values.shape[1:], _digest(row)) for row in rows]
+            width = max(int(np.prod(values.shape[1:])), 1)
+            head = f"{values.shape[1:]}".encode()
+            height = max(1, _ENTRIES // width)
+            return [head + k for rows in blocks(values.shape[0], height) for k in _row_keys(values[rows])]
         Y = values
     return [key(item) for item in Y]
 
 
-def _digest(row: memoryview) -> bytes:
-    """Few bytes that stand for a row."""
-    return bytes(row) if len(row) <= 64 else blake2b(row, digest_size=16).digest()
+def _row_keys(values: np.ndarray) -> Iterator[bytes]:
+    """Few bytes for each row of numbers; rows of small counts, such as fingerprints, are read as such."""
+    values = values.reshape(values.shape[0], -1)
+    with np.errstate(invalid="ignore"):
+        counts = values.astype(np.uint8)
+    small = np.all(counts == values, axis=1)
+    wide = values if np.all(small) else np.ascontiguousarray(values, dtype=np.float64) + 0.0  # −0 is 0
+    for row, is_small in enumerate(small):
+        raw = (counts if is_small else wide)[row].tobytes()
+        yield raw if len(raw) <= 32 else blake2b(raw, digest_size=16).digest()
 
 
 def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:

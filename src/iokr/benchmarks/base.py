@@ -29,6 +29,11 @@ __all__ = ["Contender", "Disagreement", "Question", "Target", "Verdict", "ask", 
 
 _PAUSE = 0.12  # seconds between runs: idle threads of a BLAS spin for about 0.1 s and would slow the next one
 
+_FAIR = (
+    "The contenders take turns; before they were timed, their answers were compared with each other. The floor is the "
+    "arithmetic alone, written by hand in the order and layout that suit the machine."
+)
+
 
 class Disagreement(ArithmeticError):
     """Contenders answered the same question differently, so their times cannot be compared."""
@@ -229,7 +234,7 @@ def survey(
     judge : bool
         Whether the targets are shown.
     """
-    start = perf_counter()
+    start, load = perf_counter(), _load()
     done, total = 0, 0
 
     def step(what: str) -> None:
@@ -255,15 +260,19 @@ def survey(
     if judge:
         verdicts = [verdict for _, judged in answers for verdict in judged] + judge_memory(sizes)
         tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
-    notes = [
-        f"Medians of {repeat} rounds in which the contenders take turns, {n_threads} threads, float64. Their "
-        "answers were compared with each other before they were timed.",
-        "The floor is the arithmetic alone, written by hand in the order and layout that suit the machine.",
-        *(f"Skipped: {c.name}, because {c.needs} is not installed." for c in contenders if not c.installed),
-        *([] if judge else ["Sizes are small, to see that everything runs and agrees; no target is judged."]),
-    ]
     summary = "Beside rivals and the physical floor, in one run."
+    notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, judge)]
     return Report(title, summary, tuple(tables), tuple(notes), info)
+
+
+def _caveats(contenders: Sequence[Contender], load: float, judge: bool) -> list[str]:
+    """What a reader of the figures has to hold against them."""
+    caveats = [f"Skipped: {c.name}, because {c.needs} is not installed." for c in contenders if not c.installed]
+    if load > 0.5:
+        caveats.append(f"Other work kept {load:.1f} cores busy when the run began; run it again on a quiet machine.")
+    if not judge:
+        caveats.append("Sizes are small, to see that everything runs and agrees; no target is judged.")
+    return caveats
 
 
 def _footprint(footprint: Footprint, n_threads: int, step: Callable[[str], None]) -> int:
@@ -305,6 +314,11 @@ def _machine(n_threads: int) -> dict[str, Any]:
     """Processor, BLAS and threads."""
     blas = {_blas(library) for library in threadpool_info() if library["user_api"] == "blas"}
     return {"processor": _processor(), "BLAS": "; ".join(sorted(blas)), "threads": n_threads}
+
+
+def _load() -> float:
+    """Cores that were busy during the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def _blas(library: Mapping[str, Any]) -> str:

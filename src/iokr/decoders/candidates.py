@@ -57,19 +57,16 @@ class Candidates(Decoder):
 
 
 class _Pool:
-    """Distinct candidates, each represented and evaluated once; `which` maps candidates to them."""
+    """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to them."""
 
     def __init__(self, Y: Any, embedding: Embedding) -> None:
         first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
-        self.S = embedding.represent(Y if self.unique else take(Y, first), "candidates")
-        self.size = len(first)
-        self.first = first
-        self.embedding = embedding
+        self.Y, self.first, self.size, self.embedding = Y, first, len(first), embedding
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
         """What ranking minimises: ‖ψ(y)‖² − 2⟨h, ψ(y)⟩ (‖h‖² is the same for every y), or −⟨h, ψ(y)⟩."""
-        S = take_rows(self.S, some)
+        S = self.embedding.represent(take(self.Y, self.first[some]), "candidates")
         inner = self.embedding.inner(H, S)
         if by == "score":
             return -inner

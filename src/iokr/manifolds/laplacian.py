@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, eigh, eye_like, is_numpy, set_diagonal, top_k_columns
+from iokr._array import Array, array_namespace, blocks, eigh, eye_like, is_numpy, set_diagonal, top_k_columns
 from iokr._component import component
 from iokr._validation import check_integer
 from iokr.gram.base import Gram
 from iokr.manifolds.base import Manifold
 
 __all__ = ["IteratedLaplacian", "Laplacian", "graph_laplacian"]
+
+_PANEL = 64  # rows sorted at a time, within the cache
 
 
 @component
@@ -100,12 +102,15 @@ def _nearest(K: Array, k: int) -> Array:
     """Each row's k largest off-diagonal entries, symmetrised by the mean."""
     xp = array_namespace(K)
     N = K.shape[0]
-    masked = xp.where(eye_like(N, K) > 0, -xp.inf, K)
-    columns = top_k_columns(masked, k)
     if is_numpy(K):
         W = np.zeros((N, N))
-        np.put_along_axis(W, columns, np.take_along_axis(K, columns, axis=1), axis=1)
+        for rows in blocks(N, _PANEL):
+            panel = K[rows].copy()
+            panel[np.arange(len(panel)), np.arange(rows.start, rows.stop)] = -np.inf
+            columns = top_k_columns(panel, k)
+            np.put_along_axis(W[rows], columns, np.take_along_axis(panel, columns, axis=1), axis=1)
     else:
+        masked = xp.where(eye_like(N, K) > 0, -xp.inf, K)
         rank = xp.argsort(xp.argsort(-masked, axis=1, stable=True), axis=1, stable=True)
         W = xp.where(rank < k, K, 0.0)
     return (W + W.T) / 2

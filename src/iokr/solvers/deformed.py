@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from iokr._array import (
     matmul,
     pivoted_cholesky,
     take_rows,
+    triangular_congruence,
     tridiagonalize,
 )
 from iokr.problem import Problem
@@ -83,40 +85,50 @@ class Reduction:
         self.points = Geometry(problem)
         self.N = self.points.N
         K = problem.gram.K.detach()
-        R, self._pull = _root(K)
-        product = matmul(R.T, matmul(_thin(problem.penalty), R))
-        product = (product + product.T) / 2
+        R, self._pull, triangular = _root(K)
+        del K
+        product = matmul(_thin(problem.penalty), R)
+        product = triangular_congruence(R, product) if triangular else matmul(R.T, product)
         self.form: TridiagonalForm | _DiagonalForm = (
             tridiagonalize(product) if is_numpy(product) and product.shape[0] > 2 else _DiagonalForm(product)
         )
         self.P = self.form.rotate(take_rows(R, self.points.active).T, transpose=True)
         self.largest = self.form.largest() if product.shape[0] else 0.0
 
+        self._kernels: dict[float, Array] = {}
+
     def kernel(self, alpha: float, mu: float, g: float) -> Array:
-        """K̃ = g Pᵀ(λI + μgT)⁻¹P on the active labelled points."""
-        half = self.form.solve(alpha, mu * g, self.P)
-        return g * matmul(self.P.T, half)
+        """K̃ = g Pᵀ(λI + μgT)⁻¹P = (1/μ) Pᵀ(ρI + T)⁻¹P on the active labelled points, ρ = λ/(μg)."""
+        if mu == 0 or g == 0:
+            return (g / alpha) * matmul(self.P.T, self.P)
+        ratio = alpha / (mu * g)
+        name = round(math.log(ratio), 12)  # a grid with a common step has few distinct ratios
+        if name not in self._kernels:
+            if len(self._kernels) * self.P.shape[1] ** 2 > self.N**2:
+                self._kernels.clear()
+            self._kernels[name] = matmul(self.P.T, self.form.solve(ratio, 1.0, self.P))
+        return self._kernels[name] / mu
 
     def lift(self, a: Array, alpha: float, mu: float, g: float) -> Array:
         """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points: K c = R Q(λI + μgT)⁻¹Pa."""
         return self._pull(self.form.rotate(self.form.solve(alpha, mu * g, self.P @ a), transpose=False))
 
 
-def _root(K: Array) -> tuple[Array, Any]:
-    """R with K = R Rᵀ, and b ↦ c with K c = R b. K is spent."""
+def _root(K: Array) -> tuple[Array, Any, bool]:
+    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is spent."""
     xp = array_namespace(K)
     N = K.shape[0]
     if not is_numpy(K):
         s, U = eigh(K, overwrite=True)
         keep = int(xp.sum(xp.astype(s > N * _EPS * s[-1], xp.int64)))
         root, U = xp.sqrt(s[N - keep :]), U[:, N - keep :]
-        return U * root[None, :], lambda b: (U / root[None, :]) @ b
+        return U * root[None, :], lambda b: (U / root[None, :]) @ b, False
     try:
         factor = cholesky(K)
         pivots = np.diagonal(factor.L) ** 2
         if pivots.min() > N * _EPS * pivots.max():
             R = np.tril(factor.L)
-            return R, lambda b: factor.solve_lower(b, transpose=True)
+            return R, lambda b: factor.solve_lower(b, transpose=True), True
     except NotPositiveDefinite:
         pass
     R, pivot_rows = pivoted_cholesky(K, overwrite=True)
@@ -127,7 +139,7 @@ def _root(K: Array) -> tuple[Array, Any]:
 
         return np.asarray(scatter(solve_triangular(corner, b, lower=True, trans=1, check_finite=False), pivot_rows, N))
 
-    return R, pull
+    return R, pull, False
 
 
 def _thin(L: Array) -> Any:
