@@ -132,6 +132,16 @@ class FakeFootprint:
         return {"what": self.what, "MB": size / 1e6}
 
 
+@pytest.mark.parametrize(("load", "warned"), [(0.1, False), (1.7, True)])
+def test_a_busy_machine_is_told(load, warned, monkeypatch):
+    monkeypatch.setattr(base, "_load", lambda: load)
+    report = survey(
+        "A survey", [question], [], lambda sizes: [],
+        repeat=1, seed=0, progress=lambda *step: None, n_threads=1,
+    )  # fmt: skip
+    assert any("1.7 cores busy" in note for note in report.notes) == warned
+
+
 @pytest.mark.parametrize("judge", [True, False])
 def test_a_survey_reports_tables_targets_notes_and_machine(judge):
     steps = []

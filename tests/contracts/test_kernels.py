@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.linalg import eigvalsh
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from iokr import IOKR
 from iokr._objects import take
@@ -75,6 +75,11 @@ class TestKernel:
         restored = pickle.loads(pickle.dumps(fitted))
         assert_close(restored(X), fitted(X), 1e-15)
 
+    def test_fit_leaves_the_parts_alone(self, kernel, domain):
+        fitted = clone(kernel).fit(objects(domain, 7))
+        for name, part in fitted.get_params(deep=True).items():
+            assert not is_fitted(part), f"{name} was fitted itself, not a clone of it"
+
     def test_cauchy_schwarz(self, kernel, domain):
         X = objects(domain, 12)
         K = Normalized(clone(kernel)).fit(X)(X)
@@ -90,6 +95,11 @@ class TestKernel:
         assert_close(model.scores(X, X), H @ K, 1e-9)
         d = np.diag(H @ K @ H.T)[:, None] - 2 * H @ K + np.diag(K)[None]
         assert_close(model.distances(X, X), d, 1e-9, atol=1e-12)
+
+
+def is_fitted(part) -> bool:
+    parts = part if isinstance(part, list) else [part]
+    return any(name.endswith("_") for p in parts if isinstance(p, BaseEstimator) for name in vars(p))
 
 
 STRICT = [param for param in INSTANCES if param.values[1] in ("vectors", "fingerprints")]

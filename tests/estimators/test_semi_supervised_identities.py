@@ -1,5 +1,7 @@
 """Ridge with unlabelled inputs: every manifold and operator against the dense system, and its limits."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -260,3 +262,16 @@ def test_unlabelled_sparse_rows(kernel):
     thin = IOKR(kernel, alpha=0.3, manifold=Laplacian(0.2))
     thin.fit(sparse.csr_matrix(X[:6]), Y, X_unlabeled=sparse.csr_matrix(X[6:]))
     assert_close(thin.decision_function(sparse.csr_matrix(X)), dense.decision_function(X), 1e-11)
+
+
+@pytest.mark.parametrize("solver", [None, *FORMS], ids=repr)
+def test_penalties_of_low_rank(solver):
+    """L_uu of rank three or seven among eight unlabelled points: its Cholesky factorisation nearly breaks down."""
+    for seed, rank in product(range(6), (3, 7)):
+        s = regression(seed, n=5, u=8)
+        B = s.rng.normal(size=(13, rank))
+        model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(0.7, B @ B.T), solver=solver)
+        model.fit(s.X, s.Y, X_unlabeled=s.U)
+        expected = Ridge(s.K, s.Y, 0.1, None, B @ B.T, 0.7)
+        assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-11)
+        assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-11)

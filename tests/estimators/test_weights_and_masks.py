@@ -6,7 +6,7 @@ import pytest
 import reference
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen, Identity, Implicit
-from iokr.kernels import RBF, Linear, Polynomial
+from iokr.kernels import RBF, Linear, Polynomial, Precomputed
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import Decomposable
 from reference import Ridge, assert_close
@@ -185,3 +185,15 @@ def test_errors_of_a_path_count_rows_by_their_weight():
     )
     squares = np.sum((s.Y - loo) ** 2, axis=2)
     assert_close(path.loo_errors_, squares @ counts / counts.sum(), 1e-11)
+
+
+@pytest.mark.parametrize("kind", ["full", "rank one"])
+def test_missing_targets_under_a_strong_penalty(kind):
+    """μγw_max/λ far above 1e6, where the deformed kernel must come from the other form; against 60 digits."""
+    s = regression(16, n=5, u=4, d=2)
+    Y, A, L = missing("entries", s.Y), operator(kind, 2), reference.graph_laplacian(s.K)
+    model = IOKR(Decomposable(Precomputed(s.K), A), alpha=1e-7, manifold=Given(10.0, L))
+    model.fit(np.arange(5), Y, X_unlabeled=np.arange(5, 9))
+    expected = Ridge(s.K, Y, 1e-7, A, L, 10.0, exact=True)
+    assert_close(model.decision_function(np.arange(9)), expected.values(s.K), 1e-9)
+    assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-9)

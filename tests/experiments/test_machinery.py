@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from iokr.datasets import DataNotFound
 from iokr.experiments import DEMO, EXPERIMENTS, Experiment, find
@@ -51,12 +52,12 @@ def test_run_fills_in_what_is_known(monkeypatch, tmp_path):
     given = {}
 
     def run(**options):
-        given.update(options)
+        given.update(options, threads={pool["num_threads"] for pool in threadpool_info()})
         return Report("t", "s")
 
     monkeypatch.setattr("iokr.experiments.usps.run", run)
-    experiment = Experiment("usps", "t", "p", data=("one",))
+    experiment = Experiment("usps", "t", "p", data=("one",), threads=1)
     report = experiment.run(seed=5, repeat=2)
-    assert (given["seed"], given["repeat"]) == (5, 2)
+    assert (given["seed"], given["repeat"], given["threads"]) == (5, 2, {1})
     assert report.info["seed"] == 5 and report.info["seconds"] >= 0
     assert report.info["data"]["one/x.npz"].startswith("ba7816bf")

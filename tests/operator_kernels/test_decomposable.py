@@ -24,6 +24,7 @@ def test_gram_is_the_kronecker_product(kind):
 def test_the_kernel_given_is_not_changed():
     kernel = RBF()
     IOKR(Decomposable(kernel, np.eye(3))).fit(*_data())
+    Decomposable(kernel, np.eye(3)).fit(_data()[0])
     assert not hasattr(kernel, "gamma_")
 
 

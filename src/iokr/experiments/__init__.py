@@ -14,10 +14,11 @@ EXPERIMENTS = (
         title="The lower half of a digit from its upper half",
         paper="Kadri, Ghavamzadeh, Preux 2012 (K12), Table 2",
         data=("usps",),
+        threads=1,
     ),
 )
 
-DEMO = Experiment(name="digits", title="The lower half of a digit from its upper half", paper="", data=())
+DEMO = Experiment(name="digits", title="The lower half of a digit from its upper half", paper="", threads=1)
 
 
 def find(name: str) -> Experiment:

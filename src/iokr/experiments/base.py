@@ -29,12 +29,15 @@ class Experiment:
     title, paper : str
     data : tuple of str
         Data sets it needs, folders of `iokr.datasets.data_home()`.
+    threads : int, optional
+        BLAS threads; one is best for the many small matrices of some experiments. None leaves it to the library.
     """
 
     name: str
     title: str
     paper: str
     data: tuple[str, ...] = ()
+    threads: int | None = None
 
     def missing(self) -> list[str]:
         """What keeps it from running, a line for every data set that is not there."""
@@ -62,7 +65,11 @@ class Experiment:
         Report
             With the published figures beside ours, and with `info` filled in.
         """
+        from threadpoolctl import threadpool_limits
+
         files = [path for name in self.data for path in data_files(name)]
+        module = import_module(f"iokr.experiments.{self.name}")
         start = perf_counter()
-        report: Report = import_module(f"iokr.experiments.{self.name}").run(seed=seed, repeat=repeat, progress=progress)
+        with threadpool_limits(self.threads):
+            report: Report = module.run(seed=seed, repeat=repeat, progress=progress)
         return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))

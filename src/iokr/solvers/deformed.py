@@ -101,7 +101,7 @@ class Reduction:
         """K̃ = g Pᵀ(λI + μgT)⁻¹P = (1/μ) Pᵀ(ρI + T)⁻¹P on the active labelled points, ρ = λ/(μg)."""
         if mu == 0 or g == 0:
             return (g / alpha) * matmul(self.P.T, self.P)
-        ratio = alpha / (mu * g)
+        ratio = alpha / (mu * g)  # as in `lift`: for tiny ratios both must round alike
         name = round(math.log(ratio), 12)  # a grid with a common step has few distinct ratios
         if name not in self._kernels:
             if len(self._kernels) * self.P.shape[1] ** 2 > self.N**2:
@@ -111,7 +111,9 @@ class Reduction:
 
     def lift(self, a: Array, alpha: float, mu: float, g: float) -> Array:
         """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points: K c = R Q(λI + μgT)⁻¹Pa."""
-        return self._pull(self.form.rotate(self.form.solve(alpha, mu * g, self.P @ a), transpose=False))
+        b = matmul(self.P, a)
+        b = b / alpha if mu * g == 0 else self.form.solve(alpha / (mu * g), 1.0, b) / (mu * g)
+        return self._pull(self.form.rotate(b, transpose=False))
 
 
 def _root(K: Array) -> tuple[Array, Any, bool]:

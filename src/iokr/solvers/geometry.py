@@ -35,7 +35,7 @@ class Geometry:
     """
 
     remainder: Array | None = None  # 𝓑
-    graded = False  # whether S falls off by orders of magnitude
+    graded = False  # whether S falls from its top left to its bottom right
 
     def __init__(self, problem: Problem) -> None:
         self.N, self.n = problem.gram.shape[0], problem.n_labeled
@@ -151,8 +151,6 @@ class ManifoldGeometry(Geometry):
     F = [√w O√(1+μσ)  √μ X ; 0  √μ R_u],  G = [(1+μσ)^{-½} Oᵀ ; 0],  𝓑 = O diag(μσ/(1+μσ)) Oᵀ.
     """
 
-    graded = True
-
     def __init__(self, problem: Problem, factor: BlockFactor | None = None) -> None:
         super().__init__(problem)
         self.blocks = BlockFactor(problem) if factor is None else factor
@@ -178,6 +176,13 @@ class ManifoldGeometry(Geometry):
         F[n:, n:] = self.mu**0.5 * b.R_u
         inverse = np.argsort(b.order)
         return F if np.array_equal(inverse, np.arange(self.N)) else take_rows(F, inverse)
+
+    @property
+    def graded(self) -> bool:  # type: ignore[override]
+        """Whether the columns of F for labels outweigh those of the penalty, √μ X and √μ R_u."""
+        n = self.blocks.O.shape[0]
+        norm = array_namespace(self.F).linalg.matrix_norm
+        return bool(norm(self.F[:, :n]) >= norm(self.F[:, n:]))
 
     def system(self) -> Array:
         """S = Fᵀ K F."""
