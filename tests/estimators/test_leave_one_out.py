@@ -299,3 +299,18 @@ def test_alphas_may_be_an_array():
     path = IOKRCV(RBF(GAMMA), alphas=alphas).fit(s.X, s.Y)
     assert_close(path.loo_errors_, errors(Ridge(s.K, s.Y), alphas)[0], 1e-9)
     assert path.alpha_ in alphas
+
+
+@pytest.mark.parametrize("kind", ["identity", "full"])
+def test_grids_with_a_common_step_share_ratios_of_strength_and_alpha(kind):
+    """Nine points, five ratios: what is computed once per ratio must still be scaled for each point."""
+    s = regression(22, n=5, u=9)
+    A, L = operator(kind, 3), reference.graph_laplacian(s.K, 3)
+    alphas, strengths = (0.01, 0.1, 1.0), (0.1, 1.0, 10.0)
+    grid = IOKRCV(with_operator(RBF(GAMMA), A), alphas=alphas, strengths=strengths, manifold=Laplacian(1.0, 3))
+    grid.fit(s.X, s.Y, X_unlabeled=s.U)
+    expected = errors(Ridge(s.K, s.Y, 1.0, A, L), alphas, strengths)
+    assert_close(grid.loo_errors_, expected, 1e-9)
+    i, j = np.unravel_index(np.argmin(expected), expected.shape)
+    best = Ridge(s.K, s.Y, alphas[j], A, L, strengths[i])
+    assert_close(grid.decision_function(s.X_new), best.values(s.K_new), 1e-9)

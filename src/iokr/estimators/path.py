@@ -15,6 +15,7 @@ from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
+from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression import IOKR, KernelRegression
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -143,7 +144,7 @@ class IOKRCV(KernelRegression):
         kernels = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         if not kernels:
             raise ValueError("`kernel` is an empty list; give at least one kernel.")
-        kernels = [self._check_kernel(kernel) for kernel in kernels]
+        kernels = [check_kernel(kernel) for kernel in kernels]
         if len({kernel.pairwise for kernel in kernels}) > 1:
             raise ValueError(
                 "`kernel` mixes `Precomputed()`, for which X is a Gram matrix, with kernels on objects; "
@@ -203,7 +204,9 @@ class IOKRCV(KernelRegression):
         self._best = (self.kernel_, self.R_fit_, self.solver_, solution, alpha, strength)
 
     def _restore(self) -> None:
-        self.kernel_, self.R_fit_, self.solver_, self.solution_, self.alpha_, self.strength_ = self._best
+        """Become the best model."""
+        self.kernel_, self.R_fit_, self.solver_, solution, self.alpha_, self.strength_ = self._best
+        self._solved(solution, self.alpha_, self.strength_)
         del self._best
 
     # ---------------------------------------------------------------------------------------------- K-fold
@@ -247,21 +250,13 @@ class IOKRCV(KernelRegression):
         self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
         problem = replace(self._pose(data, kernels[best_kernel]), alpha=self.alpha_, strength=self.strength_)
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
-        self.solution_ = self.solver_.solve(problem)
+        self._solved(self.solver_.solve(problem), self.alpha_, self.strength_)
         return errors
 
     def _model(self, kernel: Any) -> IOKR:
         """An `IOKR` with the same components."""
         shared = ("output_kernel", "embedding", "loss", "manifold", "decoder", "solver")
         return IOKR(kernel, **{name: getattr(self, name) for name in shared})
-
-    @property
-    def _fitted_alpha(self) -> float:
-        return float(self.alpha_)
-
-    @property
-    def _fitted_strength(self) -> float | None:
-        return None if self.manifold is None else float(self.strength_)
 
 
 def _grid(values: Any, name: str, *, strict: bool) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import (
     Array,
@@ -15,19 +15,18 @@ from iokr._array import (
     asarray_like,
     eye_like,
     is_array,
-    is_numpy,
     is_sparse,
     same_home,
     to_numpy,
 )
-from iokr._objects import concat, is_numeric, n_objects
+from iokr._objects import concat, is_numeric
 from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_number, check_same_length, check_vectors, check_weight
+from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.base import StructuredEstimator, Unlabeled, _positive_rows, _single
+from iokr.estimators.base import StructuredEstimator, _positive_rows, _single
+from iokr.estimators.inputs import check_inputs, check_kernel, check_unlabeled
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
@@ -36,8 +35,6 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Solver
 
 __all__ = ["IOKR", "KernelRegression"]
-
-_VECTOR_DOMAINS = ("vectors", "fingerprints")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,68 +61,6 @@ class KernelRegression(StructuredEstimator):
         "solver": (Solver, "solvers"),
     }
 
-    # ------------------------------------------------------------------------------------------ inputs in
-
-    def _check_inputs(self, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
-        """X checked against its kernel's domain, with scikit-learn's bookkeeping of features."""
-        if kernel.domain in _VECTOR_DOMAINS or kernel.pairwise:
-            _check_is_table(X, name)
-            if is_array(X) and not is_numpy(X):
-                X = check_vectors(X, name)
-                self._count_features(X, reset)
-            elif name == "X":
-                X = validate_data(
-                    self,
-                    X,
-                    reset=reset,
-                    accept_sparse="csr",
-                    dtype="numeric",
-                    ensure_min_samples=1,
-                    ensure_min_features=1,
-                )
-            else:
-                X = check_vectors(X, name)
-        elif (is_array(X) or is_sparse(X)) and len(X.shape) == 2:
-            self._count_features(X, reset)
-        if n_objects(X, name) == 0:
-            raise ValueError(f"`{name}` is empty; at least one object is needed.")
-        if not reset and is_array(X) and hasattr(self, "solution_") and not same_home(X, self.solution_.C):
-            raise TypeError(
-                f"The model was fitted on arrays of another library or device than `{name}`, {type(X).__name__}; "
-                "nothing is moved silently: convert X."
-            )
-        return X
-
-    def _count_features(self, X: Any, reset: bool) -> None:
-        if reset:
-            self.n_features_in_ = int(X.shape[1])
-        elif hasattr(self, "n_features_in_") and X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-
-    def _check_names(self, X_unlabeled: Any) -> None:
-        names, known = getattr(X_unlabeled, "columns", None), getattr(self, "feature_names_in_", None)
-        if names is not None and known is not None and list(names) != list(known):
-            raise ValueError(
-                f"The columns of X_unlabeled, {list(names)[:5]}, must be those of X in the same order, "
-                f"{list(known)[:5]}."
-            )
-
-    def _check_kernel(self, kernel: Any) -> Kernel | OperatorKernel:
-        kernel = RBF() if kernel is None else kernel
-        if not isinstance(kernel, (Kernel, OperatorKernel)):
-            raise TypeError(
-                f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; "
-                + (
-                    "to search a list of kernels use `IOKRCV`."
-                    if isinstance(kernel, (list, tuple))
-                    else "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
-                )
-            )
-        return kernel
-
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
     ) -> _Data:
@@ -133,29 +68,10 @@ class KernelRegression(StructuredEstimator):
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         self._single_precision = _single(X) and (_single(y) or not _is_double(y))
-        X = self._check_inputs(X, kernel, reset=True)
+        X = check_inputs(self, X, kernel, reset=True)
         n = check_same_length(X, y)
         weight = check_weight(sample_weight, n, X)
-        if isinstance(X_unlabeled, Unlabeled):
-            X_unlabeled = X_unlabeled.X
-        if X_unlabeled is not None:
-            if self.manifold is None:
-                raise ValueError(
-                    "`X_unlabeled` was given but `manifold` is None, so these points would change nothing; "
-                    "set `manifold`, for example `iokr.manifolds.Laplacian(0.1, n_neighbors=10)`."
-                )
-            if kernel.pairwise:
-                raise ValueError(
-                    "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
-                    "`Precomputed(matrix)`, and row numbers as X."
-                )
-            raw_unlabeled = X_unlabeled
-            X_unlabeled = self._check_inputs(X_unlabeled, kernel, reset=False, name="X_unlabeled")
-            self._check_names(raw_unlabeled)
-            if len(getattr(X, "shape", ())) == 2 and X_unlabeled.shape[1] != X.shape[1]:
-                raise ValueError(
-                    f"X has {X.shape[1]} features but X_unlabeled has {X_unlabeled.shape[1]}; they must be the same."
-                )
+        X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
         if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)  # everything follows X
         Psi = self._encode(y, weight)
@@ -178,38 +94,49 @@ class KernelRegression(StructuredEstimator):
             R = concat(R, self.kernel_.represent(data.X_unlabeled))
         self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
         self.Psi_ = None if self.embedding_.is_identity else data.Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
+        self.manifold_ = None if self.manifold is None else clone(self.manifold)
         self._n, self._like = data.Psi.shape[0], data.Psi[:0, ...]
         problem = self._problem()
         check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
         return problem
 
-    def _problem(self, alpha: float = 1.0, strength: float | None = None) -> Problem:
-        """The fitted problem; rebuilt from the represented points, so that models stay small."""
+    def _problem(self) -> Problem:
+        """The problem at α = 1, rebuilt from the represented points, so that models stay small."""
         gram = self.kernel_.gram(self.R_fit_)
         Psi = eye_like(self._n, self._like) if self.Psi_ is None else self.Psi_
-        manifold = self.manifold
-        if manifold is None:
-            return Problem(gram, Psi, self.loss_, alpha, None, 0.0, self.sample_weight_, self.mask_)
-        mu = check_number(manifold.strength if strength is None else strength, "strength", minimum=0.0)
-        Auto().check(Problem(gram, Psi, self.loss_, alpha, Psi, mu))  # the memory, before W takes its share
-        penalty = asarray_like(clone(manifold).penalty(self.R_fit_, gram), Psi)
-        return Problem(gram, Psi, self.loss_, alpha, penalty, mu, self.sample_weight_, self.mask_)
+        problem = Problem(gram, Psi, self.loss_, 1.0, weight=self.sample_weight_, mask=self.mask_)
+        if self.manifold_ is None:
+            return problem
+        mu = check_number(self.manifold_.strength, "strength", minimum=0.0)
+        Auto().check(replace(problem, penalty=Psi))  # the memory, before W takes its share
+        return replace(problem, penalty=asarray_like(self.manifold_.penalty(self.R_fit_, gram), Psi), strength=mu)
+
+    def _solved(self, solution: Solution, alpha: float, strength: float) -> None:
+        """Keep the solution and where on the path it stands."""
+        self.solution_, self._at = solution, (alpha, strength)
+
+    def _fitted_problem(self) -> Problem:
+        """The problem that `solution_` solves."""
+        alpha, strength = self._at
+        return replace(self._problem(), alpha=alpha, strength=strength)
 
     # ----------------------------------------------------------------------------------------------- h(x)
 
+    def _new_inputs(self, X: Any) -> Any:
+        """X checked, and of the library and device of the fitted model."""
+        X = check_inputs(self, X, self.kernel_, reset=False)
+        if is_array(X) and not same_home(X, self.solution_.C):
+            raise TypeError(
+                f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
+                "nothing is moved silently: convert X."
+            )
+        return X
+
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = self._check_inputs(X, self.kernel_, reset=False)
+        X = self._new_inputs(X)
         G = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_)
         return G @ self.solution_.C
-
-    @property
-    def _fitted_alpha(self) -> float:
-        raise AttributeError
-
-    @property
-    def _fitted_strength(self) -> float | None:
-        return None
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
         if not self.loss_.quadratic:
@@ -229,7 +156,7 @@ class KernelRegression(StructuredEstimator):
         H : array of shape (n, q)
         """
         check_is_fitted(self)
-        problem = self._problem(self._fitted_alpha, self._fitted_strength)
+        problem = self._fitted_problem()
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         return self._cast(problem.Psi - path.loo_residuals(problem.Psi, problem.alpha))
 
@@ -251,18 +178,14 @@ class KernelRegression(StructuredEstimator):
             )
         if self.mask_ is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
-        problem = self._problem(self._fitted_alpha, self._fitted_strength)
-        a = problem.gram.scale
-        if a is None:
+        problem = self._fitted_problem()
+        if problem.gram.scale is None:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
-        scalar = Problem(
-            problem.gram, eye_like(problem.n_labeled, problem.Psi), problem.loss, problem.alpha, problem.penalty,
-            problem.strength, problem.weight,
-        )  # fmt: skip
+        scalar = replace(problem, Psi=eye_like(problem.n_labeled, problem.Psi))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
-        X = self._check_inputs(X, self.kernel_, reset=False)
+        X = self._new_inputs(X)
         B = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_) @ C
         return self._cast(self.embedding_.span(B))
 
@@ -369,41 +292,13 @@ class IOKR(KernelRegression):
         progress = begin(self, 0, X=X, y=y)
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        kernel = self._check_kernel(self.kernel)
+        kernel = check_kernel(self.kernel)
         data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
         problem = replace(self._pose(data, kernel), alpha=alpha)
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
-        self.solution_: Solution = self.solver_.solve(problem)
+        self._solved(self.solver_.solve(problem), alpha, problem.strength)
         end(progress, self, X=X, y=y)
         return self
-
-    @property
-    def _fitted_alpha(self) -> float:
-        return float(self.alpha)
-
-
-def _check_is_table(X: Any, name: str) -> None:
-    """Say it plainly when objects other than rows of numbers come to a kernel on vectors."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"`{name}` is a masked array with hidden entries; fill or impute them.")
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
-    if is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO"):
-        return
-    if is_sparse(X) or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
-        return
-    n_objects(X, name)
-    try:
-        values = np.asarray(X)
-        fits = values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
-    except ValueError:
-        fits = False
-    if not fits:
-        first = X[0] if len(X) else None
-        raise ValueError(
-            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds "
-            f"objects such as {first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
-        )
 
 
 def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:

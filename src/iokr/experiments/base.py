@@ -15,7 +15,13 @@ Progress = Callable[[int, int, str], None]
 
 
 def silent(done: int, total: int, what: str) -> None:
-    """Progress that nobody watches."""
+    """Progress that nobody watches.
+
+    Examples
+    --------
+    >>> from iokr.experiments import silent
+    >>> silent(1, 3, "working")
+    """
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,12 @@ class Experiment:
         Data sets it needs, folders of `iokr.datasets.data_home()`.
     threads : int, optional
         BLAS threads; one is best for the many small matrices of some experiments. None leaves it to the library.
+
+    Examples
+    --------
+    >>> from iokr.experiments import EXPERIMENTS
+    >>> [experiment.name for experiment in EXPERIMENTS]
+    ['usps']
     """
 
     name: str

@@ -46,7 +46,14 @@ _STYLE: Any = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as inline SVG, made by `plot`."""
+    """A drawing as inline SVG, made by `plot`.
+
+    Examples
+    --------
+    >>> from iokr.report import Figure
+    >>> Figure("<svg></svg>", caption="Nothing.", width=4.8).caption
+    'Nothing.'
+    """
 
     svg: str
     caption: str
@@ -63,6 +70,13 @@ class Pictures:
         NaN pixels are transparent.
     low, high : float
         The values drawn white and black.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.report import Pictures
+    >>> Pictures({"one": [np.eye(8)]}, "A diagonal.", low=0, high=1).encoded()["one"][0][:15]
+    'data:image/png;'
     """
 
     rows: Mapping[str, Sequence["ArrayLike"]]
@@ -122,7 +136,13 @@ def _inline(svg: str, caption: str) -> str:
 
 
 def require_report_packages() -> None:
-    """Say in words which packages pages and figures need, when they are not installed."""
+    """Say in words which packages pages and figures need, when they are not installed.
+
+    Examples
+    --------
+    >>> from iokr.report import require_report_packages
+    >>> require_report_packages()  # matplotlib and jinja2 are there: nothing to say
+    """
     missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
     if missing:
         raise ImportError(f"the HTML page needs {' and '.join(missing)}: pip install 'iokr[report]'")

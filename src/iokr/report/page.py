@@ -18,7 +18,14 @@ __all__ = ["Report", "Text"]
 
 @dataclass(frozen=True)
 class Text:
-    """A heading and paragraphs; a word between backticks is set as code."""
+    """A heading and paragraphs; a word between backticks is set as code.
+
+    Examples
+    --------
+    >>> from iokr.report import Report, Text
+    >>> "<code>alpha</code>" in Report("t", "s", (Text("Part", ("Choose `alpha`.",)),)).html()
+    True
+    """
 
     heading: str
     paragraphs: tuple[str, ...] = ()

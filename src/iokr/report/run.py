@@ -36,7 +36,14 @@ def run_info(*, seed: int | None = None, seconds: float | None = None, files: Se
 
 
 def versions() -> dict[str, str]:
-    """Python, and what the figures depend on."""
+    """Python, and what the figures depend on.
+
+    Examples
+    --------
+    >>> from iokr.report import versions
+    >>> "numpy" in versions()
+    True
+    """
     names = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch")
     found = {"python": platform.python_version()}
     for name in names:
@@ -48,12 +55,26 @@ def versions() -> dict[str, str]:
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Cores that this process may use.
+
+    Examples
+    --------
+    >>> from iokr.report import usable_cores
+    >>> usable_cores() >= 1
+    True
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_folder(folder: Path, *, force: bool = False, format: str = "tsv") -> None:
-    """Refuse a folder that already holds a run, unless `force`."""
+    """Refuse a folder that already holds a run, unless `force`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from iokr.report import check_folder
+    >>> check_folder(Path("a-folder-that-does-not-exist"))
+    """
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; give a folder with -o.")
     there = [name for name in _run_files(format) if (folder / name).exists()]
@@ -62,7 +83,17 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv") -> N
 
 
 def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:
-    """Write the table, metrics.json, run.json and report.html into `folder`; return their paths."""
+    """Write the table, metrics.json, run.json and report.html into `folder`; return their paths.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.report import Report, write_run
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_run(Report("Title", "Summary."), Path(folder))]
+    ['table.tsv', 'metrics.json', 'run.json', 'report.html']
+    """
     check_folder(folder, force=force, format=format)
     contents = (report.table_text(format), _json(report.metrics()), _json(report.info), report.html())
     folder.mkdir(parents=True, exist_ok=True)

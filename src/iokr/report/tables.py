@@ -54,6 +54,13 @@ class Table:
         Columns to stress.
     folded : bool
         On the page, show the rows only when asked to.
+
+    Examples
+    --------
+    >>> from iokr.report import Spread, Table
+    >>> table = Table("Error", [{"method": "IOKR", "ours": Spread(0.25, 0.01, digits=2)}, {"method": "none"}])
+    >>> table.columns, table.texts()
+    (['method', 'ours'], [['IOKR', '0.25 ± 0.01'], ['none', '–']])
     """
 
     title: str
@@ -85,7 +92,14 @@ class Table:
 
 
 def text_of(cell: Any) -> str:
-    """A cell as it is printed: four significant digits, yes or no, a dash for what there is not."""
+    """A cell as it is printed: four significant digits, yes or no, a dash for what there is not.
+
+    Examples
+    --------
+    >>> from iokr.report import text_of
+    >>> [text_of(cell) for cell in (0.123456, True, None, "word")]
+    ['0.1235', 'yes', '–', 'word']
+    """
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     if isinstance(cell, bool):

@@ -1,0 +1,110 @@
+"""Inputs of estimators: checked against the kernel's domain, with scikit-learn's bookkeeping of features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from iokr._array import is_array, is_numpy, is_sparse
+from iokr._objects import n_objects
+from iokr._validation import check_vectors
+from iokr.estimators.base import Unlabeled
+from iokr.kernels.base import Kernel
+from iokr.kernels.vectors import RBF
+from iokr.operator_kernels.base import OperatorKernel
+
+__all__ = ["check_inputs", "check_kernel", "check_unlabeled"]
+
+
+def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
+    """The kernel, `RBF()` by default."""
+    kernel = RBF() if kernel is None else kernel
+    if isinstance(kernel, (Kernel, OperatorKernel)):
+        return kernel
+    advice = "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+    if isinstance(kernel, (list, tuple)):
+        advice = "to search a list of kernels use `IOKRCV`."
+    raise TypeError(
+        f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; {advice}"
+    )
+
+
+def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
+    """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
+    if kernel.domain in ("vectors", "fingerprints") or kernel.pairwise:
+        _check_is_table(X, name)
+        if is_array(X) and not is_numpy(X):
+            X = check_vectors(X, name)
+            _count_features(estimator, X, reset)
+        elif name == "X":
+            X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        else:
+            X = check_vectors(X, name)
+    elif (is_array(X) or is_sparse(X)) and len(X.shape) == 2:
+        _count_features(estimator, X, reset)
+    if n_objects(X, name) == 0:
+        raise ValueError(f"`{name}` is empty; at least one object is needed.")
+    return X
+
+
+def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | OperatorKernel, manifold: Any) -> Any:
+    """Unlabelled inputs, unwrapped and checked beside the labelled ones; None without any."""
+    if isinstance(X_unlabeled, Unlabeled):
+        X_unlabeled = X_unlabeled.X
+    if X_unlabeled is None:
+        return None
+    if manifold is None:
+        raise ValueError(
+            "`X_unlabeled` was given but `manifold` is None, so these points would change nothing; "
+            "set `manifold`, for example `iokr.manifolds.Laplacian(0.1, n_neighbors=10)`."
+        )
+    if kernel.pairwise:
+        raise ValueError(
+            "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
+            "`Precomputed(matrix)`, and row numbers as X."
+        )
+    names, known = getattr(X_unlabeled, "columns", None), getattr(estimator, "feature_names_in_", None)
+    checked = check_inputs(estimator, X_unlabeled, kernel, reset=False, name="X_unlabeled")
+    if names is not None and known is not None and list(names) != list(known):
+        raise ValueError(
+            f"The columns of X_unlabeled, {list(names)[:5]}, must be those of X in the same order, {list(known)[:5]}."
+        )
+    if len(getattr(X, "shape", ())) == 2 and checked.shape[1] != X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {checked.shape[1]}; they must be the same.")
+    return checked
+
+
+def _count_features(estimator: Any, X: Any, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+    elif hasattr(estimator, "n_features_in_") and X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def _check_is_table(X: Any, name: str) -> None:
+    """Say it plainly when objects other than rows of numbers come to a kernel on vectors."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"`{name}` is a masked array with hidden entries; fill or impute them.")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
+    if is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO"):
+        return
+    if is_sparse(X) or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return
+    n_objects(X, name)
+    try:
+        values = np.asarray(X)
+        fits = values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
+    except ValueError:
+        fits = False
+    if not fits:
+        first = X[0] if len(X) else None
+        raise ValueError(
+            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds "
+            f"objects such as {first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
+        )

@@ -1,0 +1,136 @@
+"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind."""
+
+import doctest
+import importlib.util
+import inspect
+import itertools
+import pickle
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from iokr import IOKR
+from iokr.decoders import Candidates
+from iokr.kernels import RBF
+
+PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, flags=re.DOTALL))
+FILES = [path for path in BLOCKS if path.startswith("src/")]
+TESTS = [path for path in BLOCKS if path.startswith("tests/")]
+NOUNS = ["decoders", "embeddings", "kernels", "losses", "solvers"]
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """The modules that the page adds to the package, by name, and its tests, by path."""
+    folder = tmp_path_factory.mktemp("contributing")
+    modules = {}
+    for path in [*FILES, *TESTS]:
+        name = ".".join(Path(path).with_suffix("").parts[1:])
+        if path in TESTS:
+            name = f"contributing.{name}"
+        file = folder / Path(path).name
+        file.write_text(BLOCKS[path], encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(name, file)
+        modules[path] = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(modules[path])
+    yield modules
+    for module in modules.values():
+        del sys.modules[module.__name__]
+
+
+def example(examples, noun):
+    """An instance of the class that the page adds to a folder."""
+    [module] = [module for path, module in examples.items() if path.startswith(f"src/iokr/{noun}/")]
+    [name] = module.__all__
+    return getattr(module, name)()
+
+
+def test_a_file_and_a_test_for_each_noun():
+    assert sorted(Path(path).parts[2] for path in FILES) == NOUNS
+    assert sorted(Path(path).parts[1] for path in TESTS) == NOUNS
+    assert len(BLOCKS) == TEXT.count("```python"), "a block without its path"
+
+
+@pytest.mark.parametrize("path", TESTS)
+def test_its_tests_pass(examples, path):
+    tests = [f for name, f in vars(examples[path]).items() if name.startswith("test_")]
+    assert tests
+    for test in tests:
+        test()
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_its_docstrings_run(examples, path):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, attempted = doctest.testmod(examples[path], optionflags=flags)
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_clones_pickles_and_stores_only(examples, noun):
+    instance = example(examples, noun)
+    for copy in (clone(instance), pickle.loads(pickle.dumps(instance))):
+        assert type(copy) is type(instance)
+        assert copy.get_params() == instance.get_params()
+    assert not [name for name in vars(instance) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_every_public_method_is_documented(examples, noun):
+    cls = type(example(examples, noun))
+    for name, member in vars(cls).items():
+        if inspect.isfunction(member) and not name.startswith("_"):
+            assert member.__doc__, name
+
+
+def test_the_kernel_keeps_the_contracts(examples):
+    from contracts.test_kernels import TestKernel
+
+    kernel = example(examples, "kernels")
+    for domain in ("vectors", "sparse vectors"):
+        for name in [name for name in vars(TestKernel) if name.startswith("test_")]:
+            getattr(TestKernel(), name)(kernel, domain)
+
+
+def test_the_loss_keeps_the_contracts(examples):
+    from contracts.test_losses import TestLoss
+
+    for name in [name for name in vars(TestLoss) if name.startswith("test_")]:
+        getattr(TestLoss(), name)(example(examples, "losses"))
+
+
+def test_the_solver_keeps_the_contracts(examples):
+    from contracts.test_solvers import test_agrees_with_the_dense_system as agrees
+
+    solver = example(examples, "solvers").set_params(tol=1e-22, max_iter=20_000)
+    kinds, holes = ("identity", "full", "singular"), ("none", "entries")
+    for kind, weighted, hole, semi in itertools.product(kinds, ("none", "zeros"), holes, (False, True)):
+        agrees(solver, kind, weighted, hole, semi)
+
+
+def test_the_embedding_serves_missing_targets(examples):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) * [1.0, 50.0]
+    Y[::3, 1] = np.nan
+    model = IOKR(RBF(0.5), embedding=example(examples, "embeddings"), decoder=Candidates(), alpha=0.1).fit(X, Y)
+    known = ~np.isnan(Y[:, 1])
+    column = (Y[known, 1] - Y[known, 1].mean()) / Y[known, 1].std()
+    alone = IOKR(RBF(0.5), alpha=0.1).fit(X[known], column)
+    np.testing.assert_allclose(model.decision_function(X)[:, 1], alone.decision_function(X)[:, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)|`((?:docs|tests)/\S+?)`", TEXT))))
+def test_files_it_names_exist(link):
+    assert (PAGE.parent / (link[0] or link[1])).exists()
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"^    make (\w+)", TEXT, flags=re.MULTILINE))))
+def test_make_targets_it_names_exist(target):
+    assert re.search(rf"^{target}:", (PAGE.parent / "Makefile").read_text(), flags=re.MULTILINE)

@@ -1,0 +1,99 @@
+"""The documentation: its examples print what it says, and it leaves no member out."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import iokr
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.rst") if not {"_build", "_templates", "generated"} & set(page.parts))
+FOLDERS = ["decoders", "embeddings", "kernels", "losses", "manifolds", "operator_kernels", "solvers"]
+SECTIONS = ["The formula", "The members", "An example", "Pitfalls"]
+
+
+def name(page):
+    return str(page.relative_to(DOCS))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")], ids=name)
+def test_examples_print_what_the_page_says(page):
+    if "import torch" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("torch")
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, attempted = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("folder", [*FOLDERS, "estimators"])
+def test_a_page_for_each_noun_names_every_member(folder):
+    text = (DOCS / "guide" / f"{folder}.rst").read_text(encoding="utf-8")
+    members = importlib.import_module("iokr" if folder == "estimators" else f"iokr.{folder}").__all__
+    missing = [member for member in members if member != "__version__" and not re.search(rf"\b{member}\b", text)]
+    assert not missing
+    headings = re.findall(r"^(.+)\n-+$", text, flags=re.MULTILINE)
+    assert [heading for heading in headings if heading in SECTIONS] == SECTIONS
+
+
+def test_every_public_module_is_in_the_api():
+    text = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
+    modules = {f"iokr.{module.name}" for module in pkgutil.iter_modules(iokr.__path__) if module.name[0] != "_"}
+    elsewhere = {"iokr.cli", "iokr.estimators"}  # commands are in the guide; the estimators are those of `iokr`
+    assert set(re.findall(r"^   (iokr\S*)$", text, flags=re.MULTILINE)) == {"iokr", *modules} - elsewhere
+
+
+def test_every_command_is_in_the_guide():
+    from iokr.cli import app
+
+    text = (DOCS / "guide" / "reproduction.rst").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert f"``iokr {command.callback.__name__}``" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_page_is_reached(page):
+    toctrees = re.compile(r"^\.\. toctree::.*?(?=^\S|\Z)", flags=re.DOTALL | re.MULTILINE)
+    reached = {DOCS / "index.rst"}
+    for other in PAGES:
+        for tree in toctrees.findall(other.read_text(encoding="utf-8")):
+            entries = [line.strip() for line in tree.splitlines()[1:] if line.strip() and ":" not in line]
+            reached |= {other.parent / f"{entry}.rst" for entry in entries}
+    assert page in reached
+
+
+@pytest.mark.slow
+def test_builds_without_warnings_and_asks_nobody(tmp_path):
+    """Warnings are errors, one of them a public name without a page; and pages load nothing from the network."""
+    for package in ("sphinx", "numpydoc", "pydata_sphinx_theme"):
+        pytest.importorskip(package)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        "-d",
+        tmp_path / "cache",
+        DOCS,
+        tmp_path / "html",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = sorted((tmp_path / "html").rglob("*.html"))
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        loaded = re.findall(
+            r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*", page.read_text()
+        )
+        assert not loaded, page
+    for sheet in (tmp_path / "html").rglob("*.css"):
+        assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", sheet.read_text()), sheet
