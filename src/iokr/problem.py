@@ -100,9 +100,12 @@ class Solution:
         Relative duality gap: the objective is within gap · J(0) of its minimum. Rounding apart, 0 for closed forms.
     converged : bool
         Whether the gap is within the tolerance.
+    state : object
+        What the same solver needs to start warm on a neighbouring problem; not kept by estimators.
     """
 
     C: Array
     n_iter: int = 1
     gap: float = 0.0
     converged: bool = True
+    state: Any = None

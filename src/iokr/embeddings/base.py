@@ -55,6 +55,10 @@ class Embedding(Component, ABC):
     def spread(self, S: Any, weight: np.ndarray) -> float:
         """Σ_i w_i ‖ψ(y_i) − mean‖²."""
 
+    def coordinates(self, S: Any, like: Array) -> Array:
+        """ψ(y_j) in these coordinates, (m, q), beside `like`. May be overridden."""
+        raise ValueError(f"{self!r} has no coordinates for new outputs; use `Eigen()`.")
+
     def euclidean(self, Psi: Array) -> Array:
         """The training outputs in orthonormal coordinates, (n, r). May be overridden."""
         return Psi

@@ -61,13 +61,14 @@ class Eigen(KernelEmbedding):
 
     def transform(self, Y: Any) -> Array:
         """z(y), a row per output."""
-        return self._coordinates(self.represent(Y), self._Q)
+        return self.coordinates(self.represent(Y), self._Q)
 
     def inner(self, H: Array, S: Any) -> Array:
         """⟨h_i, z(y_j)⟩."""
-        return gemm(H, self._coordinates(S, H))
+        return gemm(H, self.coordinates(S, H))
 
-    def _coordinates(self, S: Any, like: Array) -> Array:
+    def coordinates(self, S: Any, like: Array) -> Array:
+        """z(y_j)."""
         return self._cross(S, like) @ asarray_like(self._Q / np.sqrt(self.eigenvalues_), like)
 
     def sq_norms_of(self, H: Array) -> Array:
@@ -75,7 +76,7 @@ class Eigen(KernelEmbedding):
         return row_sq_norms(H)
 
     def _paired(self, H: Array, S: Any) -> Array:
-        return array_namespace(H).sum(H * self._coordinates(S, H), axis=1)
+        return array_namespace(H).sum(H * self.coordinates(S, H), axis=1)
 
     def span(self, B: Array) -> Array:
         """Weights after projecting the ψ(y_i) on the kept directions."""

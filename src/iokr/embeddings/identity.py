@@ -82,6 +82,10 @@ class Identity(Embedding):
         """⟨h_i, y_j⟩."""
         return gemm(H, asarray_like(S, H))
 
+    def coordinates(self, S: Array, like: Array) -> Array:
+        """The vectors themselves."""
+        return asarray_like(S, like)
+
     def sq_norms(self, S: Array) -> Array:
         """‖y_j‖²."""
         return row_sq_norms(S)

@@ -264,6 +264,12 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
             Y = np.asarray(Y.to_numpy() if hasattr(Y, "to_numpy") else list(Y))
         return array_namespace(Y).reshape(Y, (Y.shape[0], *self._y_shape))
 
+    def _errors(self, H: Array, S: Any) -> Array:
+        """‖h_i − ψ(y_i)‖², or the loss itself where that does not fix the length of h."""
+        if self.loss_.calibrated:
+            return self.embedding_.sq_residuals(H, S)
+        return self.loss_.value(H, self.embedding_.coordinates(S, H))
+
     # --------------------------------------------------------------------------------------------- score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
@@ -279,7 +285,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         Returns
         -------
         score : float
-            1 − Σ‖ψ(y) − h(x)‖² / Σ‖ψ(y) − mean ψ‖², or top-1 accuracy.
+            1 − Σ‖ψ(y) − h(x)‖² / Σ‖ψ(y) − mean ψ‖² (minus the mean loss for `MaxMargin`, which does not fix the
+            length of h); or top-1 accuracy.
         """
         check_is_fitted(self)
         n = check_same_length(X, y)
@@ -292,7 +299,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
             return float(np.average(hits, weights=w))
         H = self._values(X)
         S = self.embedding_.represent(y)
-        residual = float(w @ to_numpy(self.embedding_.sq_residuals(H, S)))
+        residual = float(w @ to_numpy(self._errors(H, S)))
+        if not self.loss_.calibrated:
+            return -residual / float(w.sum())
         return _r2(residual, self.embedding_.spread(S, w), n)
 
 

@@ -236,12 +236,9 @@ class IOKRCV(KernelRegression):
             fitted = part._check_data(X_train, take(y, train), w[train], X_unlabeled, kernels[i])
             problem = replace(part._pose(fitted, kernels[i]), strength=strengths[0])
             S = part.embedding_.represent(_outputs(y, test, self.output_kernel))
-            solver = self._solver_for(problem, len(alphas), len(strengths))
-            for j, path in enumerate(solver.paths(problem, strengths)):
-                for k, alpha in enumerate(alphas):
-                    part.solution_ = Solution(path.coefficients(fitted.Psi, alpha))
-                    residuals = part.embedding_.sq_residuals(part._values(X_test), S)
-                    errors[i, j, k] += float(w[test] @ to_numpy(residuals))
+            for j, k, C in self._grid_solutions(problem, strengths, alphas):
+                part.solution_ = Solution(C)
+                errors[i, j, k] += float(w[test] @ to_numpy(part._errors(part._values(X_test), S)))
         tested = np.zeros(n)
         for _, test in splits:
             tested[test] += 1
@@ -252,6 +249,23 @@ class IOKRCV(KernelRegression):
         self.solver_ = Auto() if self.solver is None else clone(self.solver)
         self._solved(self.solver_.solve(problem), self.alpha_, self.strength_)
         return errors
+
+    def _grid_solutions(
+        self, problem: Problem, strengths: list[float], alphas: list[float]
+    ) -> Iterator[tuple[int, int, Array]]:
+        """(j, k, C) for every strength and alpha: a closed-form path, or warm starts from the largest alpha down."""
+        if problem.loss.quadratic:
+            solver = self._solver_for(problem, len(alphas), len(strengths))
+            for j, path in enumerate(solver.paths(problem, strengths)):
+                for k, alpha in enumerate(alphas):
+                    yield j, k, path.coefficients(problem.Psi, alpha)
+            return
+        iterative = Auto() if self.solver is None else clone(self.solver)
+        for j, strength in enumerate(strengths):
+            solution = None
+            for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
+                solution = iterative.solve(replace(problem, alpha=alphas[k], strength=strength), solution)
+                yield j, k, solution.C
 
     def _model(self, kernel: Any) -> IOKR:
         """An `IOKR` with the same components."""

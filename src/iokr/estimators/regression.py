@@ -16,6 +16,7 @@ from iokr._array import (
     eye_like,
     is_array,
     is_sparse,
+    matmul,
     same_home,
     to_numpy,
 )
@@ -113,7 +114,7 @@ class KernelRegression(StructuredEstimator):
 
     def _solved(self, solution: Solution, alpha: float, strength: float) -> None:
         """Keep the solution and where on the path it stands."""
-        self.solution_, self._at = solution, (alpha, strength)
+        self.solution_, self._at = replace(solution, state=None), (alpha, strength)
 
     def _fitted_problem(self) -> Problem:
         """The problem that `solution_` solves."""
@@ -172,10 +173,6 @@ class KernelRegression(StructuredEstimator):
         beta : array of shape (m, n)
         """
         check_is_fitted(self)
-        if not self.loss_.quadratic:
-            raise ValueError(
-                f"h is no sum over the training outputs that `weights` can give with `loss` {self.loss_!r}."
-            )
         if self.mask_ is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._fitted_problem()
@@ -183,6 +180,8 @@ class KernelRegression(StructuredEstimator):
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
+        if not self.loss_.quadratic:  # h lies in the span of the ψ(y_i): the least weights that give it
+            return self._cast(matmul(self._values(X), array_namespace(problem.Psi).linalg.pinv(problem.Psi)))
         scalar = replace(problem, Psi=eye_like(problem.n_labeled, problem.Psi))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
         X = self._new_inputs(X)

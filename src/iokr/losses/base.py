@@ -15,7 +15,8 @@ class Loss(Component, ABC):
     """ℓ(h, ψ), one value per row.
 
     `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
-    outputs may be ranked by distance.
+    outputs may be ranked by distance. Losses without a closed form also say their `prox` and `dual`, from which
+    `ADMM` solves them with a certificate.
     """
 
     quadratic: ClassVar[bool] = False
@@ -28,4 +29,15 @@ class Loss(Component, ABC):
 
     @abstractmethod
     def gradient(self, H: Array, Psi: Array) -> Array:
-        """∂ℓ/∂h at h_i, shape (n, q)."""
+        """∂ℓ/∂h at h_i (a subgradient where there is a kink), shape (n, q)."""
+
+    def prox(self, Z: Array, Psi: Array, t: Array) -> Array:
+        """argmin_u ℓ(u, ψ_i) + (t_i/2)‖u − z_i‖², t (n,) positive. May be overridden."""
+        raise ValueError(f"{self!r} has no `prox`, so `ADMM()` cannot use it; give the loss this method.")
+
+    def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """−(w_i ℓ)*(−W_i), the dual objective's part of row i, for W that `prox` made, (n,). May be overridden."""
+        raise ValueError(f"{self!r} has no `dual`, so nothing certifies a solution; give the loss this method.")
+
+    def check(self, Psi: Array) -> None:
+        """Refuse parameters and outputs that the loss cannot take. May be overridden."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from iokr._array import Array
 from iokr._component import component
 from iokr.problem import Problem, Solution
+from iokr.solvers.admm import ADMM
 from iokr.solvers.base import ClosedForm, Solver, operator_spectrum
 from iokr.solvers.cholesky import Cholesky
+from iokr.solvers.coordinate import CoordinateDescent
 from iokr.solvers.eigen import Eigen
+from iokr.solvers.irls import IRLS
 from iokr.solvers.manifold import ManifoldEigen
 
 __all__ = ["Auto"]
@@ -47,7 +49,7 @@ class Auto(Solver):
         factors = n_alphas * distinct
         values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         if not problem.loss.quadratic:
-            self.chosen_, self.reason_ = Eigen(), "no solver for this loss is known here."
+            self.chosen_, self.reason_ = self._iterative(problem)
         elif problem.penalty is not None and (
             loo or n_alphas * n_strengths > 1 or distinct >= 10 or Cholesky().refuses(problem)
         ):
@@ -77,6 +79,17 @@ class Auto(Solver):
             )
         return self.chosen_
 
+    def _iterative(self, problem: Problem) -> tuple[Solver, str]:
+        """The solver for a loss without a closed form."""
+        tol, max_iter = self.tol, self.max_iter
+        descent = CoordinateDescent(tol, max_iter)
+        if descent.refuses(problem) is None:
+            return descent, "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound."
+        reweighting = IRLS(tol, max_iter)
+        if reweighting.refuses(problem) is None and tol >= 1e-6:
+            return reweighting, "for Huber and A = aI a few reweighted ridge fits reach this tolerance."
+        return ADMM(tol, max_iter), "one factorisation serves every step, for any loss with a proximal map and any A."
+
     def explain(self) -> str:
         """What was chosen and why, in words."""
         if not hasattr(self, "chosen_"):
@@ -91,7 +104,7 @@ class Auto(Solver):
         """What the chosen solver needs."""
         return self.choose(problem).memory(problem)
 
-    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         return self.choose(problem)._solve(problem, start)
 
     def closed_form(self, problem: Problem, **use: int | bool) -> ClosedForm:

@@ -35,11 +35,11 @@ class Solver(Component, ABC):
         """Bytes that `solve` allocates at its peak, about."""
 
     @abstractmethod
-    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         """The algorithm."""
 
-    def solve(self, problem: Problem, start: Array | None = None) -> Solution:
-        """Refuse, solve, warn. Not to be overridden."""
+    def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
+        """Refuse, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
         self.check(problem)
         solution = self._solve(problem, start)
         if not solution.converged:
@@ -163,7 +163,7 @@ class ClosedForm(Solver):
         """The path over α of this problem."""
         return next(self.paths(problem, [problem.strength]))
 
-    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         path = next(self.paths(problem, [problem.strength]))
         return Solution(path.coefficients(problem.Psi, problem.alpha))
 

@@ -42,7 +42,7 @@ class Cholesky(ClosedForm):
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)
 
-    def _solve(self, problem: Problem, start: Array | None) -> Solution:
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         if problem.mask is not None:
             return super()._solve(problem, start)
         return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))

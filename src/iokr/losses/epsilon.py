@@ -1,0 +1,101 @@
+"""Losses that forgive errors up to ε: sparse in the training points."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from iokr._array import Array, array_namespace
+from iokr._component import component
+from iokr._validation import check_number
+from iokr.losses.radial import RadialLoss
+
+__all__ = ["EpsilonInsensitive", "EpsilonSquare"]
+
+
+@component
+class EpsilonSquare(RadialLoss):
+    """ℓ(h, ψ) = ½ max(‖h − ψ‖ − ε, 0)²: ε-ridge.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        ε ≥ 0: errors up to it are free, and the points that make them drop out of h; 0 is the squared loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import EpsilonSquare
+    >>> EpsilonSquare(1.0).value(np.array([[0.5], [3.0]]), np.zeros((2, 1)))
+    array([0., 2.])
+    """
+
+    epsilon: float = 0.1
+
+    def check(self, Psi: Array) -> None:
+        """ε ≥ 0."""
+        check_number(self.epsilon, "epsilon", minimum=0.0)
+
+    def profile(self, r: Array) -> Array:
+        """½ max(r − ε, 0)²."""
+        return self.slope(r) ** 2 / 2
+
+    def slope(self, r: Array) -> Array:
+        """max(r − ε, 0)."""
+        return array_namespace(r).clip(r - self.epsilon, min=0.0)
+
+    def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
+        """1 while m ≤ ε, else (ε + tm)/((1 + t)m)."""
+        xp = array_namespace(m)
+        near = m <= self.epsilon
+        far = (self.epsilon + t * m) / ((1 + t) * xp.where(near, 1.0, m))
+        return xp.where(near, 1.0, far), xp.where(near, 1.0, t / (1 + t))
+
+    def conjugate(self, a: Array, weight: Array) -> Array:
+        """a²/(2w) + εa."""
+        return a * a / (2 * weight) + self.epsilon * a
+
+
+@component
+class EpsilonInsensitive(RadialLoss):
+    """ℓ(h, ψ) = max(‖h − ψ‖ − ε, 0): ε-SVR with the Euclidean norm.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        ε ≥ 0: errors up to it are free; every other point pulls with force one, so the loss is robust as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(1.0).value(np.array([[0.5], [3.0]]), np.zeros((2, 1)))
+    array([0., 2.])
+    """
+
+    epsilon: float = 0.1
+
+    smooth: ClassVar[bool] = False
+
+    def check(self, Psi: Array) -> None:
+        """ε ≥ 0."""
+        check_number(self.epsilon, "epsilon", minimum=0.0)
+
+    def profile(self, r: Array) -> Array:
+        """max(r − ε, 0)."""
+        return array_namespace(r).clip(r - self.epsilon, min=0.0)
+
+    def slope(self, r: Array) -> Array:
+        """1 beyond ε, else 0."""
+        return array_namespace(r).astype(r > self.epsilon, r.dtype)
+
+    def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
+        """1 while m ≤ ε, ε/m while m ≤ ε + 1/t, else 1 − 1/(tm)."""
+        xp = array_namespace(m)
+        free, stuck = m <= self.epsilon, m <= self.epsilon + 1 / t
+        safe = xp.where(free, 1.0, m)
+        tau = xp.where(free, 1.0, xp.where(stuck, self.epsilon / safe, 1 - 1 / (t * safe)))
+        return tau, xp.where(free, 1.0, xp.where(stuck, 0.0, 1.0))
+
+    def conjugate(self, a: Array, weight: Array) -> Array:
+        """εa, on a ≤ w."""
+        return self.epsilon * a

@@ -1,0 +1,57 @@
+"""Quadratic near the target, linear far from it."""
+
+from __future__ import annotations
+
+from iokr._array import Array, array_namespace
+from iokr._component import component
+from iokr._validation import check_number
+from iokr.losses.radial import RadialLoss
+
+__all__ = ["Huber"]
+
+
+@component
+class Huber(RadialLoss):
+    """ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), with r = ‖h − ψ‖.
+
+    An output far from h(x) pulls with force κ and no more, so outliers cost little.
+
+    Parameters
+    ----------
+    kappa : float, default=1.0
+        κ > 0: where the loss turns linear; a large κ is the squared loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import Huber
+    >>> Huber(1.0).value(np.array([[0.5], [3.0]]), np.zeros((2, 1)))
+    array([0.125, 2.5  ])
+    """
+
+    kappa: float = 1.0
+
+    def check(self, Psi: Array) -> None:
+        """κ > 0."""
+        check_number(self.kappa, "kappa", minimum=0.0, strict=True)
+
+    def profile(self, r: Array) -> Array:
+        """min(r, κ)(r − min(r, κ)/2)."""
+        near = array_namespace(r).clip(r, max=self.kappa)
+        return near * (r - near / 2)
+
+    def slope(self, r: Array) -> Array:
+        """min(r, κ)."""
+        return array_namespace(r).clip(r, max=self.kappa)
+
+    def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
+        """t/(1+t) while m ≤ κ(1 + 1/t), else 1 − κ/(tm)."""
+        xp = array_namespace(m)
+        near = m <= self.kappa * (1 + 1 / t)
+        share = t / (1 + t)
+        far = 1 - self.kappa / (t * xp.where(near, 1.0, m))
+        return xp.where(near, share, far), xp.where(near, share, 1.0)
+
+    def conjugate(self, a: Array, weight: Array) -> Array:
+        """a²/(2w), on a ≤ wκ."""
+        return a * a / (2 * weight)

@@ -1,0 +1,56 @@
+"""Losses of the distance ‖h − ψ‖ alone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from iokr._array import Array, array_namespace, row_sq_norms
+from iokr.losses.base import Loss
+
+__all__ = ["RadialLoss"]
+
+
+class RadialLoss(Loss):
+    """ℓ(h, ψ) = φ(r), r = ‖h − ψ‖: write φ, its slope, its proximal shrinkage and its conjugate."""
+
+    @abstractmethod
+    def profile(self, r: Array) -> Array:
+        """φ(r), r ≥ 0."""
+
+    @abstractmethod
+    def slope(self, r: Array) -> Array:
+        """φ'(r)."""
+
+    @abstractmethod
+    def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
+        """(τ, τ_r): the proximal point of φ at distance m is τm, and τ_r is its derivative d(τm)/dm."""
+
+    @abstractmethod
+    def conjugate(self, a: Array, weight: Array) -> Array:
+        """(wφ)*(a) at the length a = ‖W_i‖ of a feasible dual row."""
+
+    def value(self, H: Array, Psi: Array) -> Array:
+        """φ(‖h_i − ψ_i‖)."""
+        return self.profile(distances(H, Psi))
+
+    def gradient(self, H: Array, Psi: Array) -> Array:
+        """φ'(r_i) (h_i − ψ_i)/r_i."""
+        r = distances(H, Psi)
+        xp = array_namespace(r)
+        return (xp.where(r > 0, self.slope(r) / xp.where(r > 0, r, 1.0), 0.0))[:, None] * (H - Psi)
+
+    def prox(self, Z: Array, Psi: Array, t: Array) -> Array:
+        """ψ_i + τ_i (z_i − ψ_i)."""
+        tau, _ = self.shrinkage(distances(Z, Psi), t)
+        return Psi + tau[:, None] * (Z - Psi)
+
+    def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """⟨W_i, ψ_i⟩ − (w_i φ)*(‖W_i‖)."""
+        xp = array_namespace(W)
+        return xp.sum(W * Psi, axis=1) - self.conjugate(xp.sqrt(row_sq_norms(W)), weight)
+
+
+def distances(H: Array, Psi: Array) -> Array:
+    """‖h_i − ψ_i‖."""
+    squares = row_sq_norms(H - Psi)
+    return array_namespace(squares).sqrt(squares)

@@ -1,0 +1,189 @@
+"""𝒦 on the labelled points: all that a loss without a closed form sees of the inputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    CholeskyFactor,
+    array_namespace,
+    asarray_like,
+    cholesky,
+    eigh,
+    matmul,
+    take_rows,
+)
+from iokr.problem import Problem
+from iokr.solvers.base import join_columns, operator_spectrum, take_columns
+from iokr.solvers.deformed import DeformedKernel
+from iokr.solvers.geometry import scatter
+from iokr.solvers.manifold import deformed_kernel
+
+__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify"]
+
+
+class LabeledProblem:
+    """min_a Σ_i w_i ℓ((𝒦a)_i, ψ_i) + (λ/2)⟨a, 𝒦a⟩ over rows of positive weight.
+
+    Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which has 1/α in it
+    already, so λ = 1 (math.md 2.4). `lift` turns a into the coefficients C of all points.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.loss = problem, problem.loss
+        n = problem.n_labeled
+        weight = np.ones(n) if problem.weight is None else problem.weight
+        self.rows = np.flatnonzero(weight > 0)
+        self.Psi = problem.Psi if len(self.rows) == n else take_rows(problem.Psi, self.rows)
+        self.weight = asarray_like(weight[self.rows], self.Psi)
+        mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
+        self.mask = None if mask is None else asarray_like(mask, self.Psi)
+        self.gamma, self.E = operator_spectrum(problem)
+        self.semi_supervised = problem.penalty is not None and problem.strength > 0
+        self.lam = 1.0 if self.semi_supervised else problem.alpha
+        indicator = None if len(self.rows) == n else (weight > 0).astype(float)
+        from dataclasses import replace
+
+        self._kernel: DeformedKernel = deformed_kernel(replace(problem, weight=indicator, mask=None))
+        self.isotropic = self.E is None
+
+    def targets(self, H: Array) -> Array:
+        """ψ_i, with the value itself where an entry is missing, so that it costs nothing."""
+        return self.Psi if self.mask is None else array_namespace(H).where(self.mask, self.Psi, H)
+
+    def matrix(self, g: float) -> Array:
+        """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`."""
+        K = self._kernel.deformed(self.problem.alpha, g)
+        return K if self.semi_supervised else K * self.problem.alpha
+
+    def lift(self, a: Array) -> Array:
+        """C (N, q) with h = 𝒦a on the labelled points."""
+        rotated = a if self.E is None else matmul(a, self.E)
+        q = rotated.shape[1]
+        alpha = self.problem.alpha
+        if not self.semi_supervised:
+            C = a if len(self.rows) == self.problem.gram.shape[0] else scatter(a, self.rows, self.problem.gram.shape[0])
+            return C
+        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in self.groups(q)]
+        C = join_columns(parts)
+        return C if self.E is None else matmul(C, self.E.T)
+
+    def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
+        """Eigenvalues of A with their columns."""
+        if self.E is None:
+            return [(float(self.gamma[0]), np.arange(q))]
+        return [(float(g), np.flatnonzero(self.gamma == g)) for g in np.unique(self.gamma)]
+
+    def objective(self, H: Array, sq_norm: float) -> float:
+        """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
+        xp = array_namespace(H)
+        return float(xp.sum(self.weight * self.loss.value(H, self.targets(H)))) + self.lam / 2 * sq_norm
+
+    def at_zero(self) -> float:
+        """P₀ = Σ w ℓ(0, ψ_i)."""
+        zero = self.Psi * 0.0
+        return self.objective(zero, 0.0)
+
+
+class LabeledKernel(ABC):
+    """Products and resolvents of 𝒦."""
+
+    @abstractmethod
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+
+    @abstractmethod
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """(S, 𝒦S) with S = (𝒦 + cI)⁻¹X."""
+
+
+class SpectralKernel(LabeledKernel):
+    """𝒦 by eigendecompositions: any c at the price of two products."""
+
+    def __init__(self, problem: LabeledProblem) -> None:
+        self.E = problem.E
+        q = problem.Psi.shape[1]
+        self.blocks: list[tuple[Array, Array, np.ndarray]] = []
+        like = problem.Psi
+        if problem.semi_supervised:
+            for g, group in problem.groups(q):
+                s, U = _spectrum(problem.matrix(g))
+                self.blocks.append((U, s[:, None], group))
+        else:
+            s, U = _spectrum(problem.matrix(1.0))
+            gamma = asarray_like(problem.gamma, like)
+            self.blocks.append((U, s[:, None] * gamma[None, :], np.arange(q)))
+        self.largest = max(float(array_namespace(G).max(G)) for _, G, _ in self.blocks)
+
+    def _apply(self, X: Array, *filters: object) -> list[Array]:
+        rotated = X if self.E is None else matmul(X, self.E)
+        answers: list[list[tuple[np.ndarray, Array]]] = [[] for _ in filters]
+        for U, G, group in self.blocks:
+            T = matmul(U.T, take_columns(rotated, group))
+            for answer, f in zip(answers, filters, strict=True):
+                answer.append((group, matmul(U, f(G) * T)))  # type: ignore[operator]
+        joined = [join_columns(answer) for answer in answers]
+        return joined if self.E is None else [matmul(J, self.E.T) for J in joined]
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        return self._apply(a, lambda G: G)[0]
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """(𝒦 + cI)⁻¹X and 𝒦(𝒦 + cI)⁻¹X."""
+        S, V = self._apply(X, lambda G: 1 / (G + c), lambda G: G / (G + c))
+        return S, V
+
+
+class DenseKernel(LabeledKernel):
+    """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum while c seldom changes."""
+
+    def __init__(self, problem: LabeledProblem) -> None:
+        self.K = problem.matrix(float(problem.gamma[0]))
+        self._c: float | None = None
+        self._factor: CholeskyFactor | None = None
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        return matmul(self.K, a)
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """S by the factor of K + cI, and 𝒦S = X − cS."""
+        if self._c != c or self._factor is None:
+            self._factor, self._c = cholesky(self.K, c), c
+        S = self._factor.solve(X)
+        return S, X - c * S
+
+
+def _spectrum(K: Array) -> tuple[Array, Array]:
+    s, U = eigh((K + K.T) / 2, overwrite=True)
+    return array_namespace(s).clip(s, min=0.0), U
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A primal point, and how far at most its objective is from the minimum."""
+
+    a: Array  # coefficients of the better primal point
+    primal: float
+    dual: float
+    gap: float  # (primal − dual)/P₀
+
+
+def certify(
+    problem: LabeledProblem, kernel: LabeledKernel, W: Array, points: list[tuple[Array, Array]], P0: float
+) -> Certificate:
+    """The gap between the best of the primal points (a, 𝒦a), W/λ among them, and the dual at W (math.md 2.6)."""
+    xp = array_namespace(W)
+    KW = kernel.product(W)
+    energy = float(xp.sum(W * KW))
+    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * problem.lam)
+    candidates = [*points, (W / problem.lam, KW / problem.lam)]
+    values = [problem.objective(H, float(xp.sum(a * H))) for a, H in candidates]
+    best = int(np.argmin(values))
+    tiny = float(np.finfo(float).tiny)
+    return Certificate(candidates[best][0], values[best], dual, (values[best] - dual) / max(P0, tiny))
