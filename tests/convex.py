@@ -90,7 +90,8 @@ class HuberLoss(Residual):
         return r**2 / 2 if r <= self.parameter else self.parameter * (r - self.parameter / 2)
 
     def cone_of(self, r: cp.Expression) -> cp.Expression:
-        return cp.huber(r, self.parameter) / 2
+        near = cp.Variable(r.shape)  # the quadratic part of r; what goes beyond costs κ
+        return cp.square(near) / 2 + self.parameter * cp.pos(r - near)
 
     def limit(self, w: float) -> float:
         return w * self.parameter
@@ -174,6 +175,11 @@ class Convex:
         return np.eye(self.Y.shape[1]) if self.A is None else factor(self.A)
 
     @cached_property
+    def F(self) -> NDArray:
+        """L = F Fᵀ: Σ_ij L_ij ⟨h_i, h_j⟩ = ‖Fᵀ H‖², which does not cancel."""
+        return np.zeros((len(self.Phi), 0)) if self.L is None else factor(self.L)
+
+    @cached_property
     def optimum(self) -> Optimum:
         d, r = self.B.shape
         Theta = cp.Variable((self.Phi.shape[1], r))
@@ -183,18 +189,21 @@ class Convex:
         objective = cp.sum(cp.multiply(self.w[used], self.loss.cone(H[used], self.Y[used])))
         objective += self.alpha / 2 * cp.sum_squares(Theta)
         if self.L is not None and self.mu:
-            objective += self.mu / 2 * cp.sum_squares(factor(self.L).T @ self.Phi @ Theta @ self.B.T)
-        program = cp.Problem(cp.Minimize(objective), [labelled])
-        best = Optimum(Theta.value, np.inf, 0.0)
-        for tol in TOLERANCES:
-            settings = {name: tol for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas")}
-            with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
-                warnings.simplefilter("ignore")  # it says "inaccurate" when it stops short
-                program.solve(solver=cp.CLARABEL, **settings)
-                multipliers = np.asarray(labelled.dual_value)
-                bound = max(best.bound, self.dual(multipliers), self.dual(-multipliers))
-                value = self.objective(np.asarray(Theta.value))
-                best = Optimum(np.asarray(Theta.value), value, bound) if value < best.value else best
+            objective += self.mu / 2 * cp.sum_squares((self.F.T @ self.Phi) @ Theta @ self.B.T)
+        best = Optimum(np.zeros(Theta.shape), np.inf, 0.0)
+        for scale in (self.at_zero or 1.0, 1.0):
+            program = cp.Problem(cp.Minimize(objective / scale), [labelled])
+            for tol in TOLERANCES:
+                settings = {name: tol for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas")}
+                with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
+                    warnings.simplefilter("ignore")  # it says "inaccurate" when it stops short
+                    program.solve(solver=cp.CLARABEL, **settings)
+                    found, multipliers = np.asarray(Theta.value), scale * np.asarray(labelled.dual_value)
+                    bound = max(best.bound, self.dual(multipliers), self.dual(-multipliers))
+                    value = self.objective(found)
+                    best = Optimum(found, value, bound) if value < best.value else replace(best, bound=bound)
+                if best.value - best.bound <= 1e-13 * self.at_zero:
+                    return best
         return best
 
     # ------------------------------------------------------------------------------------------ values
@@ -217,10 +226,8 @@ class Convex:
 
     def objective(self, Theta: NDArray) -> float:
         H = self.values(self.Phi, Theta)
-        total = self.fit_term(H) + self.alpha / 2 * float(np.sum(Theta**2))
-        if self.L is not None:
-            total += self.mu / 2 * float(np.sum(H * (self.L @ H)))
-        return total
+        rough = float(np.sum((self.F.T @ H) ** 2))
+        return self.fit_term(H) + self.alpha / 2 * float(np.sum(Theta**2)) + self.mu / 2 * rough
 
     @property
     def at_zero(self) -> float:
@@ -238,11 +245,18 @@ class Convex:
             alphas[i, seen] = feasible
             total += self.loss.dual(feasible, y[seen], w)
         design = np.kron(self.Phi, self.B)  # vec Θ ↦ vec H, rows one after the other
-        hessian = self.alpha * np.eye(design.shape[1])
-        if self.L is not None and self.mu:
-            hessian += self.mu * design.T @ np.kron(self.L, np.eye(self.Y.shape[1])) @ design
-        b = design[: self.Y.size].T @ alphas.ravel()
-        return total - 0.5 * float(b @ np.linalg.solve(hessian, b))
+        rough = np.kron(self.F.T @ self.Phi, self.B)
+        p = design.shape[1]
+        root = np.linalg.qr(np.vstack([np.sqrt(self.alpha) * np.eye(p), np.sqrt(self.mu) * rough]), mode="r")
+        slope = np.linalg.solve(root.T, design[: self.Y.size].T @ alphas.ravel())
+        return total - 0.5 * float(slope @ slope)
+
+    @property
+    def rounding(self) -> float:
+        """By how much the objective moves when its numbers, those of L above all, are rounded."""
+        H = self.values(self.Phi)
+        L = 0.0 if self.L is None else float(np.linalg.norm(self.L, 2))
+        return float(np.finfo(float).eps) * (self.at_zero + len(H) * self.mu * L * float(np.sum(H**2)))
 
     def at(self, **changes: Any) -> "Convex":
         """The same problem with some of its parts replaced."""

@@ -39,11 +39,11 @@ from iokr.kernels import (
     Scaled,
     Tanimoto,
 )
-from iokr.losses import Square
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
 from iokr.operator_kernels import Decomposable
-from iokr.solvers import Auto, Cholesky, Eigen, ManifoldEigen
+from iokr.solvers import ADMM, IRLS, Auto, Cholesky, CoordinateDescent, Eigen, ManifoldEigen
 
 FOLDERS = [
     iokr.kernels,
@@ -115,12 +115,21 @@ EMBEDDINGS = {
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
 }
-LOSSES = {"Square": [Square()]}
+LOSSES = {
+    "Square": [Square()],
+    "MaxMargin": [MaxMargin()],
+    "Huber": [Huber(), Huber(0.3)],
+    "EpsilonSquare": [EpsilonSquare(), EpsilonSquare(0.0), EpsilonSquare(0.7)],
+    "EpsilonInsensitive": [EpsilonInsensitive(), EpsilonInsensitive(0.0), EpsilonInsensitive(0.7)],
+}
 SOLVERS = {
     "Auto": [Auto(), Auto(tol=1e-8, max_iter=50)],
     "Eigen": [Eigen()],
     "Cholesky": [Cholesky()],
     "ManifoldEigen": [ManifoldEigen()],
+    "ADMM": [ADMM(), ADMM(1e-9, 500)],
+    "IRLS": [IRLS(), IRLS(tol=1e-4)],
+    "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
 }
 DECODERS = {
     "Identity": [IdentityDecoder()],

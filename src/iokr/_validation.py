@@ -187,7 +187,7 @@ def check_symmetric(K: Array, name: str) -> Array:
 
 
 def check_psd(K: Array, name: str) -> Array:
-    """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest (math.md 16, rule 2)."""
+    """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest."""
     K = check_symmetric(K, name)
     xp = array_namespace(K)
     diagonal = xp.linalg.diagonal(K)

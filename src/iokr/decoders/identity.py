@@ -8,7 +8,6 @@ from iokr._array import Array
 from iokr._component import component
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.embeddings.identity import Identity as IdentityEmbedding
 
 __all__ = ["Identity"]
 
@@ -27,7 +26,7 @@ class Identity(Decoder):
 
     def fit(self, Y: Any, embedding: Embedding) -> Identity:
         """Needs vector outputs."""
-        if not isinstance(embedding, IdentityEmbedding):
+        if not embedding.explicit:
             raise ValueError("`Identity()` decodes vector outputs only; with an `output_kernel` use `Candidates()`.")
         return self
 

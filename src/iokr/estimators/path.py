@@ -175,9 +175,10 @@ class IOKRCV(KernelRegression):
         self, data: Any, kernels: list[Any], strengths: list[float], alphas: list[float], progress: Any
     ) -> np.ndarray:
         errors = np.empty((len(kernels), len(strengths), len(alphas)))
-        targets = self.embedding_.euclidean(data.Psi)
+        targets = None  # the outputs in orthonormal coordinates, where errors are sums of squares
         tasks = track(progress, self, self._paths(data, kernels, strengths, alphas), "strength")
-        for i, j, path in tasks:
+        for i, j, path, Psi in tasks:
+            targets = self.embedding_.euclidean(Psi) if targets is None else targets
             errors[i, j] = path.loo_errors(targets, alphas)
             if not np.all(np.isfinite(errors[i, j])):
                 raise ValueError(
@@ -185,19 +186,19 @@ class IOKRCV(KernelRegression):
                 )
             best = int(np.argmin(errors[i, j]))
             if errors[i, j, best] < np.min(np.append(errors[:i].ravel(), errors[i, :j].ravel()), initial=np.inf):
-                self._keep(Solution(path.coefficients(data.Psi, alphas[best])), alphas[best], strengths[j])
+                self._keep(Solution(path.coefficients(Psi, alphas[best])), alphas[best], strengths[j])
         self._restore()
         return errors
 
     def _paths(
         self, data: Any, kernels: list[Any], strengths: list[float], alphas: list[float]
-    ) -> Iterator[tuple[int, int, Path]]:
-        """A closed-form path per kernel and strength."""
+    ) -> Iterator[tuple[int, int, Path, Array]]:
+        """A closed-form path per kernel and strength, and the targets."""
         for i, kernel in enumerate(kernels):
             problem = replace(self._pose(data, kernel), strength=strengths[0])
             solver = self._solver_for(problem, len(alphas), len(strengths))
             for j, path in enumerate(solver.paths(problem, strengths)):
-                yield i, j, path
+                yield i, j, path, problem.Psi
 
     def _keep(self, solution: Solution, alpha: float, strength: float) -> None:
         """Remember the best model so far."""

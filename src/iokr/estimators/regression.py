@@ -78,7 +78,6 @@ class KernelRegression(StructuredEstimator):
         Psi = self._encode(y, weight)
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
             _check_isotropic(kernel)
-        Psi = asarray_like(Psi, X) if is_array(X) else Psi
         Psi, mask = _split_missing(Psi)
         return _Data(X, Psi, weight, mask, X_unlabeled)
 
@@ -94,9 +93,10 @@ class KernelRegression(StructuredEstimator):
         if data.X_unlabeled is not None:
             R = concat(R, self.kernel_.represent(data.X_unlabeled))
         self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
-        self.Psi_ = None if self.embedding_.is_identity else data.Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
+        Psi = asarray_like(data.Psi, self.kernel_.gram(R).K.diagonal())  # everything follows the Gram, and that X
+        self.Psi_ = None if self.embedding_.is_identity else Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
         self.manifold_ = None if self.manifold is None else clone(self.manifold)
-        self._n, self._like = data.Psi.shape[0], data.Psi[:0, ...]
+        self._n, self._like = Psi.shape[0], Psi[:0, ...]
         problem = self._problem()
         check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
         return problem
@@ -109,7 +109,8 @@ class KernelRegression(StructuredEstimator):
         if self.manifold_ is None:
             return problem
         mu = check_number(self.manifold_.strength, "strength", minimum=0.0)
-        Auto().check(replace(problem, penalty=Psi))  # the memory, before W takes its share
+        solver = Auto() if self.solver is None else self.solver
+        solver.check(replace(problem, penalty=Psi, strength=mu))  # the memory, before W takes its share
         return replace(problem, penalty=asarray_like(self.manifold_.penalty(self.R_fit_, gram), Psi), strength=mu)
 
     def _solved(self, solution: Solution, alpha: float, strength: float) -> None:
@@ -126,7 +127,8 @@ class KernelRegression(StructuredEstimator):
     def _new_inputs(self, X: Any) -> Any:
         """X checked, and of the library and device of the fitted model."""
         X = check_inputs(self, X, self.kernel_, reset=False)
-        if is_array(X) and not same_home(X, self.solution_.C):
+        follows = self.kernel_.domain in ("vectors", "fingerprints")  # else the Gram is NumPy's whatever X is
+        if follows and is_array(X) and not same_home(X, self.solution_.C):
             raise TypeError(
                 f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
                 "nothing is moved silently: convert X."

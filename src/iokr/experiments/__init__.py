@@ -16,6 +16,13 @@ EXPERIMENTS = (
         data=("usps",),
         threads=1,
     ),
+    Experiment(
+        name="duality",
+        title="Test error and sparsity of ε-ridge, ε-SVR and Huber on yeast labels",
+        paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, yeast",
+        data=("duality2020_results", "multilabel"),
+        threads=1,
+    ),
 )
 
 DEMO = Experiment(name="digits", title="The lower half of a digit from its upper half", paper="", threads=1)

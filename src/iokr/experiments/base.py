@@ -41,8 +41,8 @@ class Experiment:
     Examples
     --------
     >>> from iokr.experiments import EXPERIMENTS
-    >>> [experiment.name for experiment in EXPERIMENTS]
-    ['usps']
+    >>> "usps" in [experiment.name for experiment in EXPERIMENTS]
+    True
     """
 
     name: str

@@ -53,7 +53,7 @@ class Sum(_Binary):
 
     Examples
     --------
-    >>> from iokr.kernels import Linear, Polynomial
+    >>> from iokr.kernels import Linear
     >>> (Linear() + Linear())([[1.0]], [[2.0]])
     array([[4.]])
     """

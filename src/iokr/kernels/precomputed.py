@@ -89,7 +89,7 @@ class Precomputed(Kernel):
 
     def gram(self, R: Any, S: Any = None) -> DenseGram:
         """The map C ↦ K C, on a copy of the matrix."""
-        return DenseGram(self.block, R, S)
+        return DenseGram(self.block, R, S, self.diag)
 
 
 def _indices(X: Any, size: int) -> np.ndarray:

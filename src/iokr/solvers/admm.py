@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from iokr._array import Array, array_namespace
 from iokr._component import component
@@ -13,12 +12,13 @@ from iokr.losses.radial import RadialLoss
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.labeled import Certificate, DenseKernel, LabeledKernel, LabeledProblem, SpectralKernel, certify
-from iokr.solvers.polish import newton
+from iokr.solvers.polish import fits, newton
 
 __all__ = ["ADMM"]
 
 _RELAX = 1.7
-_CHECK = 10
+_CHECK = 5  # steps between looks at the gap
+_TINY = 1e-300
 
 
 @component
@@ -70,7 +70,9 @@ class ADMM(Solver):
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
-        kernel: LabeledKernel = DenseKernel(labeled) if labeled.isotropic and tol >= 1e-8 else SpectralKernel(labeled)
+        # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
+        dense = labeled.isotropic and tol >= 1e-9 and not fits(labeled)
+        kernel: LabeledKernel = DenseKernel(labeled) if dense else SpectralKernel(labeled)
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
         return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
@@ -94,36 +96,48 @@ def _iterate(
         u, b, rho = warm.u, warm.rho_b / warm.rho, warm.rho
     else:
         u, b, rho = problem.Psi * 0.0, problem.Psi * 0.0, _first_rho(problem)
-    balance = _CHECK
+    balance = 10
+    z = u + b
     best: Certificate | None = None
-    for step in range(1, limit + 1):
-        _, v = kernel.resolve(u - b, problem.lam / rho)
+    for step in range(1, limit + 2):
+        S, v = kernel.resolve(u - b, problem.lam / rho)
+        if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
+            # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
+            found = certify(problem, kernel, rho * (u - z), [(S, v)], P0)
+            best = found if best is None or found.gap < best.gap else best
+            if tol < best.gap < 1e-3:
+                polished = _polish(problem, kernel, z, rho, P0, best.gap)
+                if polished is not None:
+                    u, z, S, v, best = polished
+                    b = z - u
+            if best.gap <= tol or step > limit:
+                return best, step - 1, _State(u, rho * b, rho)
         z = _RELAX * v + (1 - _RELAX) * u + b
         before = u
         u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)
         b = z - u
-        if step % _CHECK and step != limit:
-            continue
-        found = _check(problem, kernel, u, z, rho, P0)
-        best = found if best is None or found.gap < best.gap else best
-        if best.gap > tol and best.gap < 1e-3:
-            polished = newton(problem, kernel, z, rho)
-            if polished is not None:
-                z_new, u_new = polished
-                trial = _check(problem, kernel, u_new, z_new, rho, P0)
-                if trial.gap < best.gap / 2:
-                    u, b, best = u_new, z_new - u_new, trial
-        if best.gap <= tol:
-            return best, step, _State(u, rho * b, rho)
         if step == balance:
             balance *= 2
-            primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), 1e-300)
-            dual = float(norm(u - before)) / max(float(norm(b)), 1e-300)
-            factor = min(max((primal / max(dual, 1e-300)) ** 0.5, 0.1), 10.0)
+            primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
+            dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
+            factor = min(max((primal / max(dual, _TINY)) ** 0.5, 0.1), 10.0)
             if not 2 / 3 <= factor <= 3 / 2:
                 rho, b = factor * rho, b / factor
-    assert best is not None  # the last step is always checked
-    return best, limit, _State(u, rho * b, rho)
+                z = u + b
+    raise AssertionError("the last step returns")
+
+
+def _polish(
+    problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float, P0: float, gap: float
+) -> tuple[Array, Array, Array, Array, Certificate] | None:
+    """A Newton step from z, if it halves the gap."""
+    step = newton(problem, kernel, z, rho)
+    if step is None:
+        return None
+    z, u = step
+    S, v = kernel.resolve(2 * u - z, problem.lam / rho)
+    found = certify(problem, kernel, rho * (u - z), [(S, v)], P0)
+    return (u, z, S, v, found) if found.gap < gap / 2 else None
 
 
 def _first_rho(problem: LabeledProblem) -> float:
@@ -133,8 +147,3 @@ def _first_rho(problem: LabeledProblem) -> float:
     xp = array_namespace(problem.Psi)
     lengths = float(xp.sum(xp.sqrt(xp.sum(problem.Psi**2, axis=1))))
     return problem.Psi.shape[0] / lengths if lengths > 0 else 1.0
-
-
-def _check(problem: LabeledProblem, kernel: LabeledKernel, u: Array, z: Array, rho: float, P0: float) -> Certificate:
-    point: tuple[Any, Any] = kernel.resolve(2 * u - z, problem.lam / rho)
-    return certify(problem, kernel, rho * (u - z), [point], P0)

@@ -1,4 +1,4 @@
-"""The choice made for users, readable as a list (math.md 16)."""
+"""The choice made for users, readable as a list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from iokr.solvers.base import ClosedForm, Solver, operator_spectrum
 from iokr.solvers.cholesky import Cholesky
 from iokr.solvers.coordinate import CoordinateDescent
 from iokr.solvers.eigen import Eigen
-from iokr.solvers.irls import IRLS
 from iokr.solvers.manifold import ManifoldEigen
 
 __all__ = ["Auto"]
@@ -85,9 +84,6 @@ class Auto(Solver):
         descent = CoordinateDescent(tol, max_iter)
         if descent.refuses(problem) is None:
             return descent, "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound."
-        reweighting = IRLS(tol, max_iter)
-        if reweighting.refuses(problem) is None and tol >= 1e-6:
-            return reweighting, "for Huber and A = aI a few reweighted ridge fits reach this tolerance."
         return ADMM(tol, max_iter), "one factorisation serves every step, for any loss with a proximal map and any A."
 
     def explain(self) -> str:

@@ -18,8 +18,8 @@ from iokr.problem import Problem, Solution
 __all__ = ["ClosedForm", "Path", "Solver", "join_columns", "operator_spectrum", "take_columns"]
 
 _WAYS_OUT = (
-    "Ways out: fewer rows, `kernel=Features(...)` on a low-rank feature map with fewer landmarks, a machine or device "
-    "with more memory, or a solver that needs less (`Cholesky()` needs the least of the exact ones)."
+    "Ways out: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` needs the "
+    "least of the exact ones."
 )
 
 

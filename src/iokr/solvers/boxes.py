@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from iokr._array import NotPositiveDefinite, cholesky
+
 __all__ = ["box_gap", "minimize_box"]
+
+_PATIENCE = 10  # sweeps in which the gap may fail to halve before the free entries are solved for
+_STEPS = 30  # Newton steps on the free entries at a time
+_FREE = 4000  # free entries that are solved for, at most
 
 
 def minimize_box(
@@ -17,31 +23,29 @@ def minimize_box(
     """(α, sweeps, gap): the minimiser over 0 ≤ α ≤ upper, to a relative gap of `tol`."""
     n = len(upper)
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
-    gradient = Q @ alpha - 1.0 if start is not None else np.full(n, -1.0)
+    gradient = np.full(n, -1.0) if start is None else Q @ alpha - 1.0
     diagonal = np.ascontiguousarray(np.diagonal(Q))
     sweep = _compiled_sweep()
-    done = 0
-    gap = box_gap(alpha, gradient, upper)
-    while gap > tol and done < limit:
-        active = np.arange(n)
-        violation = np.inf
-        threshold = 0.1 * max(tol, 1e-16)
-        while done < limit and len(active):
-            before = violation
-            violation = sweep(Q, diagonal, upper, alpha, gradient, active)
-            done += 1
-            active = _shrink(alpha, gradient, upper, active, violation)
-            if violation <= threshold or (done % 10 == 0 and box_gap(alpha, gradient, upper) <= tol):
+    active = np.arange(n)
+    gap, seen, stuck = box_gap(alpha, gradient, upper), np.inf, 0
+    for done in range(limit + 1):
+        if gap <= tol or len(active) == 0 or stuck >= _PATIENCE:
+            gradient = Q @ alpha - 1.0  # what was set aside looks again, without the rounding of the updates
+            gap = box_gap(alpha, gradient, upper)
+            if gap <= tol:
                 break
-            if violation > 0.5 * before and done % 5 == 0:  # slow: solve for the free ones
-                _solve_free(Q, upper, alpha, gradient)
-        gradient = Q @ alpha - 1.0  # what was set aside looks again, without the rounding of the updates
-        before_gap, gap = gap, box_gap(alpha, gradient, upper)
-        if gap > tol:
             _solve_free(Q, upper, alpha, gradient)
             gap = box_gap(alpha, gradient, upper)
-            if gap >= 0.99 * before_gap and done > 50 and violation <= threshold:
+            active, stuck = np.arange(n), 0
+            if gap <= tol:
                 break
+        if done == limit:
+            break
+        violation = sweep(Q, diagonal, upper, alpha, gradient, active)
+        active = _shrink(alpha, gradient, upper, active, violation)
+        gap = box_gap(alpha, gradient, upper)
+        stuck = 0 if gap <= 0.5 * seen else stuck + 1
+        seen = gap if gap <= 0.5 * seen else seen
     return alpha, done, gap
 
 
@@ -61,17 +65,33 @@ def _shrink(
 
 
 def _solve_free(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-    """An exact step on the free entries, cut at the box; kept if it lowers the objective."""
-    free = np.flatnonzero((alpha > 0) & (alpha < upper))
-    if not 0 < len(free) <= 4000:
-        return
-    step, *_ = np.linalg.lstsq(Q[np.ix_(free, free)], -gradient[free], rcond=None)
-    new = np.clip(alpha[free] + step, 0.0, upper[free])
-    change = new - alpha[free]
-    image = Q[:, free] @ change
-    if change @ gradient[free] + 0.5 * change @ image[free] <= 0:
-        alpha[free] = new
-        gradient += image
+    """Newton steps on the free entries, each up to the first bound, until none is met: their exact minimiser."""
+    for _ in range(_STEPS):
+        free = np.flatnonzero((alpha > 0) & (alpha < upper))
+        if not 0 < len(free) <= _FREE:
+            return
+        corner = Q[np.ix_(free, free)]
+        try:  # the shift only bends the direction; the length of the step is exact
+            direction = cholesky(corner, 1e-13 * float(np.trace(corner))).solve(-gradient[free][:, None])[:, 0]
+        except NotPositiveDefinite:
+            direction = np.linalg.lstsq(corner, -gradient[free], rcond=None)[0]
+        image = Q[:, free] @ direction
+        curvature = float(direction @ image[free])
+        downhill = -float(direction @ gradient[free])
+        if downhill <= 0:
+            return
+        full = downhill / curvature if curvature > 0 else np.inf
+        room = np.where(direction > 0, upper[free] - alpha[free], -alpha[free])
+        limits = np.divide(room, direction, out=np.full(len(free), np.inf), where=direction != 0)
+        length = min(full, float(limits.min()))
+        if not np.isfinite(length):
+            return
+        alpha[free] = np.clip(alpha[free] + length * direction, 0.0, upper[free])
+        met = free[limits <= length]
+        alpha[met] = np.where(direction[limits <= length] > 0, upper[met], 0.0)
+        gradient += length * image
+        if length == full:
+            return
 
 
 def _sweep(Q: Any, diagonal: Any, upper: Any, alpha: Any, gradient: Any, active: Any) -> float:

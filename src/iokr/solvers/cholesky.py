@@ -19,7 +19,7 @@ class Cholesky(ClosedForm):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
     n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
-    (M = F Fᵀ, math.md 4.1). Where rounding makes K + αI indefinite (α below n·eps·‖K‖) the eigenvalues are clipped
+    (M = F Fᵀ). Where rounding makes K + αI indefinite (α below n·eps·‖K‖) the eigenvalues are clipped
     at zero instead, as `Eigen` does.
 
     Examples

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from iokr._array import asarray_like, matmul, to_numpy
@@ -74,13 +72,12 @@ class CoordinateDescent(Solver):
 
 def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
     """Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ, on the host."""
-    rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
-    total: Any = None
-    for g, group in labeled.groups(rotated.shape[1]):
-        part = take_columns(rotated, group)
-        Q = matmul(part, part.T)
-        Q *= labeled.matrix(g)
-        total = Q if total is None else total + Q
-    if labeled.lam != 1.0:
-        total /= labeled.lam
-    return np.ascontiguousarray(to_numpy(total))
+    if not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
+        Q = matmul(labeled.problem.gram.act(labeled.Psi), labeled.Psi.T)
+        Q *= labeled.matrix(1.0)
+    else:
+        rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
+        parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
+        Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)
+    Q /= labeled.lam
+    return np.ascontiguousarray(to_numpy(Q))

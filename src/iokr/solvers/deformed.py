@@ -31,7 +31,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class DeformedKernel(Protocol):
-    """K̃ and its lift: all that a loss needs to know about the inputs (math.md 2.4)."""
+    """K̃ and its lift: all that a loss needs to know about the inputs."""
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, 1/λ included."""
@@ -75,7 +75,7 @@ class _DiagonalForm:
 
 
 class Reduction:
-    """K = R Rᵀ and RᵀLR = Q T Qᵀ: everything about K and L that any α, μ, γ or loss asks for (math.md 4.2).
+    """K = R Rᵀ and RᵀLR = Q T Qᵀ: everything about K and L that any α, μ, γ or loss asks for.
 
     R is a Cholesky factor (pivoted, hence thin, when K is singular) and T tridiagonal under NumPy; elsewhere R = U√s
     and T is diagonal. P = QᵀRᵀJᵀ.
@@ -162,7 +162,7 @@ class DeformedPath(Path):
         self.points, self.mu = self.reduction.points, problem.strength
 
     def q(self, alpha: float) -> float:
-        """μγ_max w_max/λ, which the relative error grows with (math.md 4.3)."""
+        """μγ_max w_max/λ, which the relative error grows with."""
         return self.mu * float(self.gamma.max()) * self.reduction.largest / alpha
 
     def deformed(self, alpha: float, g: float) -> Array:

@@ -47,7 +47,7 @@ class Eigen(ClosedForm):
 
 
 class SpectralPath(Path):
-    """N_j(λ) = I − H_j = 𝓑 + Tᵀ diag(λ/(λ + ω γ_j)) T with S = V diag(ω) Vᵀ, T = Vᵀ G (math.md 3.1, 3.2, 4.1)."""
+    """N_j(λ) = I − H_j = 𝓑 + Tᵀ diag(λ/(λ + ω γ_j)) T with S = V diag(ω) Vᵀ, T = Vᵀ G."""
 
     def __init__(self, problem: Problem, points: Geometry) -> None:
         super().__init__(problem)
@@ -131,7 +131,7 @@ class SpectralPath(Path):
             errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
         return errors / total
 
-    # What other losses and missing entries need: the deformed kernel and its lift (math.md 2.4, 4.3), for w = 1.
+    # What other losses and missing entries need: the deformed kernel and its lift, for w = 1.
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""

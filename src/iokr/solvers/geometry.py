@@ -31,7 +31,7 @@ class Geometry:
     """Supervised: M = diag(w) = F Fᵀ with F = √w on the rows of positive weight, S = Fᵀ K F, G = I, 𝓑 = 0.
 
     Column j of the outputs (eigenvalue γ of A) solves (λI + γS) z = G√w y, then c = F z; on the labelled points
-    N = I − H = 𝓑 + λ Gᵀ(λI + γS)⁻¹G, from which leave-one-out follows without cancellation (math.md 3.2, 4.1).
+    N = I − H = 𝓑 + λ Gᵀ(λI + γS)⁻¹G, from which leave-one-out follows without cancellation.
     """
 
     remainder: Array | None = None  # 𝓑
@@ -89,7 +89,7 @@ class Geometry:
             loo = loo / self.sqrt_w[:, None]
             root = to_numpy(self.sqrt_w)
             small = np.flatnonzero(root < 1e-6 * root.max())
-            if len(small):  # R is only right to eps, absolutely: take y − h instead (math.md 3.3)
+            if len(small):  # R is only right to eps, absolutely: take y − h instead
                 exact = plain(self.active[small]) / take_rows(Q, small)
                 loo = replace_rows(loo, small, exact)
         if len(self.active) == self.n:
@@ -146,7 +146,7 @@ def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
 
 
 class ManifoldGeometry(Geometry):
-    """Semi-supervised: M = Jᵀdiag(w)J + μL = F Fᵀ by blocks (math.md 4.1), at one μ.
+    """Semi-supervised: M = Jᵀdiag(w)J + μL = F Fᵀ by blocks, at one μ.
 
     F = [√w O√(1+μσ)  √μ X ; 0  √μ R_u],  G = [(1+μσ)^{-½} Oᵀ ; 0],  𝓑 = O diag(μσ/(1+μσ)) Oᵀ.
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class LabeledProblem:
     """min_a Σ_i w_i ℓ((𝒦a)_i, ψ_i) + (λ/2)⟨a, 𝒦a⟩ over rows of positive weight.
 
     Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which has 1/α in it
-    already, so λ = 1 (math.md 2.4). `lift` turns a into the coefficients C of all points.
+    already, so λ = 1. `lift` turns a into the coefficients C of all points.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -46,8 +47,6 @@ class LabeledProblem:
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         indicator = None if len(self.rows) == n else (weight > 0).astype(float)
-        from dataclasses import replace
-
         self._kernel: DeformedKernel = deformed_kernel(replace(problem, weight=indicator, mask=None))
         self.isotropic = self.E is None
 
@@ -56,9 +55,16 @@ class LabeledProblem:
         return self.Psi if self.mask is None else array_namespace(H).where(self.mask, self.Psi, H)
 
     def matrix(self, g: float) -> Array:
-        """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`."""
-        K = self._kernel.deformed(self.problem.alpha, g)
-        return K if self.semi_supervised else K * self.problem.alpha
+        """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`; not to be changed."""
+        if self.semi_supervised:
+            return self._kernel.deformed(self.problem.alpha, g)
+        return self._plain if g == 1 else g * self._plain
+
+    @cached_property
+    def _plain(self) -> Array:
+        """K on the rows of positive weight."""
+        gram = self.problem.gram.K
+        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).dense()
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points."""
@@ -177,7 +183,7 @@ class Certificate:
 def certify(
     problem: LabeledProblem, kernel: LabeledKernel, W: Array, points: list[tuple[Array, Array]], P0: float
 ) -> Certificate:
-    """The gap between the best of the primal points (a, 𝒦a), W/λ among them, and the dual at W (math.md 2.6)."""
+    """The gap between the best of the primal points (a, 𝒦a), W/λ among them, and the dual at W."""
     xp = array_namespace(W)
     KW = kernel.product(W)
     energy = float(xp.sum(W * KW))

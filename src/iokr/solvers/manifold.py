@@ -19,7 +19,7 @@ from iokr.solvers.geometry import BlockFactor, ManifoldGeometry, weight_ratio
 
 __all__ = ["ManifoldEigen", "deformed_kernel"]
 
-_LIMIT = 1e6  # of μγw_max/λ: beyond it the deformed form loses more than six digits (math.md 4.3)
+_LIMIT = 1e6  # of μγw_max/λ: beyond it the deformed form loses more than six digits
 
 
 @component

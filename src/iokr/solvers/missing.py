@@ -1,4 +1,4 @@
-"""Missing targets (math.md 3.4): a mask on the entries of Ψ."""
+"""Missing targets: a mask on the entries of Ψ."""
 
 from __future__ import annotations
 

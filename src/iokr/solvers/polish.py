@@ -8,9 +8,14 @@ from iokr._array import Array, asarray_like, to_numpy
 from iokr.losses.radial import RadialLoss, distances
 from iokr.solvers.labeled import LabeledKernel, LabeledProblem, SpectralKernel
 
-__all__ = ["newton"]
+__all__ = ["fits", "newton"]
 
 _LIMIT = 3000  # unknowns of the dense system
+
+
+def fits(problem: LabeledProblem) -> bool:
+    """Whether the dense system is small enough."""
+    return bool(problem.Psi.shape[0] * problem.Psi.shape[1] <= _LIMIT)
 
 
 def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float) -> tuple[Array, Array] | None:
@@ -19,7 +24,7 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     Returns the new z and u, or None where the system is too large or the loss has no radial derivative.
     """
     n, q = z.shape
-    if n * q > _LIMIT or not isinstance(kernel, SpectralKernel) or not isinstance(problem.loss, RadialLoss):
+    if not fits(problem) or not isinstance(kernel, SpectralKernel) or not isinstance(problem.loss, RadialLoss):
         return None
     if problem.mask is not None and problem.E is not None:
         return None  # the mask is not diagonal in the eigenbasis of A

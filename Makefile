@@ -1,0 +1,85 @@
+# Two commands for everybody: `make demo` and `make test`. Both set up .venv by themselves, and a second call
+# finds it ready. The rest is for developers: lint, format, types, doctest, docs, clean.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+STAMP  := $(VENV)/stamp
+
+# Published experiments read the folder IOKR_DATA; a data folder beside the repository is found by itself.
+ifndef IOKR_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export IOKR_DATA := $(abspath ../shared/data)
+endif
+endif
+
+# The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
+
+.PHONY: help demo test slow layers doctest lint format types docs clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo      complete digits from their upper halves; writes iokr-demo/report.html'
+	@echo 'make test      the test suite'
+	@echo 'make slow      the tests marked slow'
+	@echo 'make layers    imports go downwards only, and the package is quick to import'
+	@echo 'make doctest   the examples in the docstrings'
+	@echo 'make lint      ruff: rules and format'
+	@echo 'make format    ruff: rewrite what `make lint` would reject'
+	@echo 'make types     mypy, strict'
+	@echo 'make docs      the documentation, to docs/_build/html'
+	@echo 'make clean     remove .venv, caches and what the commands wrote'
+
+demo: $(STAMP)/report
+	$(BIN)/iokr demo --force
+
+test: $(STAMP)/test
+	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu and not dask'
+
+slow: $(STAMP)/test
+	$(PYTEST) -n $(JOBS) -m 'slow and not gpu and not dask'
+
+layers: $(STAMP)/test
+	$(PYTEST) tests/test_layers.py tests/test_imports.py
+
+doctest: $(STAMP)/test
+	$(PYTEST) -n $(JOBS) --doctest-modules src/iokr
+
+lint: $(STAMP)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(STAMP)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(STAMP)/dev
+	$(BIN)/mypy
+
+docs: $(STAMP)/dev
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist iokr-demo iokr-usps docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
+$(STAMP)/venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "iokr needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMP) && touch $@
+
+$(STAMP)/report: pyproject.toml | $(STAMP)/venv
+	$(PIP) -e '.[report]'
+	@touch $@
+
+# torch is held at one version: the newest build would bring gigabytes along.
+$(STAMP)/test: pyproject.toml | $(STAMP)/venv
+	$(PIP) torch==2.13.0 -e '.[report,test]'
+	@touch $@ $(STAMP)/report
+
+$(STAMP)/dev: pyproject.toml $(STAMP)/test | $(STAMP)/venv
+	$(PIP) -e '.[dev]'
+	@touch $@

@@ -1,0 +1,48 @@
+"""Sphinx reads this: `sphinx-build -W -b html docs docs/_build/html`. Nothing is fetched from the network."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+
+from iokr import __version__  # noqa: E402  (the package may not be installed)
+
+project = "iokr"
+author = "the iokr developers"
+copyright = author
+version = release = __version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "public_names"]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "py:obj"  # `name` is code, and a link where the name is documented
+nitpicky = False
+highlight_language = "python3"
+
+# One page for each name of each `__all__`; the members of a class are listed by the template of classes.
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "iokr"
+html_static_path = ["_static"]
+html_css_files = ["iokr.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher"],
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"index": [], "notation": []}

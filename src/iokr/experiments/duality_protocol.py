@@ -1,0 +1,268 @@
+"""Laforgue et al. 2020 on the yeast data: the protocol and the runs; `duality.py` shows them.
+
+The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so that `alpha` = nΛ; ε and κ are the paper's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, train_test_split
+
+from iokr.datasets.home import find_data
+from iokr.datasets.multilabel import MultiLabel
+from iokr.estimators.path import IOKRCV
+from iokr.estimators.regression import IOKR
+from iokr.kernels.vectors import RBF
+from iokr.losses.base import Loss
+from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
+from iokr.losses.huber import Huber
+from iokr.losses.square import Square
+from iokr.solvers.auto import Auto
+
+__all__ = [
+    "FAMILIES",
+    "GAMMA",
+    "LAMBDAS",
+    "RIDGE",
+    "TOL",
+    "Family",
+    "Grid",
+    "Matrix",
+    "Published",
+    "Reading",
+    "Split",
+    "chosen_on_training_part",
+    "first_rows",
+    "held_out_error",
+    "on_grid",
+    "published",
+    "random_splits",
+    "readings",
+    "ridge_errors",
+    "their_splits",
+]
+
+Matrix = NDArray[np.float64]
+Step = Callable[[str], None]
+
+ROWS, TEST_SHARE, SEEDS = 300, 1 / 3, (0, 1, 2)
+GAMMA = 1.0  # k(x, z) = exp(−‖x − z‖²)
+LAMBDAS = np.logspace(-8, -1, 20)  # Λ of the paper
+TOL = 1e-7  # relative duality gap, times λ where λ < 1: the minimum itself is of the order of λ there
+ZERO = 1e-3  # a row is zero below this share of the longest, and saturated above 1 − this share of its bound
+RIDGE = "ridge"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A loss with its parameter: ε or κ."""
+
+    name: str
+    symbol: str
+    values: Matrix
+    loss: Callable[[float], Loss]
+    saturates: bool  # what is counted: rows at their bound (Huber), else rows that are zero
+    to_choose_from: tuple[float, ...]  # when the parameter is chosen on the training part
+
+    @property
+    def share(self) -> str:
+        """What is counted, in words."""
+        return "saturated rows" if self.saturates else "zero rows"
+
+
+_EPSILONS, _TO_CHOOSE = np.linspace(0.1, 1, 10), (0.1, 0.3, 0.5, 0.7, 0.9)
+FAMILIES = {
+    "krr": Family("ε-ridge", "ε", _EPSILONS, EpsilonSquare, saturates=False, to_choose_from=_TO_CHOOSE),
+    "svr": Family("ε-SVR", "ε", _EPSILONS, EpsilonInsensitive, saturates=False, to_choose_from=_TO_CHOOSE),
+    "huber": Family(
+        "κ-Huber", "κ", np.logspace(-3, 1, 16), Huber, saturates=True, to_choose_from=(0.03, 0.1, 0.3, 1.0, 3.0)
+    ),
+}
+"""By the names in the authors' file of results."""
+
+
+# -------------------------------------------------------------------------------------------------------- their side
+
+
+@dataclass(frozen=True)
+class Published:
+    """The authors' saved figures for one loss: rows are Λ, columns ε or κ."""
+
+    errors: Matrix
+    shares: Matrix
+    ridge: Matrix  # plain IOKR, by Λ
+
+
+def published() -> dict[str, Published]:
+    """The arrays of `data_home()`/duality2020_results/results.npz, by family."""
+    path = find_data("duality2020_results/results.npz")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: (file[f"yeast_{key}_MSEs"], file[f"yeast_{key}_Spar"]) for key in FAMILIES}
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path} does not hold the results of Laforgue et al. 2020: {error}") from error
+    for key, (errors, shares) in arrays.items():
+        sizes = (len(LAMBDAS), len(FAMILIES[key].values))
+        if shares.shape != sizes or errors.shape != (sizes[0], sizes[1] + 1):
+            raise ValueError(f"{path} must hold {sizes} shares for {key!r}, and a column more of errors.")
+    return {key: Published(errors[:, :-1], shares, errors[:, -1]) for key, (errors, shares) in arrays.items()}
+
+
+# ------------------------------------------------------------------------------------------------------------- splits
+
+
+@dataclass(frozen=True)
+class Split:
+    """Features X and labels Y of the training part and of the test part."""
+
+    X: Matrix
+    Y: Matrix
+    X_test: Matrix
+    Y_test: Matrix
+
+    @property
+    def n(self) -> int:
+        """The number of training rows: `alpha` = nΛ."""
+        return len(self.X)
+
+
+def first_rows(data: MultiLabel) -> tuple[Matrix, Matrix]:
+    """The 300 rows of the paper: the first in the order of the file that the authors read."""
+    if data.order_libsvm is None:
+        raise ValueError("the rows of Laforgue et al. 2020 need `order_libsvm`, which this file does not have.")
+    rows = data.order_libsvm[:ROWS]
+    return np.asarray(data.X[rows]), data.Y[rows]
+
+
+def their_splits(X: Matrix, Y: Matrix) -> list[Split]:
+    """Three random splits that may overlap, as drawn by the authors' scripts: not three folds."""
+    parts = [train_test_split(X, Y, test_size=TEST_SHARE, random_state=seed) for seed in SEEDS]
+    return [Split(X_train, Y_train, X_test, Y_test) for X_train, X_test, Y_train, Y_test in parts]
+
+
+def random_splits(X: Matrix, Y: Matrix, seed: int, repeat: int) -> Iterator[Split]:
+    """As many other splits of the same sizes."""
+    n_test = round(len(X) * TEST_SHARE)
+    for i in range(repeat):
+        rows = np.random.default_rng((seed, i)).permutation(len(X))
+        train, test = rows[n_test:], rows[:n_test]
+        yield Split(X[train], Y[train], X[test], Y[test])
+
+
+def folds(X: Matrix, Y: Matrix, seed: int | None = None) -> list[Split]:
+    """Three folds: of consecutive rows, or shuffled."""
+    cut = KFold(3, shuffle=seed is not None, random_state=seed)
+    return [Split(X[train], Y[train], X[test], Y[test]) for train, test in cut.split(X)]
+
+
+# ------------------------------------------------------------------------------------------------------- our side
+
+
+def held_out_error(predicted: Any, Y: Matrix) -> float:
+    """Mean over rows of ‖y − h(x)‖², the sum over the labels."""
+    return float(((np.asarray(predicted) - Y) ** 2).sum(axis=1).mean())
+
+
+def ridge_errors(splits: Sequence[Split], alphas: Callable[[Split], Matrix] | None = None) -> Matrix:
+    """Plain IOKR at every Λ, the mean over the splits."""
+    errors = np.zeros(len(LAMBDAS))
+    for split in splits:
+        for i, alpha in enumerate(split.n * LAMBDAS if alphas is None else alphas(split)):
+            model = IOKR(RBF(GAMMA), alpha=float(alpha)).fit(split.X, split.Y)
+            errors[i] += held_out_error(model.decision_function(split.X_test), split.Y_test) / len(splits)
+    return errors
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Ours on the grid of the paper: rows are Λ, columns ε or κ."""
+
+    errors: Matrix
+    shares: Matrix
+    gap: float  # the largest relative duality gap
+    converged: bool
+
+
+def on_grid(splits: Sequence[Split], family: Family, step: Step) -> Grid:
+    """Test error and share of zero or saturated rows for every Λ and parameter, means over the splits."""
+    errors, shares = np.zeros((2, len(LAMBDAS), len(family.values)))
+    gaps, converged = [], True
+    for split, (j, value) in itertools.product(splits, enumerate(family.values)):
+        step(f"{family.name} on the grid of the paper")
+        loss = family.loss(float(value))
+        for i, alpha in enumerate(split.n * LAMBDAS):
+            solver = Auto(tol=TOL * min(1.0, alpha))
+            model = IOKR(RBF(GAMMA), loss=loss, alpha=float(alpha), solver=solver).fit(split.X, split.Y)
+            errors[i, j] += held_out_error(model.decision_function(split.X_test), split.Y_test) / len(splits)
+            shares[i, j] += share(family, model, alpha, float(value)) / len(splits)
+            gaps.append(model.solution_.gap)
+            converged &= model.solution_.converged
+    return Grid(errors, shares, max(gaps), converged)
+
+
+def share(family: Family, model: IOKR, alpha: float, value: float) -> float:
+    """The share of training points whose coefficients are zero, or as long as the loss lets them be."""
+    lengths = np.linalg.norm(np.asarray(model.solution_.C), axis=1)
+    if family.saturates:
+        return float(np.mean(alpha * lengths >= (1 - ZERO) * value))
+    return float(np.mean(lengths <= ZERO * lengths.max()))
+
+
+# ------------------------------------------------------------------------------------------ which reading is theirs
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Plain IOKR under one reading of the protocol: a curve over Λ for every way to draw the splits."""
+
+    name: str
+    curves: list[Matrix]
+
+
+def readings(data: MultiLabel, step: Step, shuffles: int = 10) -> list[Reading]:
+    """The protocol as the authors ran it, then with one thing changed at a time."""
+    X, Y = first_rows(data)
+    their = their_splits(X, Y)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    other_rows = np.asarray(data.X[:ROWS]), data.Y[:ROWS]
+    variants: list[tuple[str, list[list[Split]], Callable[[Split], Matrix] | None]] = [
+        (f"random splits with seeds {', '.join(map(str, SEEDS))}", [their], None),
+        ("folds of consecutive rows", [folds(X, Y)], None),
+        (f"shuffled folds, {shuffles} seeds", [folds(X, Y, seed) for seed in range(shuffles)], None),
+        ("rows of the other distribution of the data", [their_splits(*other_rows)], None),
+        ("labels −1 and 1", [their_splits(X, 2 * Y - 1)], None),
+        ("inputs of unit length", [their_splits(unit, Y)], None),
+        ("`alpha` = Λ, not nΛ", [their], lambda split: LAMBDAS),
+    ]
+    found = []
+    for name, drawn, alphas in variants:
+        step("plain IOKR under every reading")
+        found.append(Reading(name, [ridge_errors(splits, alphas) for splits in drawn]))
+    return found
+
+
+# ------------------------------------------------------------------------------- everything chosen on the training part
+
+TO_CHOOSE = LAMBDAS[8:18]
+
+
+def chosen_on_training_part(splits: Sequence[Split], step: Step) -> dict[str, list[float]]:
+    """Test errors by method, a figure a split; Λ and ε or κ by three folds of the training part."""
+    errors: dict[str, list[float]] = defaultdict(list)
+    candidates: dict[str, list[Loss]] = {RIDGE: [Square()]}
+    candidates |= {f.name: [f.loss(value) for value in f.to_choose_from] for f in FAMILIES.values()}
+    for split, (name, losses) in itertools.product(splits, candidates.items()):
+        step("parameters chosen on the training part")
+        alphas = (split.n * TO_CHOOSE).tolist()
+        models = [IOKRCV(RBF(GAMMA), alphas=alphas, loss=loss, cv=3).fit(split.X, split.Y) for loss in losses]
+        best = min(models, key=lambda model: float(model.cv_errors_.min()))
+        errors[name].append(held_out_error(best.decision_function(split.X_test), split.Y_test))
+    return errors
