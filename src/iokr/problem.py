@@ -33,6 +33,16 @@ class Problem:
         w_i ≥ 0; a weight of 2 is the row twice.
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> problem = Problem(Linear().gram(np.array([[1.0]])), np.array([[1.0]]), Square(), alpha=1.0)
+    >>> problem.objective(np.array([[0.5]])), problem.gradient(np.array([[0.5]]))
+    (0.25, array([[0.]]))
     """
 
     gram: Gram
@@ -102,6 +112,13 @@ class Solution:
         Whether the gap is within the tolerance.
     state : object
         What the same solver needs to start warm on a neighbouring problem; not kept by estimators.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> solution = IOKR().fit([[0.0], [1.0]], [0.0, 1.0]).solution_
+    >>> solution.n_iter, solution.gap, solution.converged
+    (1, 0.0, True)
     """
 
     C: Array

@@ -8,7 +8,14 @@ __all__ = ["DataNotFound", "data_files", "data_home", "find_data"]
 
 
 class DataNotFound(FileNotFoundError):
-    """A data file is not there; the message says which, where it was looked for, and what to do."""
+    """A data file is not there; the message says which, where it was looked for, and what to do.
+
+    Examples
+    --------
+    >>> from iokr.datasets import DataNotFound
+    >>> issubclass(DataNotFound, FileNotFoundError)
+    True
+    """
 
 
 def data_home() -> Path:

@@ -22,6 +22,15 @@ class Embedding(Component, ABC):
     """ψ(y) in coordinates: Ψ (n, q) for n outputs, and the geometry of F in these coordinates.
 
     Outputs are represented once (`represent`, sliceable by rows); the other methods take representations `S`.
+
+    Examples
+    --------
+    >>> from iokr.embeddings import Embedding, Identity
+    >>> isinstance(Identity(), Embedding)
+    True
+    >>> Identity(centered=True).fit_transform([[1.0], [3.0]])
+    array([[-1.],
+           [ 1.]])
     """
 
     explicit: bool = True  # coordinates that the user gave: an operator A may act on them

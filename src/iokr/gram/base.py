@@ -17,6 +17,16 @@ class Gram(ABC):
     """C ↦ G C: row i is Σ_j 𝒦(x_i, z_j) c_j.
 
     Solvers ask for the scalar part `K` and the operator `A` of a decomposable kernel; `A` is None for k·I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import Gram
+    >>> from iokr.kernels import Linear
+    >>> G = Linear().gram(np.array([[1.0], [2.0]]))
+    >>> isinstance(G, Gram), G @ np.array([[1.0], [1.0]])
+    (True, array([[3.],
+           [6.]]))
     """
 
     shape: tuple[int, int]

@@ -31,6 +31,14 @@ class DenseGram(Gram):
     R, S : representations of the objects; without S the matrix is symmetric.
     diag : callable, optional
         `diag(R)`, the exact diagonal of a symmetric matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import DenseGram
+    >>> DenseGram(lambda R, S: R @ S.T, np.array([[1.0], [2.0]])).dense()
+    array([[1., 2.],
+           [2., 4.]])
     """
 
     def __init__(

@@ -20,6 +20,14 @@ class KroneckerGram(Gram):
         The Gram of the scalar kernel.
     A : array of shape (q, q)
         Symmetric positive semi-definite operator on the outputs; A = aI only scales, whatever its size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import DenseGram, KroneckerGram
+    >>> K = DenseGram(lambda R, S: R @ S.T, np.array([[1.0]]))
+    >>> KroneckerGram(K, np.array([[2.0, 1.0], [1.0, 2.0]])) @ np.array([[1.0, 0.0]])
+    array([[2., 1.]])
     """
 
     def __init__(self, K: DenseGram, A: Array) -> None:

@@ -22,6 +22,21 @@ class Kernel(Component, ABC):
 
     A subclass writes `block` and `diag` on represented objects: whatever `represent` returns, as long as it has
     `shape[0]` and can be sliced by rows. Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `2.0 * k1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Kernel
+    >>> class Minimum(Kernel):
+    ...     def represent(self, X):
+    ...         return np.asarray(X, dtype=float)
+    ...     def block(self, R, S):
+    ...         return np.minimum(R[:, None], S[None, :])
+    ...     def diag(self, R):
+    ...         return R
+    >>> Minimum()([1.0, 2.0])
+    array([[1., 1.],
+           [1., 2.]])
     """
 
     domain: str = "any"  # "vectors", "strings", ...: the objects it takes
@@ -92,7 +107,18 @@ def fit_part(kernel: Any, name: str, X: Any) -> Any:
 
 
 class PairwiseKernel(Kernel):
-    """k(x, z) one pair at a time: write `pair(x, z)`, the loops are written for you."""
+    """k(x, z) one pair at a time: write `pair(x, z)`, the loops are written for you.
+
+    Examples
+    --------
+    >>> from iokr.kernels import PairwiseKernel
+    >>> class Shared(PairwiseKernel):
+    ...     def pair(self, x, z):
+    ...         return len(set(x) & set(z))
+    >>> Shared()(["ab", "bc"])
+    array([[2., 1.],
+           [1., 2.]])
+    """
 
     @abstractmethod
     def pair(self, x: Any, z: Any) -> float:
@@ -108,7 +134,18 @@ class PairwiseKernel(Kernel):
 
 
 class FeatureKernel(Kernel):
-    """k(x, z) = ⟨φ(x), φ(z)⟩: write `features(X)`, dense or sparse rows φ(x_i)."""
+    """k(x, z) = ⟨φ(x), φ(z)⟩: write `features(X)`, dense or sparse rows φ(x_i).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import FeatureKernel
+    >>> class Lengths(FeatureKernel):
+    ...     def features(self, X):
+    ...         return np.array([[float(len(x))] for x in X])
+    >>> Lengths()(["ab"], ["abc"])
+    array([[6.]])
+    """
 
     @abstractmethod
     def features(self, X: Any) -> Any:

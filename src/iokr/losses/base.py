@@ -17,6 +17,15 @@ class Loss(Component, ABC):
     `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
     outputs may be ranked by distance. Losses without a closed form also say their `prox` and `dual`, from which
     `ADMM` solves them with a certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import Loss, Square
+    >>> isinstance(Square(), Loss), Square.quadratic
+    (True, True)
+    >>> Square().gradient(np.array([[2.0]]), np.array([[1.0]]))
+    array([[1.]])
     """
 
     quadratic: ClassVar[bool] = False

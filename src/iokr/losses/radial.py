@@ -11,7 +11,17 @@ __all__ = ["RadialLoss"]
 
 
 class RadialLoss(Loss):
-    """ℓ(h, ψ) = φ(r), r = ‖h − ψ‖: write φ, its slope, its proximal shrinkage and its conjugate."""
+    """ℓ(h, ψ) = φ(r), r = ‖h − ψ‖: write φ, its slope, its proximal shrinkage and its conjugate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import Huber, RadialLoss
+    >>> isinstance(Huber(), RadialLoss)
+    True
+    >>> Huber(1.0).prox(np.array([[5.0]]), np.array([[0.0]]), np.array([1.0]))
+    array([[4.]])
+    """
 
     @abstractmethod
     def profile(self, r: Array) -> Array:

@@ -16,6 +16,18 @@ class Manifold(Component, ABC):
     """(μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩, L symmetric positive semi-definite over all N points, labelled first.
 
     `strength` is μ ≥ 0: larger makes h vary less between neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import RBF
+    >>> from iokr.manifolds import Laplacian, Manifold
+    >>> isinstance(Laplacian(), Manifold)
+    True
+    >>> kernel = RBF(1.0).fit([[0.0], [1.0]])
+    >>> R = kernel.represent([[0.0], [1.0]])
+    >>> Laplacian().penalty(R, kernel.gram(R)).sum(axis=1)
+    array([0., 0.])
     """
 
     strength: float

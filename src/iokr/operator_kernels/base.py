@@ -16,6 +16,17 @@ class OperatorKernel(Component, ABC):
     """𝒦(x, z) with 𝒦(x, z) = 𝒦(z, x)ᵀ and Σ_ij ⟨c_i, 𝒦(x_i, x_j) c_j⟩ ≥ 0; h(x) = Σ_i 𝒦(x, x_i) c_i.
 
     Estimators use it as they use a scalar kernel: `fit`, `represent`, `gram`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.operator_kernels import Decomposable, OperatorKernel
+    >>> kernel = Decomposable(Linear(), np.diag([1.0, 2.0])).fit([[1.0], [3.0]])
+    >>> isinstance(kernel, OperatorKernel)
+    True
+    >>> kernel.gram(kernel.represent([[1.0]])) @ np.ones((1, 2))
+    array([[1., 2.]])
     """
 
     explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit

@@ -24,7 +24,22 @@ _WAYS_OUT = (
 
 
 class Solver(Component, ABC):
-    """minimise J(C) of a `Problem`; the answer is a `Solution` with its duality gap."""
+    """minimise J(C) of a `Problem`; the answer is a `Solution` with its duality gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> from iokr.solvers import Cholesky, Solver
+    >>> isinstance(Cholesky(), Solver)
+    True
+    >>> gram = Linear().gram(np.array([[1.0], [2.0]]))
+    >>> Cholesky().solve(Problem(gram, np.array([[1.0], [2.0]]), Square(), 5.0)).C.round(3)
+    array([[0.1],
+           [0.2]])
+    """
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
@@ -72,6 +87,18 @@ class Path(ABC):
     """The solutions of one problem for every α (and every set of targets), from factors that are computed once.
 
     In the eigenbasis A = E diag(γ) Eᵀ each column j of the outputs is a problem of its own, with the kernel γ_j k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> from iokr.solvers import Eigen
+    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 1.0)
+    >>> Eigen().path(problem).coefficients(problem.Psi, 5.0).round(3)
+    array([[0.1],
+           [0.2]])
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -123,7 +150,19 @@ class Path(ABC):
 
 
 class ClosedForm(Solver):
-    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact."""
+    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> from iokr.solvers import Eigen
+    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 1.0)
+    >>> Eigen().path(problem).loo_errors(problem.Psi, [0.1, 1.0]).round(3)
+    array([0.017, 0.52 ])
+    """
 
     def refuses(self, problem: Problem) -> str | None:
         """Only the loss can be in the way. May be overridden."""
