@@ -184,7 +184,7 @@ class Convex:
         d, r = self.B.shape
         Theta = cp.Variable((self.Phi.shape[1], r))
         H = cp.Variable((self.n, d))
-        labelled = H == self.Phi[: self.n] @ Theta @ self.B.T
+        labelled = self.Phi[: self.n] @ Theta @ self.B.T == H
         used = np.flatnonzero(self.w > 0)
         objective = cp.sum(cp.multiply(self.w[used], self.loss.cone(H[used], self.Y[used])))
         objective += self.alpha / 2 * cp.sum_squares(Theta)

@@ -26,7 +26,9 @@ def words(data):
     return model.fit(data[0], ["axe", "bit", "cog"] * 4)
 
 
-@pytest.mark.parametrize("candidates", [5, 2.5, object(), {"axe", "bit"}, {"axe": 1}, iter(["axe"])], ids=str)
+@pytest.mark.parametrize(
+    "candidates", [5, 2.5, object(), {"axe", "bit"}, {"axe": 1}, iter(["axe"])], ids=lambda v: type(v).__name__
+)
 def test_candidates_of_an_unknown_kind(words, data, refuses, method, candidates):
     with refuses(TypeError, "candidates"):
         method(words, data[0], candidates)

@@ -140,7 +140,7 @@ def test_fit_refuses_inputs_of_the_wrong_shape(estimator, data, refuses):
         estimator().fit(X[:, :, None], Y)
 
 
-@pytest.mark.parametrize("X", ["abc", 5, None, object()], ids=repr)
+@pytest.mark.parametrize("X", ["abc", 5, None, object()], ids=lambda v: type(v).__name__)
 def test_fit_refuses_what_is_not_a_sequence(estimator, refuses, X):
     with refuses((TypeError, ValueError)):
         estimator().fit(X, np.zeros((3, 2)))

@@ -91,36 +91,36 @@ def same(value, other):
     return value == other
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_clone_has_the_same_parameters(component):
     twin = clone(component)
     assert twin is not component
     assert same(twin, component)
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_pickle_has_the_same_parameters(component):
     assert same(pickle.loads(pickle.dumps(component)), component)
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_repr_names_the_class(component):
     assert repr(component).startswith(type(component).__name__ + "(")
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_notebooks_can_show_it(component):
     assert type(component).__name__ in component._repr_html_()
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_components_compare_by_identity(component):
     assert component == component
     assert component != clone(component)
     assert len({component, clone(component)}) == 2
 
 
-@pytest.mark.parametrize("component", COMPONENTS, ids=repr)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda v: type(v).__name__)
 def test_constructors_name_their_parameters(component):
     kinds = [parameter.kind for parameter in inspect.signature(type(component)).parameters.values()]
     assert inspect.Parameter.VAR_POSITIONAL not in kinds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.embeddings.base import Embedding
 
-__all__ = ["Candidates", "rank_sets", "rank_shared"]
+__all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
 
 _ENTRIES = 1 << 22  # of a block of scores: 32 MB
 _ROWS = 2048  # candidates represented at a time, at most
@@ -63,15 +64,21 @@ class _Pool:
         first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
         self.Y, self.first, self.size, self.embedding = Y, first, len(first), embedding
+        one = embedding.represent(take(Y, first[:1]), "candidates")
+        self.reference = float(embedding.sq_norms(one)[0])
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
-        """What ranking minimises: ‖ψ(y)‖² − 2⟨h, ψ(y)⟩ (‖h‖² is the same for every y), or −⟨h, ψ(y)⟩."""
+        """What ranking minimises: ‖ψ(y)‖² − ‖ψ(y₁)‖² − 2⟨h, ψ(y)⟩, or −⟨h, ψ(y)⟩.
+
+        ‖h‖² and the first candidate's ‖ψ(y₁)‖² are the same for every y; without the latter a tiny h is not lost in
+        the rounding of norms that are all equal.
+        """
         S = self.embedding.represent(take(self.Y, self.first[some]), "candidates")
         inner = self.embedding.inner(H, S)
         if by == "score":
             return -inner
         inner *= -2.0
-        inner += asarray_like(self.embedding.sq_norms(S), H)[None, :]
+        inner += (asarray_like(self.embedding.sq_norms(S), H) - self.reference)[None, :]
         return inner
 
     def step(self, m: int) -> int:
@@ -103,7 +110,7 @@ def rank_shared(H: Array, embedding: Embedding, candidates: Any, k: int | None, 
     index = to_numpy(order)
     if not pool.unique:
         index, costs = _spread(index, costs, pool, k)
-    return index, _values(H, embedding, costs, by)
+    return index, _values(H, pool, costs, by)
 
 
 def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.ndarray, Array]:
@@ -124,32 +131,39 @@ def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.nd
     return out, array_namespace(costs).take_along_axis(costs, asarray_like(place, costs), axis=1)
 
 
-def _values(H: Array, embedding: Embedding, costs: Array, by: str) -> Array:
+def _values(H: Array, pool: _Pool, costs: Array, by: str) -> Array:
     """Scores, or squared distances, from the costs."""
     if by == "score":
         return -costs
-    return array_namespace(H).clip(costs + embedding.sq_norms_of(H)[:, None], min=0.0)
+    same = pool.embedding.sq_norms_of(H) + pool.reference
+    return array_namespace(H).clip(costs + same[:, None], min=0.0)
 
 
 def rank_sets(
     H: Array, embedding: Embedding, sets: CandidateSets, k: int | None, *, by: str
 ) -> tuple[list[np.ndarray], list[Array]]:
     """(indices, values) for each input over its own candidates, best first."""
-    costs, starts = set_costs(H, embedding, sets, by)
-    norms = None if by == "score" else embedding.sq_norms_of(H)
     xp = array_namespace(H)
     indices, values = [], []
-    for i, (a, b) in enumerate(pairwise(starts)):
-        own = costs[int(a) : int(b)]
-        order = smallest_k(own[None, :], min(k or b - a, int(b - a)))[0, :]
-        picked = xp.take(own, order)
+    for costs, same in _set_costs(H, embedding, sets, by):
+        c = costs.shape[0]
+        order = smallest_k(costs[None, :], c if k is None else min(k, c))[0, :]
         indices.append(to_numpy(order).astype(np.intp))
-        values.append(-picked if norms is None else xp.clip(picked + norms[i], min=0.0))
+        values.append(_own_values(xp.take(costs, order), same))
     return indices, values
 
 
-def set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> tuple[Array, np.ndarray]:
-    """The cost of each input's own candidates, one after the other, and where each set begins."""
+def compare_sets(H: Array, embedding: Embedding, sets: CandidateSets, *, by: str) -> list[Array]:
+    """Scores or squared distances of each input's own candidates, in their order."""
+    return [_own_values(costs, same) for costs, same in _set_costs(H, embedding, sets, by)]
+
+
+def _own_values(costs: Array, same: Array | None) -> Array:
+    return -costs if same is None else array_namespace(costs).clip(costs + same, min=0.0)
+
+
+def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
+    """For each input the costs of its own candidates, and what makes distances of them (None for scores)."""
     Y, starts = flatten_sets(sets, int(H.shape[0]))
     pool = _Pool(Y, embedding)
     xp = array_namespace(H)
@@ -163,5 +177,7 @@ def set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> t
         block = pool.costs(take_rows(H, rows), some, by)
         flat = row_place * block.shape[1] + (pool.which[mine] - some.start)
         parts.append(take_rows(xp.reshape(block, (-1,)), flat))
-    together = xp.concat(parts)
-    return take_rows(together, np.argsort(by_candidate, kind="stable")), starts
+    costs = take_rows(xp.concat(parts), np.argsort(by_candidate, kind="stable"))
+    same = None if by == "score" else embedding.sq_norms_of(H) + pool.reference
+    for i, (a, b) in enumerate(pairwise(starts)):
+        yield costs[int(a) : int(b)], None if same is None else same[i]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from iokr._objects import as_objects, is_numeric, keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidates import Candidates, rank_sets, rank_shared
+from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
 from iokr.decoders.identity import Identity as IdentityDecoder
 from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.embeddings.base import Embedding, as_vectors
@@ -172,17 +171,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         check_is_fitted(self)
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
-            from iokr.decoders.candidates import set_costs
-
-            H = self._values(X)
-            costs, starts = set_costs(H, E, candidates, by)
-            xp = array_namespace(H)
-            norms = None if by == "score" else E.sq_norms_of(H)
-            answers = []
-            for i, (a, b) in enumerate(pairwise(starts)):
-                own = costs[int(a) : int(b)]
-                answers.append(self._cast(-own if norms is None else xp.clip(own + norms[i], min=0.0)))
-            return answers
+            return [self._cast(values) for values in compare_sets(self._values(X), E, candidates, by=by)]
         S = E.represent(shared_sequence(candidates), "candidates")
         H = self._values(X)
         inner = E.inner(H, S)

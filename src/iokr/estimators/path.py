@@ -243,7 +243,8 @@ class IOKRCV(KernelRegression):
         tested = np.zeros(n)
         for _, test in splits:
             tested[test] += 1
-        errors /= float(w @ tested)
+        share = w if data.mask is None else w * data.mask.mean(axis=1)  # a row counts by its observed entries
+        errors /= float(share @ tested)
         best_kernel, best_strength, best_alpha = (int(b) for b in np.unravel_index(np.argmin(errors), errors.shape))
         self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
         problem = replace(self._pose(data, kernels[best_kernel]), alpha=self.alpha_, strength=self.strength_)

@@ -109,7 +109,7 @@ class KernelRegression(StructuredEstimator):
         if self.manifold_ is None:
             return problem
         mu = check_number(self.manifold_.strength, "strength", minimum=0.0)
-        solver = Auto() if self.solver is None else self.solver
+        solver = Auto() if self.solver is None else clone(self.solver)
         solver.check(replace(problem, penalty=Psi, strength=mu))  # the memory, before W takes its share
         return replace(problem, penalty=asarray_like(self.manifold_.penalty(self.R_fit_, gram), Psi), strength=mu)
 
