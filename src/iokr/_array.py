@@ -381,13 +381,13 @@ class TridiagonalForm:
         """Qᵀ B (transpose) or Q B."""
         from scipy.linalg.lapack import dormqr
 
-        out = np.array(B, order="F")
-        if len(self._tau):
-            tail = np.asfortranarray(out[1:])
-            work = max(64 * tail.shape[1], 1)
-            tail, _, _ = dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, tail, work, overwrite_c=1)
-            out[1:] = tail
-        return out
+        if not len(self._tau):
+            return np.array(B)
+        # The reflectors leave row 0 alone; with it at the end they are a plain array, see `tridiagonalize`.
+        out = np.asfortranarray(np.roll(B, -1, axis=0))
+        work = max(64 * out.shape[1], 1)
+        out, _, _ = dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, out, work, overwrite_c=1)
+        return np.roll(out, 1, axis=0)
 
 
 def triangular_congruence(R: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -405,8 +405,11 @@ def tridiagonalize(A: np.ndarray) -> TridiagonalForm:
     n = A.shape[0]
     lwork, _ = dsytrd_lwork(n, lower=1)
     c, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=int(lwork), overwrite_a=1)
-    # The reflectors of the lower form are those of a QR factorisation of the block below the diagonal.
-    return TridiagonalForm(d, e, np.asfortranarray(c[1:, :-1]), tau)
+    # The reflectors of the lower form are those of a QR factorisation of the block below the diagonal, c[1:, :-1]. As
+    # LAPACK wants whole columns, take each with the entry that follows it in memory, c[0, j + 1], set to zero.
+    c[0, 1:] = 0.0
+    columns = c.T.reshape(-1)[1 : 1 + n * (n - 1)].reshape(n - 1, n).T
+    return TridiagonalForm(d, e, columns, tau)
 
 
 # ---------------------------------------------------------------------------------------------------------
