@@ -253,10 +253,12 @@ class Convex:
 
     @property
     def rounding(self) -> float:
-        """By how much the objective moves when its numbers, those of L above all, are rounded."""
+        """By how much the objective moves with rounding: of the numbers of L, and of h = K C A, which loses s_max γ_max/λ."""
         H = self.values(self.Phi)
         L = 0.0 if self.L is None else float(np.linalg.norm(self.L, 2))
-        return float(np.finfo(float).eps) * (self.at_zero + len(H) * self.mu * L * float(np.sum(H**2)))
+        spread = float(np.linalg.norm(self.Phi, 2) * np.linalg.norm(self.B, 2)) ** 2 / self.alpha
+        eps = float(np.finfo(float).eps)
+        return eps * (self.at_zero * (10 + spread) + 10 * len(H) * self.mu * L * float(np.sum(H**2)))
 
     def at(self, **changes: Any) -> "Convex":
         """The same problem with some of its parts replaced."""

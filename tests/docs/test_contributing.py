@@ -16,6 +16,9 @@ from sklearn.base import clone
 from iokr import IOKR
 from iokr.decoders import Candidates
 from iokr.kernels import RBF
+from iokr.manifolds import Laplacian
+from iokr.operator_kernels import Decomposable
+from iokr.solvers import ADMM
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -104,6 +107,36 @@ def test_the_loss_keeps_the_contracts(examples):
 
     for name in [name for name in vars(TestLoss) if name.startswith("test_")]:
         getattr(TestLoss(), name)(example(examples, "losses"))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_the_loss_has_its_proximal_map_and_its_dual(examples, level):
+    from losses import test_duality as duality
+
+    loss = example(examples, "losses").set_params(level=level)
+    duality.test_proximal_point_is_the_minimiser(loss)
+    duality.test_proximal_map_is_firmly_nonexpansive(loss)
+    duality.test_minus_the_gradient_is_feasible_and_tight(loss)
+    for weight in (0.2, 1.0, 7.0):
+        duality.test_fenchel_and_young(loss, weight)
+
+
+@pytest.mark.parametrize("semi", [False, True])
+@pytest.mark.parametrize("kind", ["identity", "full", "singular"])
+def test_the_loss_is_certified_in_every_setting(examples, kind, semi):
+    rng = np.random.default_rng(0)
+    X, Y, more = rng.normal(size=(25, 2)), rng.normal(size=(25, 3)), rng.normal(size=(10, 2))
+    A = {"identity": np.eye(3), "full": np.eye(3) + 0.5, "singular": np.diag([1.0, 0.0, 2.0])}[kind]
+    model = IOKR(Decomposable(RBF(0.5), A), alpha=0.1, loss=example(examples, "losses"), solver=ADMM(tol=1e-5))
+    model = model.set_params(manifold=Laplacian(0.3) if semi else None)
+    model.fit(X, Y, sample_weight=rng.uniform(0.5, 2.0, size=25), X_unlabeled=more if semi else None)
+    tighter = clone(model).set_params(solver__tol=1e-8)
+    tighter.fit(X, Y, sample_weight=model.sample_weight_, X_unlabeled=more if semi else None)
+    problem = model._fitted_problem()
+    loose, tight = (problem.objective(m.solution_.C) for m in (model, tighter))
+    assert model.solution_.gap <= 1e-5
+    assert tight <= loose * (1 + 1e-12)
+    assert loose - tight <= 1e-5 * problem.objective(0 * model.solution_.C)
 
 
 def test_the_solver_keeps_the_contracts(examples):

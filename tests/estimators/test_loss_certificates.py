@@ -23,7 +23,7 @@ STOPPED = [(name, solver) for name, solvers in SOLVERS.items() for solver in sol
 def certified(solution, convex):
     """What a gap δ promises: P(h) ≤ P* + δP₀ and (α/2)‖h − h*‖² ≤ δP₀, up to the accuracy of h* itself."""
     Theta, best = convex.theta(np.asarray(solution.C)), convex.optimum
-    slack = 10 * convex.rounding
+    slack = convex.rounding
     promise = solution.gap * convex.at_zero
     assert solution.gap >= -1e-14
     assert convex.objective(Theta) - best.value <= promise + slack
@@ -32,25 +32,17 @@ def certified(solution, convex):
     assert distance - own_error <= np.sqrt(max(promise + slack, 0.0) * 2 / convex.alpha)
 
 
+PLACES = ["plain", "linear", "an input of norm zero", "weights of zero", "operator", "semi-supervised"]
+PLACES += ["semi-supervised, operator", "semi-supervised, strong penalty"]
+
+
 @pytest.mark.parametrize(
-    "setting",
-    [
-        "plain",
-        "linear",
-        "an input of norm zero",
-        "weights of zero",
-        "operator",
-        "semi-supervised",
-        "semi-supervised, operator",
-        "semi-supervised, strong penalty",
-    ],
+    ("name", "solver", "setting"),
+    [(*pair, setting) for pair in STOPPED for setting in PLACES if pair[1] is not IRLS or "operator" not in setting],
 )
-@pytest.mark.parametrize(("name", "solver"), STOPPED)
 def test_at_every_iterate(name, solver, setting):
     s = case(name, **SETTINGS[setting], alpha=0.02)
     problem = s.posed()
-    if solver().refuses(problem) is not None:
-        pytest.skip("refused")
     for max_iter in (1, 2, 3, 5, 10, 20, 50):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -139,7 +131,9 @@ def _largest(name, n, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1e-9, 1e-8, *RATIOS[1:]])
-@pytest.mark.parametrize("options", [{}, {"kind": "full"}, {"u": 20}, {"kernel": "linear"}, {"kernel": "equal inputs"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"kind": "full"}, {"u": 20}, {"kernel": "linear"}, {"kernel": "equal inputs"}], ids=str
+)
 @each_norm
 def test_reaches_one_millionth_on_larger_problems(name, options, ratio):
     options = {"n": 60, "seed": 14, **options}

@@ -31,7 +31,7 @@ def agrees(model, s, rtol=1e-5):
     assert -1e-14 <= solution.gap <= 1e-12
     assert solution.converged
     value = convex.objective(convex.theta(np.asarray(solution.C)))
-    assert abs(value - convex.optimum.value) <= 1e-11 * convex.at_zero + 10 * convex.rounding
+    assert abs(value - convex.optimum.value) <= 1e-11 * convex.at_zero + convex.rounding
 
 
 @pytest.mark.parametrize(("name", "setting"), CASES)
@@ -45,7 +45,7 @@ def test_the_interior_point_is_itself_certified(name, setting):
     """Primal and dual of its own answer are 1e-11 apart: what the other tests rest on."""
     convex = of(name, setting).convex
     gap = convex.optimum.value - convex.optimum.bound
-    assert -10 * convex.rounding <= gap <= 1e-11 * convex.at_zero + 10 * convex.rounding
+    assert -convex.rounding <= gap <= 1e-11 * convex.at_zero + convex.rounding
 
 
 @pytest.mark.parametrize("setting", ["plain", "operator", "semi-supervised", "semi-supervised, operator"])
@@ -143,9 +143,7 @@ def test_other_thresholds_of_huber(kappa):
     for kind in ("identity", "full"):
         s = case("huber", kind=kind, seed=8)
         convex = s.convex.at(loss=HuberLoss(kappa))
-        assert_close(
-            fitted(s, loss=Huber(kappa)).decision_function(s.X_new), convex.values(s.Phi_new), 1e-5, atol=1e-7
-        )
+        assert_close(fitted(s, loss=Huber(kappa)).decision_function(s.X_new), convex.values(s.Phi_new), 1e-5, atol=1e-7)
 
 
 @each_loss

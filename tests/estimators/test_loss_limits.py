@@ -350,7 +350,7 @@ def test_all_inputs_equal(name):
     """K of rank one."""
     s = case(name, seed=19)
     K = np.ones((14, 14))
-    model = IOKR(Precomputed(K), loss=s.loss, alpha=0.1, solver=TIGHT).fit(np.arange(14), s.Y)
+    model = IOKR(Precomputed(K), loss=s.loss, alpha=s.alpha, solver=TIGHT).fit(np.arange(14), s.Y)
     expected = s.convex.at(Phi=np.ones((14, 1)), L=None)
     assert_close(model.decision_function(np.arange(1)), expected.values(np.ones((1, 1))), 1e-5)
 
@@ -407,9 +407,7 @@ def test_nothing_that_was_given_is_changed(name, u):
     given = [K, s.Y.copy(), s.w.copy(), s.A.copy(), *([s.L.copy()] if u else [])]
     before = [array.copy() for array in given]
     K, Y, w, A = given[:4]
-    model = IOKR(
-        Decomposable(Precomputed(K), A), loss=s.loss, alpha=0.1, manifold=Given(0.5, given[4]) if u else None
-    )
+    model = IOKR(Decomposable(Precomputed(K), A), loss=s.loss, alpha=0.1, manifold=Given(0.5, given[4]) if u else None)
     model.fit(np.arange(len(Y)), Y, sample_weight=w, X_unlabeled=np.arange(len(Y), N) if u else None)
     model.decision_function(np.arange(3))
     for now, then in zip(given, before, strict=True):

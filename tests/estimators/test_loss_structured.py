@@ -205,7 +205,7 @@ def test_weights_of_centred_outputs(name):
 def test_there_are_no_weights_with_an_operator_or_with_holes():
     for name in NAMES:
         s = case(name, kind="full")
-        with pytest.raises(ValueError, match="weights|β|sum"):
+        with pytest.raises(ValueError, match=r"weights|β|sum"):
             fitted(s).weights(s.X_new)
     s = case("huber", holes="entries")
     with pytest.raises(ValueError, match="missing"):

@@ -81,6 +81,11 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
                 "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
             )
         self.embedding_ = self._default_embedding() if self.embedding is None else clone(self.embedding)
+        if self.embedding_.is_identity and not self.loss_.quadratic:
+            raise ValueError(
+                f"`{self.embedding_!r}` keeps ψ abstract, which only quadratic losses allow, not {self.loss_!r}; "
+                "use `Eigen()`, or leave `embedding` out."
+            )
         self.output_kernel_ = None
         if self.output_kernel is not None:
             if self.output_kernel.pairwise:

@@ -94,7 +94,7 @@ class EpsilonInsensitive(RadialLoss):
         free, stuck = m <= self.epsilon, m <= self.epsilon + 1 / t
         safe = xp.where(free, 1.0, m)
         tau = xp.where(free, 1.0, xp.where(stuck, self.epsilon / safe, 1 - 1 / (t * safe)))
-        return tau, xp.where(free, 1.0, xp.where(stuck, 0.0, 1.0))
+        return tau, xp.where(free, 1.0, xp.astype(~stuck, m.dtype))
 
     def conjugate(self, a: Array, weight: Array) -> Array:
         """εa, on a ≤ w."""

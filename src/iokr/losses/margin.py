@@ -45,7 +45,7 @@ class MaxMargin(Loss):
                 "The outputs have different lengths ‖ψ(y)‖, so the margin 1 means a different angle for each; "
                 "normalise the output kernel, `Normalized(output_kernel)`, or the output vectors.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
 
     def value(self, H: Array, Psi: Array) -> Array:

@@ -15,7 +15,7 @@ from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.problem import Problem, Solution
 
-__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "operator_spectrum", "take_columns"]
+__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "operator_spectrum", "take_columns", "warn_small_alpha"]
 
 _WAYS_OUT = (
     "Ways out: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` needs the "
@@ -218,6 +218,17 @@ def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
         return parts[0][1]
     columns = {int(j): values[:, place] for group, values in parts for place, j in enumerate(group)}
     return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
+
+
+def warn_small_alpha(alpha: float, largest: float) -> None:
+    """Few digits are left when α < 1e-12 times the largest eigenvalue, or a lower bound of it."""
+    if alpha < 1e-12 * largest:
+        warnings.warn(
+            f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {largest:.1e}): the answer "
+            "has few correct digits; raise `alpha`.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def operator_spectrum(problem: Problem) -> tuple[np.ndarray, Array | None]:

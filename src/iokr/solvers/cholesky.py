@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
 from iokr._component import component
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
+from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.eigen import SpectralPath
 from iokr.solvers.geometry import geometry
 
@@ -92,16 +90,9 @@ class CholeskyPath(Path):
         return join_columns(parts)
 
     def _warn(self, factor: CholeskyFactor, alpha: float, g: float) -> None:
-        """Few digits are left when α < 1e-12 s_max; the largest pivot is at most s_max + α/γ."""
+        """The largest pivot is at most s_max + α/γ."""
         xp = array_namespace(factor.L)
-        pivot = self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)
-        if alpha < 1e-12 * g * pivot:
-            warnings.warn(
-                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {g * pivot:.1e}): "
-                "the answer has few correct digits; raise `alpha`.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
 
     def _leave_out(self, B: Array, alpha: float, g: float) -> tuple[Array, Array]:
         """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""

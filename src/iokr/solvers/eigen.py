@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul
 from iokr._component import component
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
+from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
 from iokr.solvers.geometry import Geometry, geometry
 
 __all__ = ["Eigen", "SpectralPath"]
@@ -63,15 +62,6 @@ class SpectralPath(Path):
         self.omega = xp.clip(omega, min=0.0)
         self.largest = points.largest(largest) * float(self.gamma.max())
 
-    def _check_alpha(self, alpha: float) -> None:
-        if alpha < 1e-12 * self.largest:
-            warnings.warn(
-                f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue ({self.largest:.1e}): the answer "
-                "has few correct digits; raise `alpha`.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-
     def _shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ, shape (r, 1) or (r, q)."""
         return alpha + self.omega[:, None] * asarray_like(self.gamma, self.omega)[None, :]
@@ -82,7 +72,7 @@ class SpectralPath(Path):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
-        self._check_alpha(alpha)
+        warn_small_alpha(alpha, self.largest)
         Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
         return self.unrotate(self.points.to_points(Z))
 

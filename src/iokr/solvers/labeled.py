@@ -19,7 +19,7 @@ from iokr._array import (
     take_rows,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import join_columns, operator_spectrum, take_columns
+from iokr.solvers.base import join_columns, operator_spectrum, take_columns, warn_small_alpha
 from iokr.solvers.deformed import DeformedKernel
 from iokr.solvers.geometry import scatter
 from iokr.solvers.manifold import deformed_kernel
@@ -44,6 +44,8 @@ class LabeledProblem:
         mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
         self.mask = None if mask is None else asarray_like(mask, self.Psi)
         self.gamma, self.E = operator_spectrum(problem)
+        diagonal = problem.gram.K.diagonal()
+        warn_small_alpha(problem.alpha, float(self.gamma.max()) * float(array_namespace(diagonal).max(diagonal)))
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         indicator = None if len(self.rows) == n else (weight > 0).astype(float)
