@@ -253,7 +253,7 @@ class Convex:
 
     @property
     def rounding(self) -> float:
-        """By how much the objective moves with rounding: of the numbers of L, and of h = K C A, which loses s_max γ_max/λ."""
+        """By how much rounding moves the objective: that of L, and that of h = K C A, which is eps·s_max γ_max/λ."""
         H = self.values(self.Phi)
         L = 0.0 if self.L is None else float(np.linalg.norm(self.L, 2))
         spread = float(np.linalg.norm(self.Phi, 2) * np.linalg.norm(self.B, 2)) ** 2 / self.alpha
