@@ -35,7 +35,7 @@ def sweeps(request, monkeypatch):
     if request.param == "compiled":
         pytest.importorskip("numba")
     else:
-        monkeypatch.setattr(boxes, "_compiled_sweep", lambda: boxes._sweep)
+        monkeypatch.setattr(boxes, "_compiled_sweep", lambda: boxes._blocked_sweep)
     return request.param
 
 
@@ -59,7 +59,7 @@ def test_both_kinds_of_loops_give_the_same_answer(monkeypatch):
         s = case("margin", n=25, seed=3, **options)
         compiled = CoordinateDescent(tol=1e-12).solve(s.posed())
         with monkeypatch.context() as patch:
-            patch.setattr(boxes, "_compiled_sweep", lambda: boxes._sweep)
+            patch.setattr(boxes, "_compiled_sweep", lambda: boxes._blocked_sweep)
             plain = CoordinateDescent(tol=1e-12).solve(s.posed())
         assert_close(values(s, compiled.C), values(s, plain.C), 1e-10)
         assert compiled.n_iter == plain.n_iter

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iokr._array import Array, array_namespace
+import numpy as np
+
+from iokr._array import Array, array_namespace, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.losses.base import Loss
@@ -17,7 +19,8 @@ from iokr.solvers.polish import fits, newton
 __all__ = ["ADMM"]
 
 _RELAX = 1.7
-_CHECK = 5  # steps between looks at the gap
+_CHECK = 4  # steps between looks at the gap
+_POLISH = 1e-8  # tolerance below which Newton steps pay
 _TINY = 1e-300
 
 
@@ -71,7 +74,7 @@ class ADMM(Solver):
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
-        dense = labeled.isotropic and tol >= 1e-9 and not fits(labeled)
+        dense = labeled.isotropic and not (tol < _POLISH and fits(labeled))
         kernel: LabeledKernel = DenseKernel(labeled) if dense else SpectralKernel(labeled)
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
@@ -96,7 +99,7 @@ def _iterate(
         u, b, rho = warm.u, warm.rho_b / warm.rho, warm.rho
     else:
         u, b, rho = problem.Psi * 0.0, problem.Psi * 0.0, _first_rho(problem)
-    balance = 10
+    balance = 8
     z = u + b
     best: Certificate | None = None
     for step in range(1, limit + 2):
@@ -105,7 +108,7 @@ def _iterate(
             # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
             found = certify(problem, kernel, rho * (u - z), [(S, v)], P0)
             best = found if best is None or found.gap < best.gap else best
-            if tol < best.gap < 1e-3:
+            if tol < best.gap < 1e-3 and tol < _POLISH:
                 polished = _polish(problem, kernel, z, rho, P0, best.gap)
                 if polished is not None:
                     u, z, S, v, best = polished
@@ -120,8 +123,8 @@ def _iterate(
             balance *= 2
             primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
             dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
-            factor = min(max((primal / max(dual, _TINY)) ** 0.5, 0.1), 10.0)
-            if not 2 / 3 <= factor <= 3 / 2:
+            factor = min(max(primal / max(dual, _TINY), 0.1), 10.0)
+            if not 1 / 2 <= factor <= 2:
                 rho, b = factor * rho, b / factor
                 z = u + b
     raise AssertionError("the last step returns")
@@ -141,9 +144,8 @@ def _polish(
 
 
 def _first_rho(problem: LabeledProblem) -> float:
-    """1 for losses of the scale of ½r², n/Σ‖ψ_i‖ for those of the scale of r."""
+    """1 for losses of the scale of ½r², 1/median‖ψ_i‖ for those of the scale of r."""
     if problem.loss.smooth:
         return 1.0
-    xp = array_namespace(problem.Psi)
-    lengths = float(xp.sum(xp.sqrt(xp.sum(problem.Psi**2, axis=1))))
-    return problem.Psi.shape[0] / lengths if lengths > 0 else 1.0
+    length = float(np.median(np.sqrt(to_numpy(row_sq_norms(problem.Psi)))))
+    return 1 / length if length > 0 else 1.0

@@ -1,4 +1,4 @@
-"""min ½αᵀQα − 1ᵀα over a box, by coordinate descent with shrinking and an exact last step."""
+"""min ½αᵀQα − 1ᵀα over a box: sweeps over the entries, then Newton steps on those that no bound holds."""
 
 from __future__ import annotations
 
@@ -8,44 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import NotPositiveDefinite, cholesky
+from iokr._array import NotPositiveDefinite, blocks, cholesky
 
 __all__ = ["box_gap", "minimize_box"]
 
-_PATIENCE = 10  # sweeps in which the gap may fail to halve before the free entries are solved for
-_STEPS = 30  # Newton steps on the free entries at a time
-_FREE = 4000  # free entries that are solved for, at most
+_SWEEPS = 3  # before the first Newton step; more, ten times as many, when Newton does not get on
+_NEWTON = 50  # Newton steps in a row, at most
+_FREE = 6000  # entries solved for at once, at most
+_BLOCK = 128  # entries whose updates are gathered into one product
 
 
 def minimize_box(
     Q: np.ndarray, upper: np.ndarray, tol: float, limit: int, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, int, float]:
-    """(α, sweeps, gap): the minimiser over 0 ≤ α ≤ upper, to a relative gap of `tol`."""
+    """(α, steps, gap): the minimiser over 0 ≤ α ≤ upper, to a relative gap of `tol`."""
     n = len(upper)
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q @ alpha - 1.0
-    diagonal = np.ascontiguousarray(np.diagonal(Q))
     sweep = _compiled_sweep()
-    active = np.arange(n)
-    gap, seen, stuck = box_gap(alpha, gradient, upper), np.inf, 0
-    for done in range(limit + 1):
-        if gap <= tol or len(active) == 0 or stuck >= _PATIENCE:
-            gradient = Q @ alpha - 1.0  # what was set aside looks again, without the rounding of the updates
+    sweeps, done, gap = _SWEEPS, 0, box_gap(alpha, gradient, upper)
+    while gap > tol and done < limit:
+        for _ in range(min(sweeps, limit - done)):
+            sweep(Q, upper, alpha, gradient)
+            done += 1
             gap = box_gap(alpha, gradient, upper)
             if gap <= tol:
                 break
-            _solve_free(Q, upper, alpha, gradient)
-            gap = box_gap(alpha, gradient, upper)
-            active, stuck = np.arange(n), 0
-            if gap <= tol:
+        for _ in range(min(_NEWTON, limit - done)):
+            if gap <= tol or not _newton(Q, upper, alpha, gradient):
                 break
-        if done == limit:
-            break
-        violation = sweep(Q, diagonal, upper, alpha, gradient, active)
-        active = _shrink(alpha, gradient, upper, active, violation)
+            done += 1
+            gap = box_gap(alpha, gradient, upper)
+        gradient = Q @ alpha - 1.0  # without the rounding of the updates
         gap = box_gap(alpha, gradient, upper)
-        stuck = 0 if gap <= 0.5 * seen else stuck + 1
-        seen = gap if gap <= 0.5 * seen else seen
+        sweeps = 10 * _SWEEPS
     return alpha, done, gap
 
 
@@ -55,68 +51,64 @@ def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float
     return float(primal_minus_dual / upper.sum())
 
 
-def _shrink(
-    alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray, active: np.ndarray, violation: float
-) -> np.ndarray:
-    """Leave out what sits at a bound and is pushed against it by more than the last violation."""
-    a, g = alpha[active], gradient[active]
-    resting = ((a <= 0) & (g > violation)) | ((a >= upper[active]) & (g < -violation))
-    return np.asarray(active[~resting])
+def _newton(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
+    """A projected Newton step on the entries that no bound holds; whether it lowered the objective enough."""
+    free = np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
+    if not 0 < len(free) <= _FREE:
+        return False
+    corner = Q[np.ix_(free, free)]
+    slope = gradient[free]
+    try:
+        direction = cholesky(corner).solve(-slope[:, None])[:, 0]
+    except NotPositiveDefinite:  # any descent direction will do, and sweeps follow
+        direction = np.linalg.lstsq(corner, -slope, rcond=None)[0]
+    length = 1.0
+    for _ in range(20):
+        change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
+        image = change @ Q[free]
+        expected = float(change @ slope)
+        if expected < 0 and expected + 0.5 * float(change @ image[free]) <= 1e-4 * expected:
+            alpha[free] += change
+            gradient += image
+            return True
+        length /= 2
+    return False
 
 
-def _solve_free(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-    """Newton steps on the free entries, each up to the first bound, until none is met: their exact minimiser."""
-    for _ in range(_STEPS):
-        free = np.flatnonzero((alpha > 0) & (alpha < upper))
-        if not 0 < len(free) <= _FREE:
-            return
-        corner = Q[np.ix_(free, free)]
-        try:  # the shift only bends the direction; the length of the step is exact
-            direction = cholesky(corner, 1e-13 * float(np.trace(corner))).solve(-gradient[free][:, None])[:, 0]
-        except NotPositiveDefinite:
-            direction = np.linalg.lstsq(corner, -gradient[free], rcond=None)[0]
-        image = Q[:, free] @ direction
-        curvature = float(direction @ image[free])
-        downhill = -float(direction @ gradient[free])
-        if downhill <= 0:
-            return
-        full = downhill / curvature if curvature > 0 else np.inf
-        room = np.where(direction > 0, upper[free] - alpha[free], -alpha[free])
-        limits = np.divide(room, direction, out=np.full(len(free), np.inf), where=direction != 0)
-        length = min(full, float(limits.min()))
-        if not np.isfinite(length):
-            return
-        alpha[free] = np.clip(alpha[free] + length * direction, 0.0, upper[free])
-        met = free[limits <= length]
-        alpha[met] = np.where(direction[limits <= length] > 0, upper[met], 0.0)
-        gradient += length * image
-        if length == full:
-            return
-
-
-def _sweep(Q: Any, diagonal: Any, upper: Any, alpha: Any, gradient: Any, active: Any) -> float:
-    """One pass over `active`: α_i ← clip(α_i − g_i/Q_ii, 0, w_i), g kept up to date; the largest violation seen."""
-    worst = 0.0
-    for i in active:
-        g, a, w = gradient[i], alpha[i], upper[i]
-        projected = min(g, 0.0) if a <= 0 else max(g, 0.0) if a >= w else g
-        if projected == 0.0:
-            continue
-        worst = max(worst, abs(projected))
-        d = diagonal[i]
-        new = min(max(a - g / d, 0.0), w) if d > 0 else (w if g < 0 else 0.0)
-        if new != a:
-            gradient += (new - a) * Q[i]
+def _sweep(Q: Any, upper: Any, alpha: Any, gradient: Any) -> None:
+    """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, g kept up to date; Numba compiles it."""
+    for i in range(len(upper)):
+        d = Q[i, i]
+        new = min(max(alpha[i] - gradient[i] / d, 0.0), upper[i]) if d > 0 else (upper[i] if gradient[i] < 0 else 0.0)
+        if new != alpha[i]:
+            change = new - alpha[i]
+            for j in range(len(upper)):
+                gradient[j] += change * Q[i, j]
             alpha[i] = new
-    return worst
+
+
+def _blocked_sweep(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+    """The same sweep in NumPy: within a block entry by entry, then one product brings all of g up to date."""
+    for block in blocks(len(upper), _BLOCK):
+        corner, g, old = Q[block, block], gradient[block].copy(), alpha[block].copy()
+        a, w = old.copy(), upper[block]
+        diagonal = np.diagonal(corner).tolist()
+        for i, d in enumerate(diagonal):
+            new = min(max(a[i] - g[i] / d, 0.0), w[i]) if d > 0 else (w[i] if g[i] < 0 else 0.0)
+            if new != a[i]:
+                g += (new - a[i]) * corner[i]
+                a[i] = new
+        moved = np.flatnonzero(a != old)
+        gradient += (a - old)[moved] @ Q[block][moved]
+        alpha[block] = a
 
 
 @cache
-def _compiled_sweep() -> Callable[..., float]:
-    """The sweep compiled by Numba where it is installed, else as it stands."""
+def _compiled_sweep() -> Callable[..., None]:
+    """The sweep compiled by Numba where it is installed, else in blocks."""
     try:
         from numba import njit
     except ImportError:
-        return _sweep
-    compiled: Callable[..., float] = njit(cache=True)(_sweep)
+        return _blocked_sweep
+    compiled: Callable[..., None] = njit(cache=True, fastmath=True)(_sweep)
     return compiled

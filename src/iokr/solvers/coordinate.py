@@ -20,15 +20,16 @@ __all__ = ["CoordinateDescent"]
 class CoordinateDescent(Solver):
     """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j: the dual of the margin loss, entry by entry.
 
-    Entries that stay at a bound are set aside; at the end the free ones are solved for exactly. The gap is that
-    between hinge and dual at α, known from Qα alone. With Numba installed (extra `fast`) the sweeps are compiled.
+    A few sweeps find which entries rest at a bound; projected Newton steps solve for the free ones, exactly at the
+    end. The gap is that between hinge and dual at α, known from Qα alone. With Numba (extra `fast`) the sweeps are
+    compiled.
 
     Parameters
     ----------
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=None
-        Sweeps; None is 10 000.
+        Sweeps and Newton steps; None is 10 000.
 
     Examples
     --------
@@ -73,11 +74,10 @@ class CoordinateDescent(Solver):
 def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
     """Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ, on the host."""
     if not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
-        Q = matmul(labeled.problem.gram.act(labeled.Psi), labeled.Psi.T)
-        Q *= labeled.matrix(1.0)
+        Q = labeled.take_kernel()
+        Q *= matmul(labeled.problem.gram.act(labeled.Psi) / labeled.lam, labeled.Psi.T)
     else:
         rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
         parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
-        Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)
-    Q /= labeled.lam
+        Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)  # λ = 1 here
     return np.ascontiguousarray(to_numpy(Q))

@@ -62,6 +62,11 @@ class LabeledProblem:
             return self._kernel.deformed(self.problem.alpha, g)
         return self._plain if g == 1 else g * self._plain
 
+    def take_kernel(self) -> Array:
+        """K on the rows of positive weight, for the caller to overwrite (supervised problems)."""
+        gram = self.problem.gram.K
+        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).detach()
+
     @cached_property
     def _plain(self) -> Array:
         """K on the rows of positive weight."""

@@ -52,7 +52,11 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
                     P = np.where(free[:, j] > 0, 1.0, P + tau)
                 system[j, :, m, :] = rest * P + H * ((m == j) - P)
     right = -to_numpy(phi if problem.E is None else phi @ problem.E).T.ravel()
-    step, *_ = np.linalg.lstsq(system.reshape(n * q, n * q), right, rcond=None)
+    matrix = system.reshape(n * q, n * q)
+    try:
+        step = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        step, *_ = np.linalg.lstsq(matrix, right, rcond=None)
     delta = step.reshape(q, n).T
     if problem.E is not None:
         delta = delta @ to_numpy(problem.E).T
