@@ -12,9 +12,10 @@ from iokr._array import NotPositiveDefinite, blocks, cholesky
 
 __all__ = ["box_gap", "minimize_box"]
 
-_SWEEPS = 3  # before the first Newton step; more, ten times as many, when Newton does not get on
+_SWEEPS = 3  # before the Newton steps; ten times as many when they are compiled, or when Newton does not get on
 _NEWTON = 50  # Newton steps in a row, at most
 _FREE = 6000  # entries solved for at once, at most
+_DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
 _BLOCK = 128  # entries whose updates are gathered into one product
 
 
@@ -26,7 +27,7 @@ def minimize_box(
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q @ alpha - 1.0
     sweep = _compiled_sweep()
-    sweeps, done, gap = _SWEEPS, 0, box_gap(alpha, gradient, upper)
+    sweeps, done, gap = _SWEEPS if sweep is _blocked_sweep else 10 * _SWEEPS, 0, box_gap(alpha, gradient, upper)
     while gap > tol and done < limit:
         for _ in range(min(sweeps, limit - done)):
             sweep(Q, upper, alpha, gradient)
@@ -57,21 +58,22 @@ def _newton(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.nd
     if not 0 < len(free) <= _FREE:
         return False
     corner = Q[np.ix_(free, free)]
-    slope = gradient[free]
-    try:
-        direction = cholesky(corner).solve(-slope[:, None])[:, 0]
-    except NotPositiveDefinite:  # any descent direction will do, and sweeps follow
-        direction = np.linalg.lstsq(corner, -slope, rcond=None)[0]
-    length = 1.0
-    for _ in range(20):
-        change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
-        image = change @ Q[free]
-        expected = float(change @ slope)
-        if expected < 0 and expected + 0.5 * float(change @ image[free]) <= 1e-4 * expected:
-            alpha[free] += change
-            gradient += image
-            return True
-        length /= 2
+    slope, size = gradient[free], float(np.diagonal(corner).max())
+    for damping in _DAMPING:  # a singular corner bends Newton towards the gradient
+        try:
+            direction = cholesky(corner, damping * size).solve(-slope[:, None])[:, 0]
+        except NotPositiveDefinite:
+            continue
+        length = 1.0
+        for _ in range(10):
+            change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
+            image = change @ Q[free]
+            expected = float(change @ slope)
+            if expected < 0 and expected + 0.5 * float(change @ image[free]) <= 1e-4 * expected:
+                alpha[free] += change
+                gradient += image
+                return True
+            length /= 2
     return False
 
 
