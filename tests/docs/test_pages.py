@@ -57,6 +57,17 @@ def test_every_command_is_in_the_guide():
         assert f"``iokr {command.callback.__name__}``" in text
 
 
+def test_every_experiment_and_benchmark_is_in_the_guide():
+    from iokr.benchmarks import available
+    from iokr.experiments import EXPERIMENTS
+
+    text = (DOCS / "guide" / "reproduction.rst").read_text(encoding="utf-8")
+    experiments = re.findall(r"^   ``(\w+)`` \|", text, flags=re.MULTILINE)
+    assert experiments == [experiment.name for experiment in EXPERIMENTS]
+    for title, _ in available():
+        assert f"``iokr bench {title}``" in text
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_page_is_reached(page):
     toctrees = re.compile(r"^\.\. toctree::.*?(?=^\S|\Z)", flags=re.DOTALL | re.MULTILINE)

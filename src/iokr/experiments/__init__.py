@@ -23,6 +23,12 @@ EXPERIMENTS = (
         data=("duality2020_results", "multilabel"),
         threads=1,
     ),
+    Experiment(
+        name="robust",
+        title="Outputs with a share of outliers: ridge against Huber and the ε losses",
+        paper="the robustness that Laforgue et al. 2020 claim, on data made here",
+        threads=1,
+    ),
 )
 
 DEMO = Experiment(name="digits", title="The lower half of a digit from its upper half", paper="", threads=1)

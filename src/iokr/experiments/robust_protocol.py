@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from iokr.estimators.regression import IOKR
+from iokr.experiments.paths import Fit, path
 from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
@@ -21,17 +21,21 @@ from iokr.losses.square import Square
 __all__ = [
     "ALPHAS",
     "CRITERIA",
+    "DISTANCE",
     "FLOOR",
     "HUBER",
     "KINDS",
     "METHODS",
+    "NOISE",
     "N_TEST",
     "N_TRAIN",
+    "OUTPUTS",
     "RIDGE",
     "SHARES",
     "Matrix",
     "Results",
     "Sample",
+    "choose",
     "draw",
     "run_all",
 ]
@@ -43,7 +47,7 @@ N_TRAIN, N_TEST, INPUTS, OUTPUTS = 150, 500, 2, 8
 NOISE, DISTANCE = 0.1, 10.0  # deviation of the noise in each output; how far an outlier is from its place
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
 KINDS = {"scattered": "each outlier in a direction of its own", "one-sided": "all outliers in the same direction"}
-ALPHAS = np.logspace(-3, 2, 11)
+ALPHAS = np.logspace(-3, 2, 9)
 RIDGE, HUBER, FLOOR = "ridge", "Huber", "ridge without the outliers"
 METHODS: dict[str, list[Loss]] = {
     RIDGE: [Square()],
@@ -104,27 +108,22 @@ def _smooth_function(rng: Generator, n_waves: int = 6) -> Callable[[Matrix], Mat
 # ------------------------------------------------------------------------------------------------------------- methods
 
 
-def _model(loss: Loss, alpha: float) -> IOKR:
-    return IOKR(RBF(), loss=loss, alpha=float(alpha))
-
-
-def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, IOKR]:
-    """The best model of a method by each criterion, on a third of the training rows, outliers and all, then refitted.
+def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, tuple[Loss, Fit]]:
+    """The best loss and alpha by each criterion, on a third of the training rows, outliers and all; fitted to all rows.
 
     The rows come in random order, so the last third is a random one.
     """
     cut = len(X) - len(X) // 3
+    alphas = ALPHAS.tolist()
     scores: dict[str, dict[tuple[int, float], float]] = defaultdict(dict)
-    for (i, loss), alpha in itertools.product(enumerate(losses), ALPHAS.tolist()):
-        model = _model(loss, alpha).fit(X[:cut], Y[:cut])
-        distances = np.linalg.norm(np.asarray(model.decision_function(X[cut:])) - Y[cut:], axis=1)
-        for name, criterion in CRITERIA.items():
-            scores[name][i, alpha] = criterion(distances)
-    fitted: dict[tuple[int, float], IOKR] = {}
-    chosen = {name: min(values, key=lambda at, v=values: v[at]) for name, values in scores.items()}
-    for i, alpha in set(chosen.values()):
-        fitted[i, alpha] = _model(losses[i], alpha).fit(X, Y)
-    return {name: fitted[at] for name, at in chosen.items()}
+    for i, loss in enumerate(losses):
+        for fit in path(RBF(), X[:cut], Y[:cut], loss, alphas):
+            distances = np.linalg.norm(fit.values(X[cut:]) - Y[cut:], axis=1)
+            for name, criterion in CRITERIA.items():
+                scores[name][i, fit.alpha] = criterion(distances)
+    best = {name: min(found, key=found.__getitem__) for name, found in scores.items()}
+    fits = {(i, alpha): path(RBF(), X, Y, losses[i], [alpha])[0] for i, alpha in set(best.values())}
+    return {name: (losses[at[0]], fits[at]) for name, at in best.items()}
 
 
 @dataclass(frozen=True)
@@ -144,21 +143,23 @@ def run_all(seed: int, repeat: int, step: Step) -> Results:
     """Every method on every kind and share of outliers."""
     errors: dict[tuple[str, float, str, str], list[float]] = defaultdict(list)
     losses: dict[tuple[str, float, str, str], list[Loss]] = defaultdict(list)
-    for i, kind, share in itertools.product(range(repeat), KINDS, SHARES):
-        step(f"{kind} outliers")
-        sample = draw(kind, share, (seed, i))
-        for method, criterion, model in _fitted(sample):
-            residuals = np.asarray(model.decision_function(sample.X_test)) - sample.F_test
-            errors[kind, share, method, criterion].append(float((residuals**2).sum(axis=1).mean()))
-            losses[kind, share, method, criterion].append(model.loss_)
+    cases = [(tuple(KINDS), 0.0)] + [((kind,), share) for kind, share in itertools.product(KINDS, SHARES) if share > 0]
+    for i, (kinds, share) in itertools.product(range(repeat), cases):
+        step(f"{share:.0%} outliers")
+        sample = draw(kinds[0], share, (seed, i))
+        for method, criterion, loss, fit in _fitted(sample):
+            error = float(((fit.values(sample.X_test) - sample.F_test) ** 2).sum(axis=1).mean())
+            for kind in kinds:  # without outliers, all kinds are the same
+                errors[kind, share, method, criterion].append(error)
+                losses[kind, share, method, criterion].append(loss)
     return Results(errors, losses)
 
 
-def _fitted(sample: Sample) -> Iterator[tuple[str, str, IOKR]]:
+def _fitted(sample: Sample) -> Iterator[tuple[str, str, Loss, Fit]]:
     """Every method, by every criterion; and ridge for which somebody took the outliers out."""
     for method, losses in METHODS.items():
-        for criterion, model in choose(sample.X, sample.Y, losses).items():
-            yield method, criterion, model
+        for criterion, (loss, fit) in choose(sample.X, sample.Y, losses).items():
+            yield method, criterion, loss, fit
     clean = ~sample.outlier
-    for criterion, model in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
-        yield FLOOR, criterion, model
+    for criterion, (loss, fit) in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
+        yield FLOOR, criterion, loss, fit

@@ -28,9 +28,9 @@ _TINY = 1e-300
 class ADMM(Solver):
     """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): splits h into what the loss wants and what the kernel can do.
 
-    One factorisation serves all steps until ρ, which balances the two residuals by itself, changes; a Newton step on
-    the fixed point polishes small problems. W = ρ(u − z) is dual feasible by construction, so the relative duality
-    gap is known at every check.
+    One factorisation serves all steps until ρ, which follows the curvature of the loss by itself, changes; Newton steps
+    on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual feasible by
+    construction, so the relative duality gap is known at every check.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def _iterate(
             if best.gap <= tol or step > limit:
                 return best, step - 1, _State(u, rho * b, rho)
         z = _RELAX * v + (1 - _RELAX) * u + b
-        before = u
+        u_before, b_before = u, b
         u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)
         b = z - u
         if step == balance:
             balance *= 2
-            primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
-            dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
-            factor = min(max(primal / max(dual, _TINY), 0.1), 10.0)
+            # W = −ρb is a slope of the loss at u, so ‖ΔW‖/‖Δu‖ is the curvature that it shows here: ρ should be that.
+            moved, turned = float(norm(u - u_before)), float(norm(b - b_before))
+            factor = min(max(turned / max(moved, _TINY), 0.05), 20.0)
             if not 1 / 2 <= factor <= 2:
                 rho, b = factor * rho, b / factor
                 z = u + b
