@@ -164,8 +164,8 @@ def _stopping_text(
         "(Huber: projected gradient), stopped when the objective changed by less than "
         f"{RULES['krr'][0]:.0e} ({FAMILIES['svr'].name}: {RULES['svr'][0]:.0e}) of its first value. Run again with "
         "that rule, where their error is smallest and where ours is farthest from it, these algorithms give the "
-        f"authors' figures to {off:.0e}. Their relative duality gaps are then {min(gaps):.0e} to {max(gaps):.0e}, against "
-        f"{max(grid.gap for grid in ours.values()):.0e} or less for ours."
+        f"authors' figures to {off:.0e}. Their relative duality gaps are then {min(gaps):.0e} to {max(gaps):.0e}, "
+        f"against {max(grid.gap for grid in ours.values()):.0e} or less for ours."
     )
 
 

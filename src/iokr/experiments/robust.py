@@ -6,6 +6,7 @@ Data made here, so that the truth is known; every parameter chosen on the traini
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,7 @@ from iokr.experiments.robust_protocol import (
     choose,
     run_all,
 )
+from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.radial import RadialLoss
@@ -93,19 +95,20 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
 # --------------------------------------------------------------------------------------------------------------- text
 
 _SETTING = (
-    f"A smooth function of two inputs with {OUTPUTS} outputs of unit variance, {N_TRAIN} training rows, Gaussian noise of "
-    f"deviation {NOISE:g}. A share of the training outputs is moved by {DISTANCE:g}, about "
+    f"A smooth function of two inputs with {OUTPUTS} outputs of unit variance, {N_TRAIN} training rows, Gaussian noise "
+    f"of deviation {NOISE:g}. A share of the training outputs is moved by {DISTANCE:g}, about "
     f"{DISTANCE / np.sqrt(OUTPUTS):.1f} times the typical length of an output: scattered, {KINDS['scattered']}, or "
     f"one-sided, {KINDS['one-sided']}. Nobody says which rows these are."
 )
 _CHOICE = (
     "`alpha` and the parameter of the loss are chosen on a third of the training rows, which has its share of outliers "
-    "too, by the median distance from the outputs: the same rule for every method. Then the model is fitted to all rows."
+    "too, by the median distance from the outputs: the same rule for every method. Then the model is fitted to all "
+    "rows."
 )
 _WHY = (
-    "How hard an output pulls at h(x) is the slope of the loss. With the square loss it grows with the distance, without "
-    "limit, so that an outlier pulls as hard as many good rows; ε-ridge differs only close to the output. Huber and "
-    "ε-SVR pull with a bounded force."
+    "How hard an output pulls at h(x) is the slope of the loss. With the square loss it grows with the distance, "
+    "without limit, so that an outlier pulls as hard as many good rows; ε-ridge differs only close to the output. "
+    "Huber and ε-SVR pull with a bounded force."
 )
 
 
@@ -117,7 +120,7 @@ def _summary(results: Results) -> str:
     parts = []
     for kind in KINDS:
         huber, ridge, floor = (_of(results, kind, HEADLINE, method).mean() for method in (HUBER, RIDGE, FLOOR))
-        parts.append(f"{kind}, ridge {ridge:.2f}, Huber {huber:.2f}, ridge without them {floor:.2f}")
+        parts.append(f"{kind}, ridge {ridge:.3f}, Huber {huber:.3f}, ridge without them {floor:.3f}")
     return f"Error on clean test data with {HEADLINE:.0%} outliers: {'; '.join(parts)}."
 
 
@@ -139,9 +142,9 @@ def _gain(results: Results, kind: str, share: float) -> Matrix:
 def _criterion_text(results: Results) -> str:
     median, mean = (_of(results, "one-sided", HEADLINE, HUBER, criterion).mean() for criterion in CRITERIA)
     return (
-        "The rows on which parameters are chosen have outliers too. A mean of squares is ruled by them and rewards a model "
-        f"that goes half way: with {HEADLINE:.0%} one-sided outliers Huber's error is {mean:.2f} when chosen so, and "
-        f"{median:.2f} by the median."
+        "The rows on which parameters are chosen have outliers too. A mean of squares is ruled by them and rewards a "
+        f"model that goes half way: with {HEADLINE:.0%} one-sided outliers Huber's error is {mean:.2f} when chosen so, "
+        f"and {median:.2f} by the median."
     )
 
 
@@ -190,12 +193,24 @@ def _criteria_table(results: Results) -> Table:
 def _chosen_table(results: Results) -> Table:
     rows = []
     for kind, share, method in itertools.product(KINDS, SHARES, METHODS):
-        losses = results.losses[kind, share, method, MEDIAN]
-        names = sorted({repr(loss) for loss in losses})
-        if method != RIDGE:
-            counts = ", ".join(f"{sum(repr(loss) == name for loss in losses)} × {name}" for name in names)
-            rows.append({"outliers": kind, "share": f"{share:.0%}", "method": method, "chosen": counts})
-    return Table("What was chosen, by the median", rows, folded=True)
+        chosen = results.chosen[kind, share, method, MEDIAN]
+        alphas = [choice.alpha for choice in chosen]
+        counts = sorted(Counter(_parameter(choice.loss) for choice in chosen).items())
+        rows.append(
+            {
+                "outliers": kind,
+                "share": f"{share:.0%}",
+                "method": method,
+                "ε or κ": None if method == RIDGE else ", ".join(f"{value:g} ({n} ×)" for value, n in counts),
+                "alpha": f"{np.median(alphas):.2g} ({min(alphas):.2g} to {max(alphas):.2g})",
+            }
+        )
+    return Table("What was chosen by the median; of alpha, the median (smallest to largest)", rows, folded=True)
+
+
+def _parameter(loss: Loss) -> float:
+    """ε or κ; 0 for the square loss, which has none."""
+    return float(getattr(loss, "kappa", getattr(loss, "epsilon", 0.0)))
 
 
 # ------------------------------------------------------------------------------------------------------------ figures
@@ -247,7 +262,7 @@ def _plane_figure(seed: int) -> Figure:
     Y = curve(t) + 0.05 * rng.normal(size=(n, 2))
     outlier = np.isin(np.arange(n), rng.permutation(n)[: round(HEADLINE * n)])
     Y[outlier] += np.array([2.5, 1.5]) + 0.3 * rng.normal(size=(int(outlier.sum()), 2))
-    fits = {method: choose(t, Y, METHODS[method])[MEDIAN][1].values(place) for method in (RIDGE, HUBER)}
+    fits = {method: choose(t, Y, METHODS[method])[MEDIAN].fit.values(place) for method in (RIDGE, HUBER)}
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()

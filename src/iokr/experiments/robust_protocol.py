@@ -32,6 +32,7 @@ __all__ = [
     "OUTPUTS",
     "RIDGE",
     "SHARES",
+    "Choice",
     "Matrix",
     "Results",
     "Sample",
@@ -42,6 +43,7 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 Step = Callable[[str], None]
+Case = tuple[str, float, str, str]  # kind, share, method, criterion
 
 N_TRAIN, N_TEST, INPUTS, OUTPUTS = 150, 500, 2, 8
 NOISE, DISTANCE = 0.1, 10.0  # deviation of the noise in each output; how far an outlier is from its place
@@ -93,7 +95,7 @@ def draw(kind: str, share: float, seed: tuple[int, int]) -> Sample:
 
 def _smooth_function(rng: Generator, n_waves: int = 6) -> Callable[[Matrix], Matrix]:
     """Sums of sines, each output of mean 0 and variance 1 over the inputs, about."""
-    frequencies = 2 * rng.normal(size=(INPUTS, n_waves))
+    frequencies = rng.uniform(-1.5, 1.5, size=(INPUTS, n_waves))
     phases, amplitudes = rng.uniform(0, 2 * np.pi, size=n_waves), rng.normal(size=(n_waves, OUTPUTS))
     grid = rng.uniform(size=(2000, INPUTS))
 
@@ -108,7 +110,16 @@ def _smooth_function(rng: Generator, n_waves: int = 6) -> Callable[[Matrix], Mat
 # ------------------------------------------------------------------------------------------------------------- methods
 
 
-def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, tuple[Loss, Fit]]:
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen on the training part, fitted to all of it."""
+
+    loss: Loss
+    alpha: float
+    fit: Fit
+
+
+def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:
     """The best loss and alpha by each criterion, on a third of the training rows, outliers and all; fitted to all rows.
 
     The rows come in random order, so the last third is a random one.
@@ -123,15 +134,15 @@ def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, tuple[Loss, Fi
                 scores[name][i, fit.alpha] = criterion(distances)
     best = {name: min(found, key=found.__getitem__) for name, found in scores.items()}
     fits = {(i, alpha): path(RBF(), X, Y, losses[i], [alpha])[0] for i, alpha in set(best.values())}
-    return {name: (losses[at[0]], fits[at]) for name, at in best.items()}
+    return {name: Choice(losses[at[0]], at[1], fits[at]) for name, at in best.items()}
 
 
 @dataclass(frozen=True)
 class Results:
-    """Clean test errors, a figure a seed, by kind, share, method and criterion; and the losses chosen."""
+    """Clean test errors, a figure a seed, and what was chosen."""
 
-    errors: dict[tuple[str, float, str, str], list[float]]
-    losses: dict[tuple[str, float, str, str], list[Loss]]
+    errors: dict[Case, list[float]]
+    chosen: dict[Case, list[Choice]]
 
     @property
     def n_seeds(self) -> int:
@@ -141,25 +152,25 @@ class Results:
 
 def run_all(seed: int, repeat: int, step: Step) -> Results:
     """Every method on every kind and share of outliers."""
-    errors: dict[tuple[str, float, str, str], list[float]] = defaultdict(list)
-    losses: dict[tuple[str, float, str, str], list[Loss]] = defaultdict(list)
+    errors: dict[Case, list[float]] = defaultdict(list)
+    chosen: dict[Case, list[Choice]] = defaultdict(list)
     cases = [(tuple(KINDS), 0.0)] + [((kind,), share) for kind, share in itertools.product(KINDS, SHARES) if share > 0]
     for i, (kinds, share) in itertools.product(range(repeat), cases):
         step(f"{share:.0%} outliers")
         sample = draw(kinds[0], share, (seed, i))
-        for method, criterion, loss, fit in _fitted(sample):
-            error = float(((fit.values(sample.X_test) - sample.F_test) ** 2).sum(axis=1).mean())
+        for method, criterion, choice in _fitted(sample):
+            error = float(((choice.fit.values(sample.X_test) - sample.F_test) ** 2).sum(axis=1).mean())
             for kind in kinds:  # without outliers, all kinds are the same
                 errors[kind, share, method, criterion].append(error)
-                losses[kind, share, method, criterion].append(loss)
-    return Results(errors, losses)
+                chosen[kind, share, method, criterion].append(choice)
+    return Results(errors, chosen)
 
 
-def _fitted(sample: Sample) -> Iterator[tuple[str, str, Loss, Fit]]:
+def _fitted(sample: Sample) -> Iterator[tuple[str, str, Choice]]:
     """Every method, by every criterion; and ridge for which somebody took the outliers out."""
     for method, losses in METHODS.items():
-        for criterion, (loss, fit) in choose(sample.X, sample.Y, losses).items():
-            yield method, criterion, loss, fit
+        for criterion, choice in choose(sample.X, sample.Y, losses).items():
+            yield method, criterion, choice
     clean = ~sample.outlier
-    for criterion, (loss, fit) in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
-        yield FLOOR, criterion, loss, fit
+    for criterion, choice in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
+        yield FLOOR, criterion, choice

@@ -52,7 +52,8 @@ class RadialLoss(Loss):
     def prox(self, Z: Array, Psi: Array, t: Array) -> Array:
         """ψ_i + τ_i (z_i − ψ_i)."""
         tau, _ = self.shrinkage(distances(Z, Psi), t)
-        return Psi + tau[:, None] * (Z - Psi)
+        xp = array_namespace(Z)
+        return xp.where(tau[:, None] == 1, Z, Psi + tau[:, None] * (Z - Psi))  # exactly z where nothing pulls
 
     def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
         """⟨W_i, ψ_i⟩ − (w_i φ)*(‖W_i‖)."""

@@ -106,10 +106,10 @@ def _iterate(
         S, v = kernel.resolve(u - b, problem.lam / rho)
         if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
             # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
-            found = certify(problem, kernel, rho * (u - z), [(S, v)], P0)
+            found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             if tol < best.gap < 1e-3 and tol < _POLISH:
-                polished = _polish(problem, kernel, z, rho, P0, best.gap)
+                polished = _polish(problem, kernel, z, rho, P0, tol, best.gap)
                 if polished is not None:
                     u, z, S, v, best = polished
                     b = z - u
@@ -131,7 +131,7 @@ def _iterate(
 
 
 def _polish(
-    problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float, P0: float, gap: float
+    problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float, P0: float, tol: float, gap: float
 ) -> tuple[Array, Array, Array, Array, Certificate] | None:
     """A Newton step from z, if it halves the gap."""
     step = newton(problem, kernel, z, rho)
@@ -139,7 +139,7 @@ def _polish(
         return None
     z, u = step
     S, v = kernel.resolve(2 * u - z, problem.lam / rho)
-    found = certify(problem, kernel, rho * (u - z), [(S, v)], P0)
+    found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
     return (u, z, S, v, found) if found.gap < gap / 2 else None
 
 

@@ -78,7 +78,7 @@ class IRLS(Solver):
             H = labeled.Psi - labeled.lam * a / omega[:, None]  # 𝒦a, without a product
             W = labeled.lam * a
             W = W * xp.clip(weight * loss.kappa / xp.sqrt(xp.clip(row_sq_norms(W), min=1e-300)), max=1.0)[:, None]
-            found = certify(labeled, kernel, W, [(a, H)], P0)
+            found = certify(labeled, kernel, W, (a, H), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             r = distances(H, labeled.Psi)
             omega = weight * xp.where(r > loss.kappa, loss.kappa / xp.clip(r, min=loss.kappa), 1.0)
