@@ -158,7 +158,7 @@ def test_reproduce_lists_experiments_and_what_data_is_missing(here):
         assert experiment.name in result.stdout and experiment.paper in result.stdout
     assert "IOKR_DATA" in result.stderr
     rows = json.loads(invoke("reproduce", "--format", "json", "-q").stdout)
-    assert [row["data found"] for row in rows] == [False] * len(EXPERIMENTS)
+    assert [row["data found"] for row in rows] == [not experiment.data for experiment in EXPERIMENTS]
 
 
 def test_reproduce_writes_a_folder_of_its_name(here, quick):

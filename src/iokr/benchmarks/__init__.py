@@ -18,6 +18,7 @@ __all__ = ["BENCHMARKS", "available", "run"]
 
 BENCHMARKS = {
     "ridge": "Closed forms: one fit, a path with leave-one-out, ranking, unlabelled points, memory",
+    "losses": "Margin, Huber and ε losses to a gap of 1e-6: gradient methods, quadratic programs, ridge fits",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 
@@ -29,7 +30,7 @@ def available() -> list[tuple[str, str]]:
     --------
     >>> from iokr.benchmarks import available
     >>> [name for name, title in available()]
-    ['ridge', 'gpu']
+    ['ridge', 'losses', 'gpu']
     """
     return list(BENCHMARKS.items())
 
