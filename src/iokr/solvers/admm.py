@@ -13,7 +13,15 @@ from iokr.losses.base import Loss
 from iokr.losses.radial import RadialLoss
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
-from iokr.solvers.labeled import Certificate, DenseKernel, LabeledKernel, LabeledProblem, SpectralKernel, certify
+from iokr.solvers.labeled import (
+    Certificate,
+    DenseKernel,
+    LabeledKernel,
+    LabeledProblem,
+    SpectralKernel,
+    certify,
+    gap_bound,
+)
 from iokr.solvers.polish import fits, newton
 
 __all__ = ["ADMM"]
@@ -104,7 +112,10 @@ def _iterate(
     best: Certificate | None = None
     for step in range(1, limit + 2):
         S, v = kernel.resolve(u - b, problem.lam / rho)
-        if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
+        due = step > 1 and (step - 1) % _CHECK == 0
+        if due and tol >= _POLISH:  # no look is worth a product while even a lower bound of the gap is too large
+            due = gap_bound(problem, rho * (u - z), (S, v), P0) <= tol
+        if due or step > limit:
             # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
             found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
             best = found if best is None or found.gap < best.gap else best

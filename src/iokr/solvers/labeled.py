@@ -24,7 +24,7 @@ from iokr.solvers.deformed import DeformedKernel
 from iokr.solvers.geometry import scatter
 from iokr.solvers.manifold import deformed_kernel
 
-__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify"]
+__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound"]
 
 
 class LabeledProblem:
@@ -167,7 +167,14 @@ class DenseKernel(LabeledKernel):
     def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
         """S by the factor of K + cI, and 𝒦S = X − cS."""
         if self._c != c or self._factor is None:
-            self._factor, self._c = cholesky(self.K, c), c
+            # The memory of the last factor takes the next one: fresh pages cost more than the copy itself.
+            spent = None if self._factor is None else self._factor.L
+            if isinstance(spent, np.ndarray):
+                np.copyto(spent, self.K)
+                self._factor = cholesky(spent, c, overwrite=True)
+            else:
+                self._factor = cholesky(self.K, c)
+            self._c = c
         S = self._factor.solve(X)
         return S, X - c * S
 
@@ -185,6 +192,19 @@ class Certificate:
     primal: float
     dual: float
     gap: float  # (primal − dual)/P₀
+
+
+def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:
+    """At most the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
+
+    With D = W − λa, ⟨W, 𝒦W⟩ = λ²⟨a, 𝒦a⟩ + 2λ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩, and the last term is not negative.
+    """
+    a, H = point
+    xp = array_namespace(W)
+    lam, sq_norm = problem.lam, float(xp.sum(a * H))
+    energy = lam**2 * sq_norm + 2 * lam * float(xp.sum((W - lam * a) * H))
+    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * lam)
+    return (problem.objective(H, sq_norm) - dual) / max(P0, float(np.finfo(float).tiny))
 
 
 def certify(
