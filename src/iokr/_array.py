@@ -422,14 +422,15 @@ def smallest_k(values: Array, k: int) -> Array:
     if k >= c or not is_numpy(values):
         xp = array_namespace(values)
         return xp.argsort(values, axis=1, stable=True)[:, :k]
-    threshold = np.partition(values, k - 1, axis=1)[:, k - 1, None]
-    below = values < threshold
-    room = k - below.sum(axis=1, keepdims=True)
-    ties = values == threshold
-    if np.any(ties.sum(axis=1, keepdims=True) > room):
-        ties &= np.cumsum(ties, axis=1) <= room
-    columns = np.nonzero(below | ties)[1].reshape(m, k)
-    order = np.argsort(np.take_along_axis(values, columns, axis=1), axis=1, kind="stable")
+    columns = np.sort(np.argpartition(values, k - 1, axis=1)[:, :k], axis=1)
+    picked = np.take_along_axis(values, columns, axis=1)
+    threshold = picked.max(axis=1, keepdims=True)
+    # Where entries left out tie with the last one picked, position decides.
+    tied = (values == threshold).sum(axis=1) > (picked == threshold).sum(axis=1)
+    for row in np.flatnonzero(tied):
+        columns[row] = np.sort(np.argsort(values[row], kind="stable")[:k])
+        picked[row] = values[row, columns[row]]
+    order = np.argsort(picked, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1)
 
 
