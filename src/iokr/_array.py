@@ -23,6 +23,7 @@ __all__ = [
     "asarray_like",
     "blocks",
     "cholesky",
+    "clear_upper",
     "detached",
     "eigh",
     "empty_like",
@@ -35,6 +36,7 @@ __all__ = [
     "l1_distances",
     "matmul",
     "minimum_",
+    "mirror_upper",
     "pivoted_cholesky",
     "row_sq_norms",
     "same_home",
@@ -342,6 +344,22 @@ def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False) -> Choles
     return CholeskyFactor(L)
 
 
+def clear_upper(L: np.ndarray) -> None:
+    """Zeros above the diagonal, in place."""
+    for rows in blocks(L.shape[0], 256):
+        L[rows, rows.stop :] = 0.0
+        L[rows, rows] = np.tril(L[rows, rows])
+
+
+def mirror_upper(K: np.ndarray, diagonal: np.ndarray) -> None:
+    """A symmetric matrix from what stands above its diagonal, in place."""
+    for rows in blocks(K.shape[0], 256):
+        K[rows, : rows.start] = K[: rows.start, rows].T
+        corner = np.triu(K[rows, rows], k=1)
+        K[rows, rows] = corner + corner.T
+    K.flat[:: K.shape[0] + 1] = diagonal
+
+
 def pivoted_cholesky(K: np.ndarray, *, overwrite: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """K = R Rᵀ with R (n, r), r the numerical rank, and the r pivot rows, on which R is lower triangular."""
     from scipy.linalg.lapack import dpstrf
@@ -418,7 +436,7 @@ def tridiagonalize(A: np.ndarray) -> TridiagonalForm:
 
 def smallest_k(values: Array, k: int) -> Array:
     """Positions of the k smallest entries of each row, ascending, ties by position; (m, k) integers."""
-    m, c = values.shape
+    c = values.shape[1]
     if k >= c or not is_numpy(values):
         xp = array_namespace(values)
         return xp.argsort(values, axis=1, stable=True)[:, :k]

@@ -35,7 +35,7 @@ def margin_sample(rng, n):
 @pytest.mark.parametrize("name", ["huber", "epsilon_square", "epsilon_insensitive", "growth"])
 def test_all_contenders_agree(name, monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
-    question = getattr(losses, name)(seed=1, n=60, p=3, q=4)
+    question = getattr(losses, name)(seed=1, n=40, p=3, q=4)
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)
     assert len(verdicts) == len(question.targets)

@@ -143,7 +143,7 @@ def test_reaches_one_millionth_on_larger_problems(name, options, ratio):
 
 
 @pytest.mark.parametrize("ratio", (1e-6, 1e-3, 1.0, 1e3))
-@pytest.mark.parametrize("options", [{}, {"kind": "full"}, {"u": 6}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"kind": "full"}, {"u": 6}, {"kernel": "linear"}, {"d": 1}], ids=str)
 def test_margin_for_every_alpha(options, ratio):
     s = case("margin", alpha=ratio * 10.0, seed=15, **options)
     model = fitted(s, Auto(tol=1e-12))

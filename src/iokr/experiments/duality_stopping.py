@@ -76,7 +76,7 @@ def _descend(key: str, K: Matrix, Y: Matrix, lam: float, value: float) -> tuple[
 def _cut(C: Matrix, radius: float) -> Matrix:
     """Rows no longer than `radius`."""
     lengths = np.linalg.norm(C, axis=1, keepdims=True)
-    return np.asarray(C * np.minimum(1, radius / np.maximum(lengths, np.finfo(float).tiny)))
+    return np.asarray(C / np.maximum(1, lengths / radius))
 
 
 def _sweep(Q: Matrix, Y: Matrix, C: Matrix, epsilon: float, radius: float) -> None:

@@ -252,27 +252,27 @@ def _pull_figure() -> Figure:
 
 def _plane_figure(seed: int) -> Figure:
     rng = np.random.default_rng(seed)
-    n = 90
+    n = 120
     t, place = rng.uniform(size=(n, 1)), np.linspace(0, 1, 400)[:, None]
 
     def curve(t: Matrix) -> Matrix:
-        radius = 1 + 0.4 * np.cos(6 * np.pi * t)
-        return np.hstack([radius * np.cos(2 * np.pi * t), radius * np.sin(2 * np.pi * t)])
+        return np.hstack([1.5 * np.cos(1.5 * np.pi * t), np.sin(3 * np.pi * t)])
 
     Y = curve(t) + 0.05 * rng.normal(size=(n, 2))
     outlier = np.isin(np.arange(n), rng.permutation(n)[: round(HEADLINE * n)])
-    Y[outlier] += np.array([2.5, 1.5]) + 0.3 * rng.normal(size=(int(outlier.sum()), 2))
-    fits = {method: choose(t, Y, METHODS[method])[MEDIAN].fit.values(place) for method in (RIDGE, HUBER)}
+    Y[outlier] += np.array([2.0, 2.0]) + 0.3 * rng.normal(size=(int(outlier.sum()), 2))
+    chosen = {method: choose(t, Y, METHODS[method])[MEDIAN].model for method in (RIDGE, HUBER)}
+    curves = {method: np.asarray(model.decision_function(place)) for method, model in chosen.items()}
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         axes.plot(*curve(place).T, color=MUTED, linewidth=5, alpha=0.3, label="true")
-        for method, values in fits.items():
+        for method, values in curves.items():
             axes.plot(*values.T, STYLES[method][1], color=STYLES[method][0], label=method)
         axes.plot(*Y[~outlier].T, ".", color=INK, markersize=3, label="outputs")
         axes.plot(*Y[outlier].T, "x", color=MUTED, markersize=4, label="outliers")
         axes.set_aspect("equal")
         canvas.legend(loc="outside upper center", ncols=3)
 
-    caption = f"One input, two outputs, {HEADLINE:.0%} one-sided outliers: the curve h(x) as the input goes round once."
+    caption = f"One input, two outputs, {HEADLINE:.0%} one-sided outliers: the curve h(x) over all inputs."
     return plot(draw, caption=caption, size=(4.8, 3.8))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from iokr.experiments.paths import Fit, path
+from iokr.estimators.regression import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
@@ -116,7 +116,11 @@ class Choice:
 
     loss: Loss
     alpha: float
-    fit: Fit
+    model: IOKR
+
+
+def _model(loss: Loss, alpha: float) -> IOKR:
+    return IOKR(RBF(), loss=loss, alpha=alpha)
 
 
 def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:
@@ -125,16 +129,14 @@ def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:
     The rows come in random order, so the last third is a random one.
     """
     cut = len(X) - len(X) // 3
-    alphas = ALPHAS.tolist()
     scores: dict[str, dict[tuple[int, float], float]] = defaultdict(dict)
-    for i, loss in enumerate(losses):
-        for fit in path(RBF(), X[:cut], Y[:cut], loss, alphas):
-            distances = np.linalg.norm(fit.values(X[cut:]) - Y[cut:], axis=1)
-            for name, criterion in CRITERIA.items():
-                scores[name][i, fit.alpha] = criterion(distances)
+    for (i, loss), alpha in itertools.product(enumerate(losses), ALPHAS.tolist()):
+        residuals = np.asarray(_model(loss, alpha).fit(X[:cut], Y[:cut]).decision_function(X[cut:])) - Y[cut:]
+        for name, criterion in CRITERIA.items():
+            scores[name][i, alpha] = criterion(np.linalg.norm(residuals, axis=1))
     best = {name: min(found, key=found.__getitem__) for name, found in scores.items()}
-    fits = {(i, alpha): path(RBF(), X, Y, losses[i], [alpha])[0] for i, alpha in set(best.values())}
-    return {name: Choice(losses[at[0]], at[1], fits[at]) for name, at in best.items()}
+    models = {(i, alpha): _model(losses[i], alpha).fit(X, Y) for i, alpha in set(best.values())}
+    return {name: Choice(losses[at[0]], at[1], models[at]) for name, at in best.items()}
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ def run_all(seed: int, repeat: int, step: Step) -> Results:
         step(f"{share:.0%} outliers")
         sample = draw(kinds[0], share, (seed, i))
         for method, criterion, choice in _fitted(sample):
-            error = float(((choice.fit.values(sample.X_test) - sample.F_test) ** 2).sum(axis=1).mean())
+            residuals = np.asarray(choice.model.decision_function(sample.X_test)) - sample.F_test
+            error = float((residuals**2).sum(axis=1).mean())
             for kind in kinds:  # without outliers, all kinds are the same
                 errors[kind, share, method, criterion].append(error)
                 chosen[kind, share, method, criterion].append(choice)

@@ -48,5 +48,9 @@ class Loss(Component, ABC):
         """−(w_i ℓ)*(−W_i), the dual objective's part of row i, for W that `prox` made, (n,). May be overridden."""
         raise ValueError(f"{self!r} has no `dual`, so nothing certifies a solution; give the loss this method.")
 
+    def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """W brought back, from rounding, to where the conjugate is finite. May be overridden."""
+        return W
+
     def check(self, Psi: Array) -> None:
         """Refuse parameters and outputs that the loss cannot take. May be overridden."""

@@ -96,6 +96,10 @@ class EpsilonInsensitive(RadialLoss):
         tau = xp.where(free, 1.0, xp.where(stuck, self.epsilon / safe, 1 - 1 / (t * safe)))
         return tau, xp.where(free, 1.0, xp.astype(~stuck, m.dtype))
 
+    def reach(self, weight: Array) -> Array:
+        """w."""
+        return weight
+
     def conjugate(self, a: Array, weight: Array) -> Array:
         """εa, on a ≤ w."""
         return self.epsilon * a

@@ -52,6 +52,10 @@ class Huber(RadialLoss):
         far = 1 - self.kappa / (t * xp.where(near, 1.0, m))
         return xp.where(near, share, far), xp.where(near, share, 1.0)
 
+    def reach(self, weight: Array) -> Array:
+        """wκ."""
+        return weight * self.kappa
+
     def conjugate(self, a: Array, weight: Array) -> Array:
         """a²/(2w), on a ≤ wκ."""
         return a * a / (2 * weight)

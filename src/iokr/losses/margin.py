@@ -65,6 +65,12 @@ class MaxMargin(Loss):
         a = xp.clip(t * (1 - xp.sum(Z * Psi, axis=1)) / row_sq_norms(Psi), min=0.0, max=1.0)
         return Z + (a / t)[:, None] * Psi
 
+    def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """α_i ψ_i with 0 ≤ α_i ≤ w_i."""
+        xp = array_namespace(W)
+        alpha = xp.clip(self.dual(W, Psi, weight), min=0.0)
+        return xp.where(alpha > weight, weight, alpha)[:, None] * Psi
+
     def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
         """α_i, for W_i = α_i ψ_i."""
         return array_namespace(W).sum(W * Psi, axis=1) / row_sq_norms(Psi)

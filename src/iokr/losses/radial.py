@@ -55,6 +55,19 @@ class RadialLoss(Loss):
         xp = array_namespace(Z)
         return xp.where(tau[:, None] == 1, Z, Psi + tau[:, None] * (Z - Psi))  # exactly z where nothing pulls
 
+    def reach(self, weight: Array) -> Array | None:
+        """The largest ‖W_i‖ of a feasible dual row, None without a limit. May be overridden."""
+        return None
+
+    def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """Rows cut to the length that the dual allows."""
+        reach = self.reach(weight)
+        if reach is None:
+            return W
+        xp = array_namespace(W)
+        length = xp.sqrt(row_sq_norms(W))
+        return W * xp.where(length > reach, reach / xp.where(length > 0, length, 1.0), 1.0)[:, None]
+
     def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
         """⟨W_i, ψ_i⟩ − (w_i φ)*(‖W_i‖)."""
         xp = array_namespace(W)

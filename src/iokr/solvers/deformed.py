@@ -13,9 +13,11 @@ from iokr._array import (
     TridiagonalForm,
     array_namespace,
     cholesky,
+    clear_upper,
     eigh,
     is_numpy,
     matmul,
+    mirror_upper,
     pivoted_cholesky,
     take_rows,
     triangular_congruence,
@@ -125,14 +127,16 @@ def _root(K: Array) -> tuple[Array, Any, bool]:
         keep = int(xp.sum(xp.astype(s > N * _EPS * s[-1], xp.int64)))
         root, U = xp.sqrt(s[N - keep :]), U[:, N - keep :]
         return U * root[None, :], lambda b: (U / root[None, :]) @ b, False
+    diagonal = K.diagonal().copy()
     try:
-        factor = cholesky(K)
-        pivots = np.diagonal(factor.L) ** 2
+        factor = cholesky(K, overwrite=True)
+        pivots = factor.L.diagonal() ** 2
         if pivots.min() > N * _EPS * pivots.max():
-            R = np.tril(factor.L)
-            return R, lambda b: factor.solve_lower(b, transpose=True), True
+            clear_upper(factor.L)
+            return factor.L, lambda b: factor.solve_lower(b, transpose=True), True
     except NotPositiveDefinite:
         pass
+    mirror_upper(K, diagonal)  # above the diagonal K is still there
     R, pivot_rows = pivoted_cholesky(K, overwrite=True)
     corner = R[pivot_rows]
 

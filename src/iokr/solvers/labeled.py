@@ -201,6 +201,7 @@ def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0:
     """
     a, H = point
     xp = array_namespace(W)
+    W = problem.loss.feasible(W, problem.Psi, problem.weight)
     lam, sq_norm = problem.lam, float(xp.sum(a * H))
     energy = lam**2 * sq_norm + 2 * lam * float(xp.sum((W - lam * a) * H))
     dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * lam)
@@ -215,6 +216,7 @@ def certify(
     W/λ is taken when it meets the tolerance: its rows are exactly zero where the loss does not pull.
     """
     xp = array_namespace(W)
+    W = problem.loss.feasible(W, problem.Psi, problem.weight)
     KW = kernel.product(W)
     energy = float(xp.sum(W * KW))
     dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * problem.lam)
