@@ -194,6 +194,12 @@ def rbf(gamma: float) -> Callable[[NDArray, NDArray], float]:
     return lambda x, z: exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
 
 
+def delayed_blocks(X: NDArray, Z: NDArray) -> NDArray:
+    """[𝒦(x, z)]_pq = k(x + p/2, z + q/2), an operator-valued kernel on ℝ³ whose blocks are not symmetric."""
+    k, steps = rbf(0.4), np.arange(3) / 2
+    return np.array([[[[k(x + p, z + q) for q in steps] for p in steps] for z in Z] for x in X])
+
+
 def laplacian(gamma: float) -> Callable[[NDArray, NDArray], float]:
     return lambda x, z: exp(-gamma * sum(abs(a - b) for a, b in zip(x, z, strict=True)))
 

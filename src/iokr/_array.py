@@ -259,6 +259,19 @@ def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Ar
     return s, U
 
 
+def largest_eigenvalue(K: Array) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    n = K.shape[0]
+    if is_numpy(K) and n > 200:
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        try:
+            return float(eigsh(K, k=1, which="LA", v0=np.cos(np.arange(n)), return_eigenvectors=False)[0])
+        except ArpackError:
+            pass
+    return float(array_namespace(K).linalg.eigvalsh(K)[-1])
+
+
 class CholeskyFactor:
     """K = L Lᵀ: `solve(B)` is K⁻¹ B, `inverse_diagonal()` the diagonal of K⁻¹."""
 

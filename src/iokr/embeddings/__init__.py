@@ -4,5 +4,6 @@ from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
+from iokr.embeddings.nystroem import Nystroem
 
-__all__ = ["Eigen", "Embedding", "Identity", "Implicit"]
+__all__ = ["Eigen", "Embedding", "Identity", "Implicit", "Nystroem"]

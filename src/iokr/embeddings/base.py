@@ -113,6 +113,11 @@ class KernelEmbedding(Embedding):
         return self.S_fit_
 
     @property
+    def gram(self) -> DenseGram:
+        """K_Y of the training outputs."""
+        return self._gram
+
+    @property
     def _gram(self) -> DenseGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +24,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
+from iokr.solvers.eigen import SpectralPath
 
 __all__ = ["IOKRCV"]
 
@@ -178,8 +179,11 @@ class IOKRCV(KernelRegression):
         targets = None  # the outputs in orthonormal coordinates, where errors are sums of squares
         tasks = track(progress, self, self._paths(data, kernels, strengths, alphas), "strength")
         for i, j, path, Psi in tasks:
-            targets = self.embedding_.euclidean(Psi) if targets is None else targets
-            errors[i, j] = path.loo_errors(targets, alphas)
+            if path.gram.oblique:  # errors in F come from Ψ and K_Y themselves
+                errors[i, j] = self._loo_errors(path, Psi, alphas)
+            else:
+                targets = self.embedding_.euclidean(Psi) if targets is None else targets
+                errors[i, j] = self._loo_errors(path, targets, alphas)
             if not np.all(np.isfinite(errors[i, j])):
                 raise ValueError(
                     f"Leave-one-out errors are not finite for {kernels[i]!r}; scale the data or raise the alphas."
@@ -190,15 +194,37 @@ class IOKRCV(KernelRegression):
         self._restore()
         return errors
 
+    def _loo_errors(self, path: Path, targets: Array, alphas: list[float]) -> np.ndarray:
+        """What is minimised, for each alpha. May be overridden."""
+        return path.loo_errors(targets, alphas)
+
     def _paths(
         self, data: Any, kernels: list[Any], strengths: list[float], alphas: list[float]
     ) -> Iterator[tuple[int, int, Path, Array]]:
         """A closed-form path per kernel and strength, and the targets."""
+        path: Path | None = None
         for i, kernel in enumerate(kernels):
             problem = replace(self._pose(data, kernel), strength=strengths[0])
+            if i and self._shares(kernels[i - 1], kernel, problem, path):
+                path = cast(SpectralPath, path).with_operator(problem)
+                yield i, 0, path, problem.Psi
+                continue
             solver = self._solver_for(problem, len(alphas), len(strengths))
             for j, path in enumerate(solver.paths(problem, strengths)):
                 yield i, j, path, problem.Psi
+
+    @staticmethod
+    def _shares(before: Any, kernel: Any, problem: Problem, path: Path | None) -> bool:
+        """Whether two operators stand on one scalar kernel, so that its eigendecomposition serves both."""
+        scalar = getattr(kernel, "scalar", None)
+        return (
+            scalar is not None
+            and scalar is getattr(before, "scalar", None)
+            and isinstance(path, SpectralPath)
+            and path.gram.oblique == problem.gram.oblique
+            and problem.gram.scale is None
+            and problem.penalty is None
+        )
 
     def _keep(self, solution: Solution, alpha: float, strength: float) -> None:
         """Remember the best model so far."""

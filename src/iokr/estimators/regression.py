@@ -18,6 +18,7 @@ from iokr._array import (
     is_sparse,
     matmul,
     same_home,
+    take_rows,
     to_numpy,
 )
 from iokr._objects import concat, is_numeric
@@ -31,6 +32,7 @@ from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Solver
@@ -79,6 +81,11 @@ class KernelRegression(StructuredEstimator):
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
             _check_isotropic(kernel)
         Psi, mask = _split_missing(Psi)
+        if mask is not None and isinstance(kernel, OperatorKernel) and kernel.spans:
+            raise ValueError(
+                f"`y` has missing entries, and {type(kernel).__name__} has no covariance of incomplete outputs; "
+                "drop these rows, or use `Decomposable(kernel, A)`."
+            )
         return _Data(X, Psi, weight, mask, X_unlabeled)
 
     def _pose(self, data: _Data, kernel: Kernel | OperatorKernel) -> Problem:
@@ -87,19 +94,41 @@ class KernelRegression(StructuredEstimator):
         if isinstance(kernel, OperatorKernel):
             explicit = data.Psi if self.embedding_.explicit else None
             self.kernel_: Any = clone(kernel).fit(known, explicit)
+        elif kernel.supervised:
+            self.kernel_ = clone(kernel).fit(known, self._target(data))
         else:
             self.kernel_ = clone(kernel).fit(known)
         R = self.kernel_.represent(np.arange(data.Psi.shape[0]) if kernel.pairwise else data.X)
         if data.X_unlabeled is not None:
             R = concat(R, self.kernel_.represent(data.X_unlabeled))
         self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
-        Psi = asarray_like(data.Psi, self.kernel_.gram(R).K.diagonal())  # everything follows the Gram, and that X
+        n = data.Psi.shape[0]
+        labelled = self.kernel_.gram(R if data.X_unlabeled is None else take_rows(R, np.arange(n)))
+        Psi = asarray_like(data.Psi, labelled.diagonal())  # everything follows the Gram, and that X
+        if isinstance(self.kernel_, OperatorKernel) and labelled.dim is None:
+            identity = self.embedding_.is_identity
+            self.kernel_.adapt(
+                labelled.K, None if identity else Psi, self.embedding_.gram if identity else None, data.weight
+            )
         self.Psi_ = None if self.embedding_.is_identity else Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
         self.manifold_ = None if self.manifold is None else clone(self.manifold)
         self._n, self._like = Psi.shape[0], Psi[:0, ...]
         problem = self._problem()
-        check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
+        if problem.gram.dim is None:
+            check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
+        else:
+            check_blocks(problem.gram, self.kernel_.trusted)
         return problem
+
+    def _target(self, data: _Data) -> Array:
+        """K_Y of the rows that count, for a kernel that learns from outputs."""
+        if data.mask is not None:
+            raise ValueError("`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows.")
+        if not self.embedding_.is_identity:
+            known = _positive_rows(data.Psi, data.weight)
+            return matmul(known, known.T)
+        rows = np.arange(data.Psi.shape[0]) if data.weight is None else np.flatnonzero(data.weight > 0)
+        return self.embedding_.gram.restrict(rows).dense()
 
     def _problem(self) -> Problem:
         """The problem at α = 1, rebuilt from the represented points, so that models stay small."""
@@ -178,11 +207,12 @@ class KernelRegression(StructuredEstimator):
         if self.mask_ is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._fitted_problem()
-        if problem.gram.scale is None:
+        spans = getattr(self.kernel_, "spans", False)
+        if problem.gram.scale is None and not spans:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
-        if not self.loss_.quadratic:  # h lies in the span of the ψ(y_i): the least weights that give it
+        if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least weights that give it
             return self._cast(matmul(self._values(X), array_namespace(problem.Psi).linalg.pinv(problem.Psi)))
         scalar = replace(problem, Psi=eye_like(problem.n_labeled, problem.Psi))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)

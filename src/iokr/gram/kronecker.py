@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from iokr._array import Array, array_namespace, eye_like
+import numpy as np
+
+from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy
 from iokr.gram.base import Gram
 from iokr.gram.dense import DenseGram
 
@@ -44,6 +46,13 @@ class KroneckerGram(Gram):
     def restrict(self, rows: Any) -> KroneckerGram:
         """The Gram of some of the objects among themselves."""
         return KroneckerGram(self._K.restrict(rows), self.A)
+
+    def spectrum(self) -> tuple[np.ndarray, Array | None, Array | None]:
+        """(γ, E, Eᵀ) with A = E diag(γ) Eᵀ."""
+        if self.scale is not None:
+            return super().spectrum()
+        gamma, E = eigh(self.A)
+        return np.clip(to_numpy(gamma), 0.0, None), E, E.T
 
     def act(self, H: Array) -> Array:
         """H A."""

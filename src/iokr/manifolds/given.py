@@ -43,4 +43,4 @@ class Given(Manifold):
             raise ValueError(
                 f"`matrix` of Given has shape {tuple(L.shape)} but there are {N} labelled and unlabelled points in all."
             )
-        return asarray_like(L, gram.K.diagonal())
+        return asarray_like(L, gram.diagonal())

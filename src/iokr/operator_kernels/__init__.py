@@ -1,6 +1,20 @@
 """Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k stands for k·I as it is."""
 
+from iokr.operator_kernels.algebra import OperatorSum
 from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.blocks import BlockKernel, Transformable
+from iokr.operator_kernels.covariance import ConditionalCovariance, Covariance
 from iokr.operator_kernels.decomposable import Decomposable
+from iokr.operator_kernels.joint import diagonal_regularization, tensor_product
 
-__all__ = ["Decomposable", "OperatorKernel"]
+__all__ = [
+    "BlockKernel",
+    "ConditionalCovariance",
+    "Covariance",
+    "Decomposable",
+    "OperatorKernel",
+    "OperatorSum",
+    "Transformable",
+    "diagonal_regularization",
+    "tensor_product",
+]

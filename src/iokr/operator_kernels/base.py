@@ -8,6 +8,8 @@ from typing import Any
 from iokr._array import Array
 from iokr._component import Component
 from iokr.gram.base import Gram
+from iokr.gram.dense import DenseGram
+from iokr.kernels.base import Kernel
 
 __all__ = ["OperatorKernel"]
 
@@ -30,6 +32,7 @@ class OperatorKernel(Component, ABC):
     """
 
     explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit
+    spans: bool = False  # h(x) is a combination of the training outputs whatever the operator
 
     trusted: bool = True
 
@@ -46,6 +49,28 @@ class OperatorKernel(Component, ABC):
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorKernel:
         """Learn what depends on inputs and outputs. May be overridden."""
         return self
+
+    def adapt(self, gram: DenseGram, Psi: Array | None, output_gram: DenseGram | None, weight: Any) -> None:
+        """Learn what depends on labelled inputs and outputs together. May be overridden.
+
+        `gram` is that of the scalar kernel between the labelled points; `Psi` are the outputs in coordinates, or None
+        where only `output_gram`, K_Y, is known; `weight` their sample weights or None.
+        """
+
+    @property
+    def scalar(self) -> Kernel | None:
+        """The scalar kernel k of 𝒦 = k A, None where 𝒦 does not separate. May be overridden."""
+        return None
+
+    def __add__(self, other: Any) -> OperatorKernel:
+        from iokr.operator_kernels.algebra import OperatorSum
+
+        return OperatorSum(self, other) if isinstance(other, (OperatorKernel, Kernel)) else NotImplemented
+
+    def __radd__(self, other: Any) -> OperatorKernel:
+        from iokr.operator_kernels.algebra import OperatorSum
+
+        return OperatorSum(other, self) if isinstance(other, Kernel) else NotImplemented
 
     @abstractmethod
     def represent(self, X: Any) -> Any:

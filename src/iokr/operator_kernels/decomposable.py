@@ -65,6 +65,11 @@ class Decomposable(OperatorKernel):
         """The kind of inputs."""
         return self.kernel.domain
 
+    @property
+    def scalar(self) -> Kernel | None:
+        """k."""
+        return self.kernel
+
     def fit(self, X: Any, Psi: Array | None = None) -> Decomposable:
         """Fit a clone of the kernel and check A against the outputs."""
         if not isinstance(self.kernel, Kernel):

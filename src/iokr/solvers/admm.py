@@ -13,15 +13,7 @@ from iokr.losses.base import Loss
 from iokr.losses.radial import RadialLoss
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
-from iokr.solvers.labeled import (
-    Certificate,
-    DenseKernel,
-    LabeledKernel,
-    LabeledProblem,
-    SpectralKernel,
-    certify,
-    gap_bound,
-)
+from iokr.solvers.labeled import Certificate, LabeledKernel, LabeledProblem, certify, gap_bound, labeled_problem
 from iokr.solvers.polish import fits, newton
 
 __all__ = ["ADMM"]
@@ -70,20 +62,19 @@ class ADMM(Solver):
 
     def memory(self, problem: Problem) -> float:
         """4N² numbers, 8N² with a penalty."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((4 if problem.penalty is None else 8) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 20_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
         problem.loss.check(problem.Psi)
-        labeled = LabeledProblem(problem)
+        labeled = labeled_problem(problem)
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
-        dense = labeled.isotropic and not (tol < _POLISH and fits(labeled))
-        kernel: LabeledKernel = DenseKernel(labeled) if dense else SpectralKernel(labeled)
+        kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
         return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
@@ -91,11 +82,10 @@ class ADMM(Solver):
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Where the iteration stands: values u, multipliers ρb, and ρ."""
+    """Where the iteration stands: values u and multipliers ρb."""
 
     u: Array
     rho_b: Array
-    rho: float
 
 
 def _iterate(
@@ -103,10 +93,11 @@ def _iterate(
 ) -> tuple[Certificate, int, _State]:
     xp = array_namespace(problem.Psi)
     norm = xp.linalg.matrix_norm
+    rho = _first_rho(problem)  # of this loss, not of the neighbour's last steps: these show no curvature any more
     if warm is not None and warm.u.shape == problem.Psi.shape:
-        u, b, rho = warm.u, warm.rho_b / warm.rho, warm.rho
+        u, b = warm.u, warm.rho_b / rho
     else:
-        u, b, rho = problem.Psi * 0.0, problem.Psi * 0.0, _first_rho(problem)
+        u, b = problem.Psi * 0.0, problem.Psi * 0.0
     balance = 8
     z = u + b
     best: Certificate | None = None
@@ -125,7 +116,7 @@ def _iterate(
                     u, z, S, v, best = polished
                     b = z - u
             if best.gap <= tol or step > limit:
-                return best, step - 1, _State(u, rho * b, rho)
+                return best, step - 1, _State(u, rho * b)
         z = _RELAX * v + (1 - _RELAX) * u + b
         u_before, b_before = u, b
         u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from iokr._component import component
+from iokr._memory import available_memory
+from iokr.gram.pairs import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.admm import ADMM
-from iokr.solvers.base import ClosedForm, Solver, operator_spectrum
+from iokr.solvers.base import ClosedForm, Solver
 from iokr.solvers.cholesky import Cholesky
+from iokr.solvers.conjugate import ConjugateGradient
 from iokr.solvers.coordinate import CoordinateDescent
 from iokr.solvers.eigen import Eigen
 from iokr.solvers.manifold import ManifoldEigen
@@ -43,12 +46,24 @@ class Auto(Solver):
 
     def choose(self, problem: Problem, *, n_alphas: int = 1, n_strengths: int = 1, loo: bool = False) -> Solver:
         """The solver for this problem and this use of it, kept in `chosen_`."""
-        gamma, E = operator_spectrum(problem)
+        gamma, E, _ = problem.gram.spectrum()
         distinct = 1 if E is None else len(set(gamma.round(12).tolist()))
         factors = n_alphas * distinct
         values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         if not problem.loss.quadratic:
             self.chosen_, self.reason_ = self._iterative(problem)
+        elif isinstance(problem.gram, PairGram) and problem.gram.iterative and not loo and problem.penalty is None:
+            self.chosen_ = ConjugateGradient()
+            self.reason_ = (
+                f"{problem.gram.shape[0]} pairs of {problem.gram.nodes.shape[0]} nodes: products need no matrix of "
+                "pairs."
+            )
+        elif problem.gram.dim is not None and not loo and n_alphas == 1 and _too_large(problem):
+            self.chosen_ = ConjugateGradient()
+            self.reason_ = (
+                f"the kernel does not separate, and its {problem.gram.size} × {problem.gram.size} matrix does not fit "
+                "in memory: products with it, evaluated as they go."
+            )
         elif problem.penalty is not None and (
             loo or n_alphas * n_strengths > 1 or distinct >= 10 or Cholesky().refuses(problem)
         ):
@@ -63,7 +78,7 @@ class Auto(Solver):
                 f"unlabelled points with {values}: {_count(factors, 'Cholesky factorisation')} of αI + γFᵀKF "
                 "(M = F Fᵀ), symmetric although MK is not."
             )
-        elif factors < (5 if loo else 10):
+        elif factors < (5 if loo else 10) and not Cholesky().refuses(problem):
             self.chosen_ = Cholesky()
             self.reason_ = (
                 f"{values} ask for {_count(factors, 'factorisation')} of n³/3 flops"
@@ -109,6 +124,12 @@ class Auto(Solver):
         if not isinstance(chosen, ClosedForm):
             raise ValueError(f"{chosen!r} has no closed form.")
         return chosen
+
+
+def _too_large(problem: Problem) -> bool:
+    solver = Cholesky() if problem.penalty is None else ManifoldEigen()
+    available = available_memory(problem.Psi)
+    return available is not None and solver.memory(problem) > available
 
 
 def _count(n: int, what: str) -> str:

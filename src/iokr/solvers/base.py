@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, row_sq_norms, take_rows, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.problem import Problem, Solution
 
-__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "operator_spectrum", "take_columns", "warn_small_alpha"]
+__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "take_columns", "warn_small_alpha"]
 
 _WAYS_OUT = (
     "Ways out: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` needs the "
@@ -103,7 +103,7 @@ class Path(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E = operator_spectrum(problem)
+        self.gamma, self.E, self.L = problem.gram.spectrum()
 
     @abstractmethod
     def coefficients(self, Psi: Array, alpha: float) -> Array:
@@ -122,11 +122,11 @@ class Path(ABC):
 
     def rotate(self, Psi: Array) -> Array:
         """Ψ E."""
-        return Psi if self.E is None else Psi @ self.E
+        return Psi if self.E is None else matmul(Psi, self.E)
 
     def unrotate(self, T: Array) -> Array:
-        """T Eᵀ."""
-        return T if self.E is None else T @ self.E.T
+        """T Eᵀ, or T L where A is oblique."""
+        return T if self.L is None else matmul(T, self.L)
 
     def gamma_groups(self, q: int) -> Iterator[tuple[float, np.ndarray]]:
         """Distinct eigenvalues of A, each with its columns."""
@@ -190,6 +190,11 @@ class ClosedForm(Solver):
     def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
         """A path per manifold strength, missing entries included."""
         self.check(problem)
+        if problem.gram.dim is not None:
+            from iokr.solvers.blocks import block_paths
+
+            yield from block_paths(self, problem, strengths)
+            return
         if problem.mask is None:
             yield from self._paths(problem, strengths)
             return
@@ -229,12 +234,3 @@ def warn_small_alpha(alpha: float, largest: float) -> None:
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def operator_spectrum(problem: Problem) -> tuple[np.ndarray, Array | None]:
-    """A = E diag(γ) Eᵀ with γ ≥ 0 (NumPy); γ = (a,) and E = None for A = aI."""
-    scale = problem.gram.scale
-    if scale is not None:
-        return np.array([scale]), None
-    gamma, E = eigh(problem.gram.A)
-    return np.clip(to_numpy(gamma), 0.0, None), E

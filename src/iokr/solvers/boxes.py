@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from iokr._array import NotPositiveDefinite, blocks, cholesky
 
-__all__ = ["box_gap", "minimize_box"]
+__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box"]
 
 _SWEEPS = 3  # before the Newton steps; ten times as many when they are compiled, or when Newton does not get on
 _NEWTON = 50  # Newton steps in a row, at most
@@ -19,18 +19,61 @@ _DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entr
 _BLOCK = 128  # entries whose updates are gathered into one product
 
 
+class Quadratic(Protocol):
+    """½αᵀQα − 1ᵀα, as far as `minimize_box` needs to know Q."""
+
+    sweeps: int  # worth doing before the first Newton step
+
+    def product(self, alpha: np.ndarray) -> np.ndarray:
+        """Q α."""
+
+    def corner(self, free: np.ndarray) -> np.ndarray:
+        """Q between some of the entries."""
+
+    def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Q δ for a change δ of some entries."""
+
+    def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+        """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, α and g in place."""
+
+
+class DenseQuadratic:
+    """½αᵀQα − 1ᵀα for a stored Q."""
+
+    def __init__(self, Q: np.ndarray) -> None:
+        self.Q, self._sweep = Q, _compiled_sweep()
+        self.sweeps = _SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS
+
+    def product(self, alpha: np.ndarray) -> np.ndarray:
+        """Q α."""
+        return self.Q @ alpha
+
+    def corner(self, free: np.ndarray) -> np.ndarray:
+        """Q between some of the entries."""
+        return self.Q[np.ix_(free, free)]
+
+    def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Q δ for a change δ of some entries."""
+        return change @ self.Q[free]
+
+    def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+        """Entry by entry, compiled or in blocks."""
+        self._sweep(self.Q, upper, alpha, gradient)
+
+
 def minimize_box(
-    Q: np.ndarray, upper: np.ndarray, tol: float, limit: int, start: np.ndarray | None = None
+    Q: np.ndarray | Quadratic, upper: np.ndarray, tol: float, limit: int, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, int, float]:
     """(α, steps, gap): the minimiser over 0 ≤ α ≤ upper, to a relative gap of `tol`."""
+    if isinstance(Q, np.ndarray):
+        Q = DenseQuadratic(Q)
     n = len(upper)
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
-    gradient = np.full(n, -1.0) if start is None else Q @ alpha - 1.0
-    sweep = _compiled_sweep()
-    sweeps, done, gap = _SWEEPS if sweep is _blocked_sweep else 10 * _SWEEPS, 0, box_gap(alpha, gradient, upper)
+    gradient = np.full(n, -1.0) if start is None else Q.product(alpha) - 1.0
+    sweeps, done, gap = Q.sweeps, 0, box_gap(alpha, gradient, upper)
     while gap > tol and done < limit:
         for _ in range(min(sweeps, limit - done)):
-            sweep(Q, upper, alpha, gradient)
+            Q.sweep(upper, alpha, gradient)
             done += 1
             gap = box_gap(alpha, gradient, upper)
             if gap <= tol:
@@ -40,7 +83,7 @@ def minimize_box(
                 break
             done += 1
             gap = box_gap(alpha, gradient, upper)
-        gradient = Q @ alpha - 1.0  # without the rounding of the updates
+        gradient = Q.product(alpha) - 1.0  # without the rounding of the updates
         gap = box_gap(alpha, gradient, upper)
         sweeps = 10 * _SWEEPS
     return alpha, done, gap
@@ -52,12 +95,12 @@ def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float
     return float(primal_minus_dual / upper.sum())
 
 
-def _newton(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
+def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
     """A projected Newton step on the entries that no bound holds; whether it lowered the objective enough."""
     free = np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
     if not 0 < len(free) <= _FREE:
         return False
-    corner = Q[np.ix_(free, free)]
+    corner = Q.corner(free)
     slope, size = gradient[free], float(np.diagonal(corner).max())
     for damping in _DAMPING:  # a singular corner bends Newton towards the gradient
         try:
@@ -67,7 +110,7 @@ def _newton(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.nd
         length = 1.0
         for _ in range(10):
             change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
-            image = change @ Q[free]
+            image = Q.image(free, change)
             expected = float(change @ slope)
             if expected < 0 and expected + 0.5 * float(change @ image[free]) <= 1e-4 * expected:
                 alpha[free] += change

@@ -30,18 +30,20 @@ class Cholesky(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
+        if problem.gram.oblique:
+            return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
         return super().refuses(problem) or self._refuses_weights(problem)
 
     def memory(self, problem: Problem) -> float:
         """N² numbers, factored in place; 5N² with a penalty."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((1.1 if problem.penalty is None else 5) * N**2 + 3 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        if problem.mask is not None:
+        if problem.mask is not None or problem.gram.dim is not None:
             return super()._solve(problem, start)
         return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))
 

@@ -7,11 +7,13 @@ import numpy as np
 from iokr._array import asarray_like, matmul, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
+from iokr.gram.pairs import PairGram
 from iokr.losses.margin import MaxMargin
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, take_columns
 from iokr.solvers.boxes import minimize_box
-from iokr.solvers.labeled import LabeledProblem
+from iokr.solvers.labeled import BlockLabeledProblem, LabeledProblem, labeled_problem
+from iokr.solvers.pair_margin import PairQuadratic
 
 __all__ = ["CoordinateDescent"]
 
@@ -54,14 +56,18 @@ class CoordinateDescent(Solver):
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
+        if _many_pairs(problem):
+            return 8.0 * float(4 * problem.gram.K.nodes.shape[0] ** 2 + 16 * N)  # type: ignore[attr-defined]
         return 8.0 * float((3 if problem.penalty is None else 8) * N**2 + 4 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
         problem.loss.check(problem.Psi)
-        labeled = LabeledProblem(problem)
+        if _many_pairs(problem):
+            return _solve_pairs(problem, tol, limit, start)
+        labeled = labeled_problem(problem)
         Q = margin_matrix(labeled)
         weight = to_numpy(labeled.weight)
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
@@ -72,8 +78,13 @@ class CoordinateDescent(Solver):
 
 
 def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
-    """Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ, on the host."""
-    if not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
+    """Q_ij = ⟨ψ_i, 𝒦̃_ij ψ_j⟩ / λ, that is Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ where outputs decouple, on the host."""
+    if isinstance(labeled, BlockLabeledProblem):
+        Psi = to_numpy(labeled.Psi)
+        n, d = Psi.shape
+        half = (to_numpy(labeled.flat.matrix(1.0)).reshape(n * d, n, d) * Psi).sum(axis=2)
+        Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
+    elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
         Q = labeled.take_kernel()
         Q *= matmul(labeled.problem.gram.act(labeled.Psi) / labeled.lam, labeled.Psi.T)
     else:
@@ -81,3 +92,20 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
         Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)  # λ = 1 here
     return np.ascontiguousarray(to_numpy(Q))
+
+
+def _many_pairs(problem: Problem) -> bool:
+    """Whether the points are so many pairs of nodes that their matrix is not formed."""
+    plain = problem.penalty is None and problem.Psi.shape[1] == 1
+    return isinstance(problem.gram, PairGram) and problem.gram.iterative and plain
+
+
+def _solve_pairs(problem: Problem, tol: float, limit: int, start: Solution | None) -> Solution:
+    """The same on pairs of nodes, Q known by its products."""
+    y = to_numpy(problem.Psi)[:, 0]
+    weight = np.ones(len(y)) if problem.weight is None else np.asarray(problem.weight, dtype=float)
+    first = start.state if start is not None and np.shape(start.state) == weight.shape else None
+    Q = PairQuadratic(problem.gram, y, problem.alpha)  # type: ignore[arg-type]
+    alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
+    C = asarray_like((y * alpha / problem.alpha)[:, None], problem.Psi)
+    return Solution(C, n_iter, gap, gap <= tol, alpha)

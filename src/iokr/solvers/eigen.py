@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
 from iokr.solvers.geometry import Geometry, geometry
 
-__all__ = ["Eigen", "SpectralPath"]
+__all__ = ["Eigen", "SpectralPath", "spectral_path"]
 
 _COLUMNS = 768  # of a product along the path: enough for GEMM, little beside n²
 
@@ -38,11 +39,20 @@ class Eigen(ClosedForm):
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((3 if problem.penalty is None else 6) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
-        return SpectralPath(problem, geometry(problem))
+        return spectral_path(problem, geometry(problem))
+
+
+def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
+    """The path for the kind of operator that the problem has."""
+    if problem.gram.oblique:
+        from iokr.solvers.oblique import ObliquePath
+
+        return ObliquePath(problem, points)
+    return SpectralPath(problem, points)
 
 
 class SpectralPath(Path):
@@ -60,7 +70,19 @@ class SpectralPath(Path):
                 "is not positive semi-definite on these objects; use another kernel."
             )
         self.omega = xp.clip(omega, min=0.0)
-        self.largest = points.largest(largest) * float(self.gamma.max())
+        self._top = points.largest(largest)
+
+    @property
+    def largest(self) -> float:
+        """s_max(K) γ_max, or a lower bound of it."""
+        return self._top * float(self.gamma.max())
+
+    def with_operator(self, problem: Problem) -> SpectralPath:
+        """The path of the same points and weights under another A: the eigendecomposition is shared."""
+        path = copy(self)
+        path.gram = problem.gram
+        path.gamma, path.E, path.L = problem.gram.spectrum()
+        return path
 
     def _shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ, shape (r, 1) or (r, q)."""

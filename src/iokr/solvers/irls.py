@@ -8,7 +8,7 @@ from iokr._validation import check_integer, check_number
 from iokr.losses.huber import Huber
 from iokr.losses.radial import distances
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Solver, operator_spectrum
+from iokr.solvers.base import Solver
 from iokr.solvers.labeled import Certificate, DenseKernel, LabeledProblem, certify
 
 __all__ = ["IRLS"]
@@ -44,7 +44,7 @@ class IRLS(Solver):
         """Needs Huber, A = aI and all entries."""
         if not isinstance(problem.loss, Huber):
             return f"reweighting majorises the Huber loss only, got {problem.loss!r}; use `ADMM()`."
-        if operator_spectrum(problem)[1] is not None:
+        if problem.gram.scale is None:
             return "`A` is not a multiple of the identity; use `ADMM()`."
         if problem.mask is not None:
             return "`y` has missing entries; use `ADMM()`."
@@ -52,7 +52,7 @@ class IRLS(Solver):
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((3 if problem.penalty is None else 8) * N**2 + 8 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:

@@ -19,12 +19,12 @@ from iokr._array import (
     take_rows,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import join_columns, operator_spectrum, take_columns, warn_small_alpha
+from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
 from iokr.solvers.deformed import DeformedKernel
 from iokr.solvers.geometry import scatter
 from iokr.solvers.manifold import deformed_kernel
 
-__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound"]
+__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound", "labeled_problem"]
 
 
 class LabeledProblem:
@@ -43,14 +43,21 @@ class LabeledProblem:
         self.weight = asarray_like(weight[self.rows], self.Psi)
         mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
         self.mask = None if mask is None else asarray_like(mask, self.Psi)
-        self.gamma, self.E = operator_spectrum(problem)
-        diagonal = problem.gram.K.diagonal()
+        self.gamma, self.E, _ = problem.gram.spectrum()
+        diagonal = problem.gram.diagonal()
         warn_small_alpha(problem.alpha, float(self.gamma.max()) * float(array_namespace(diagonal).max(diagonal)))
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
-        indicator = None if len(self.rows) == n else (weight > 0).astype(float)
-        self._kernel: DeformedKernel = deformed_kernel(replace(problem, weight=indicator, mask=None))
+        self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
         self.isotropic = self.E is None
+
+    @cached_property
+    def _kernel(self) -> DeformedKernel:
+        return deformed_kernel(replace(self.problem, weight=self._indicator, mask=None))
+
+    def kernel(self, *, spectral: bool) -> LabeledKernel:
+        """𝒦, by its spectrum (always so unless A = aI) or by a Cholesky factor for each shift."""
+        return SpectralKernel(self) if spectral or not self.isotropic else DenseKernel(self)
 
     def targets(self, H: Array) -> Array:
         """ψ_i, with the value itself where an entry is missing, so that it costs nothing."""
@@ -100,6 +107,31 @@ class LabeledProblem:
         """P₀ = Σ w ℓ(0, ψ_i)."""
         zero = self.Psi * 0.0
         return self.objective(zero, 0.0)
+
+
+class BlockLabeledProblem(LabeledProblem):
+    """The same for a kernel that does not separate: 𝒦 is the (nd, nd) matrix of a problem on nd numbers."""
+
+    @cached_property
+    def flat(self) -> LabeledProblem:
+        """The problem on vec(Ψ)."""
+        from iokr.solvers.blocks import flatten
+
+        return LabeledProblem(flatten(replace(self.problem, mask=None)))
+
+    def kernel(self, *, spectral: bool) -> LabeledKernel:
+        """𝒦 on vec(a)."""
+        return StackedKernel(self.flat.kernel(spectral=spectral))
+
+    def lift(self, a: Array) -> Array:
+        """C (N, d)."""
+        xp = array_namespace(a)
+        return xp.reshape(self.flat.lift(xp.reshape(a, (-1, 1))), (-1, a.shape[1]))
+
+
+def labeled_problem(problem: Problem) -> LabeledProblem:
+    """The problem on the labelled points, for either kind of kernel."""
+    return LabeledProblem(problem) if problem.gram.dim is None else BlockLabeledProblem(problem)
 
 
 class LabeledKernel(ABC):
@@ -177,6 +209,24 @@ class DenseKernel(LabeledKernel):
             self._c = c
         S = self._factor.solve(X)
         return S, X - c * S
+
+
+class StackedKernel(LabeledKernel):
+    """𝒦 on matrices from a kernel on their entries, row after row."""
+
+    def __init__(self, base: LabeledKernel) -> None:
+        self.base = base
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        xp = array_namespace(a)
+        return xp.reshape(self.base.product(xp.reshape(a, (-1, 1))), a.shape)
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """(𝒦 + cI)⁻¹X and 𝒦(𝒦 + cI)⁻¹X."""
+        xp = array_namespace(X)
+        S, V = self.base.resolve(xp.reshape(X, (-1, 1)), c)
+        return xp.reshape(S, X.shape), xp.reshape(V, X.shape)
 
 
 def _spectrum(K: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from iokr._validation import check_choice
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path
 from iokr.solvers.deformed import DeformedKernel, DeformedPath, PlainKernel, Reduction
-from iokr.solvers.eigen import SpectralPath
+from iokr.solvers.eigen import SpectralPath, spectral_path
 from iokr.solvers.geometry import BlockFactor, ManifoldGeometry, weight_ratio
 
 __all__ = ["ManifoldEigen", "deformed_kernel"]
@@ -54,11 +54,13 @@ class ManifoldEigen(ClosedForm):
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
         if self.form == "eigen" and self._refuses_weights(problem):
             return self._refuses_weights(problem)
+        if self.form == "deformed" and problem.gram.oblique:
+            return "a covariance operator has as many eigenvalues as there are outputs; leave `form` out."
         return super().refuses(problem)
 
     def memory(self, problem: Problem) -> float:
         """7N² numbers: K, its root, RᵀLR or FᵀKF, and workspace."""
-        N, q = problem.gram.shape[0], problem.Psi.shape[1]
+        N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float(7 * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
@@ -101,7 +103,7 @@ class ManifoldPath(Path):
     @cached_property
     def eigen_form(self) -> SpectralPath:
         """Section 4.1."""
-        return SpectralPath(self._problem, ManifoldGeometry(self._problem, self._shared.blocks))
+        return spectral_path(self._problem, ManifoldGeometry(self._problem, self._shared.blocks))
 
     def at(self, alpha: float, n_alphas: int = 1) -> DeformedPath | SpectralPath:
         """The form to use at `alpha`, when `n_alphas` of them are wanted."""
@@ -113,7 +115,7 @@ class ManifoldPath(Path):
             weight_ratio(self._problem) <= _LIMIT
             and n_alphas * len(self.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
         )
-        if self._form == "eigen" or "eigen_form" in self.__dict__ or dear:
+        if self._form == "eigen" or "eigen_form" in self.__dict__ or dear or self.gram.oblique:
             return self.eigen_form
         # Rounding is multiplied by q here and by the ratio of the weights there.
         limit = max(_LIMIT, weight_ratio(self._problem))

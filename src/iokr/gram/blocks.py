@@ -1,0 +1,217 @@
+"""C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i for operator-valued kernels that do not separate."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, blocks, eye_like, take_rows, to_numpy
+from iokr.gram.base import Gram
+from iokr.gram.dense import DenseGram
+
+__all__ = ["BlockGram", "SumGram"]
+
+_PANEL = 1 << 22  # numbers evaluated at a time in a product
+
+
+class _Unseparated(Gram):
+    """A Gram without a scalar part."""
+
+    scale = None
+    dim: int
+
+    @property
+    def K(self) -> DenseGram:
+        """There is none."""
+        raise ValueError(
+            "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
+            "points could be made; give the penalty: `Given(strength, matrix)`."
+        )
+
+    @property
+    def flat(self) -> DenseGram:
+        """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
+        if not hasattr(self, "_flat"):
+            self._flat = _Matrix(self._evaluate, self.shape, self.dim)
+        return self._flat
+
+    def spectrum(self) -> tuple[np.ndarray, Array | None, Array | None]:
+        """No operator apart from 𝐊 itself."""
+        return np.ones(1), None, None
+
+    @abstractmethod
+    def _evaluate(self) -> Array:
+        """𝐊, point-major."""
+
+
+class _Matrix(DenseGram):
+    """A DenseGram whose objects are the rows of a matrix that a function gives."""
+
+    def __init__(self, evaluate: Callable[[], Array], shape: tuple[int, int], d: int) -> None:
+        self._evaluate_all = evaluate
+        self._whole: Array | None = None
+        super().__init__(self._entries, np.arange(shape[0] * d), np.arange(shape[1] * d), None)
+        self.symmetric = shape[0] == shape[1]
+
+    def _matrix(self) -> Array:
+        if self._whole is None:
+            self._whole = self._evaluate_all()
+        return self._whole
+
+    def _entries(self, rows: Any, columns: Any) -> Array:
+        part = take_rows(self._matrix(), np.asarray(rows))
+        return part if len(columns) == part.shape[1] else take_rows(part.T, np.asarray(columns)).T
+
+    def dense(self) -> Array:
+        """The matrix, not to be changed."""
+        return self._matrix()
+
+    def detach(self, *, lower: bool = False) -> Array:
+        """The matrix, for the caller to overwrite."""
+        whole, self._whole = self._matrix(), None
+        return whole
+
+    def rows(self, index: Any) -> Array:
+        """The rows at `index`."""
+        return take_rows(self._matrix(), index)
+
+    def diagonal(self) -> Array:
+        """The diagonal."""
+        matrix = self._matrix()
+        return array_namespace(matrix).linalg.diagonal(matrix)
+
+    def restrict(self, rows: Any) -> DenseGram:
+        """Some rows and the same columns."""
+        rows = np.asarray(rows)
+        side = len(rows)
+        return _Matrix(lambda: self._entries(rows, rows), (side, side), 1)
+
+    def __matmul__(self, C: Array) -> Array:
+        return self._matrix() @ C
+
+
+class BlockGram(_Unseparated):
+    """(G C)_i = Σ_j 𝒦(x_i, z_j) c_j from a function that gives arrays of blocks.
+
+    Parameters
+    ----------
+    block : callable
+        `block(R, S)` is the (n, m, d, d) array with [i, j] = 𝒦(x_i, z_j).
+    R, S : representations of the objects; without S, those of R among themselves.
+    dim : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import BlockGram
+    >>> X = np.array([[1.0], [2.0]])
+    >>> gram = BlockGram(lambda R, S: (R @ S.T)[:, :, None, None] * np.eye(2), X, None, 2)
+    >>> gram @ np.array([[1.0, 0.0], [0.0, 1.0]])
+    array([[1., 2.],
+           [2., 4.]])
+    >>> gram.flat.dense().shape
+    (4, 4)
+    """
+
+    def __init__(self, block: Callable[[Any, Any], Array], R: Any, S: Any, dim: int) -> None:
+        self._block, self._R, self._S, self.dim = block, R, S, dim
+        self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+
+    def diagonal(self) -> Array:
+        """The diagonals of the 𝒦(x_i, x_i), one after the other."""
+        parts = []
+        for i in range(self.shape[0]):
+            own = take_rows(self._R, slice(i, i + 1))
+            block = self._block(own, own)[0, 0, ...]
+            parts.append(array_namespace(block).linalg.diagonal(block))
+        return array_namespace(parts[0]).concat(parts)
+
+    def restrict(self, rows: Any) -> BlockGram:
+        """The Gram of some of the objects among themselves."""
+        return BlockGram(self._block, take_rows(self._R, rows), None, self.dim)
+
+    def _panels(self) -> Any:
+        """(rows, matrix of these rows), a few points at a time."""
+        n, m = self.shape
+        S = self._R if self._S is None else self._S
+        for rows in blocks(n, max(1, _PANEL // max(1, m * self.dim**2))):
+            part = self._block(take_rows(self._R, rows), S)
+            xp = array_namespace(part)
+            yield rows, xp.reshape(xp.permute_dims(part, (0, 2, 1, 3)), (-1, m * self.dim))
+
+    def _evaluate(self) -> Array:
+        parts = [panel for _, panel in self._panels()]
+        return parts[0] if len(parts) == 1 else array_namespace(parts[0]).concat(parts, axis=0)
+
+    def __matmul__(self, C: Array) -> Array:
+        xp = array_namespace(C)
+        vector = xp.reshape(C, (-1, 1))
+        if getattr(self, "_flat", None) is not None and self._flat._whole is not None:
+            values = self._flat._whole @ vector
+        else:
+            values = xp.concat([panel @ vector for _, panel in self._panels()], axis=0)
+        return xp.reshape(values, (self.shape[0], self.dim))
+
+
+class SumGram(_Unseparated):
+    """C ↦ Σ_l G_l C: a sum of operator-valued kernels, each with its own Gram.
+
+    Parameters
+    ----------
+    terms : sequence of Gram
+        Of one shape; scalar ones stand for k·I.
+    dim : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import SumGram
+    >>> from iokr.kernels import Linear
+    >>> gram = SumGram([Linear().gram(np.array([[1.0]])), Linear().gram(np.array([[2.0]]))], 2)
+    >>> gram @ np.array([[1.0, 2.0]])
+    array([[ 5., 10.]])
+    """
+
+    def __init__(self, terms: Sequence[Gram], dim: int) -> None:
+        self.terms, self.dim, self.shape = list(terms), dim, terms[0].shape
+
+    def diagonal(self) -> Array:
+        """The sum of the diagonals."""
+        total: Any = 0.0
+        for term in self.terms:
+            values = term.diagonal()
+            if term.dim is None:
+                xp = array_namespace(values)
+                own = np.full(self.dim, term.scale) if term.A is None else to_numpy(term.A).diagonal().copy()
+                values = xp.reshape(values[:, None] * asarray_like(own, values)[None, :], (-1,))
+            total = total + values
+        return total
+
+    def restrict(self, rows: Any) -> SumGram:
+        """The Gram of some of the objects among themselves."""
+        return SumGram([term.restrict(rows) for term in self.terms], self.dim)
+
+    def _evaluate(self) -> Array:
+        total: Any = None
+        for term in self.terms:
+            if term.dim is not None:
+                part = term.flat.dense()
+            else:
+                K = term.K.dense()
+                A = (term.scale or 0.0) * eye_like(self.dim, K) if term.A is None else asarray_like(term.A, K)
+                xp = array_namespace(K)
+                n, m = K.shape
+                part = xp.reshape(K[:, None, :, None] * A[None, :, None, :], (n * self.dim, m * self.dim))
+            total = part if total is None else total + part
+        return total
+
+    def __matmul__(self, C: Array) -> Array:
+        total = self.terms[0] @ C
+        for term in self.terms[1:]:
+            total = total + term @ C
+        return total

@@ -1,0 +1,232 @@
+"""𝒦(x, z) ∈ ℝ^{d×d} that is no product of a scalar kernel and one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_sparse, take_rows
+from iokr._component import component
+from iokr._objects import as_objects, n_objects
+from iokr._validation import check_psd, check_vectors
+from iokr.gram.base import Gram
+from iokr.gram.blocks import BlockGram
+from iokr.kernels.base import Kernel
+from iokr.operator_kernels.base import OperatorKernel
+
+__all__ = ["BlockKernel", "Transformable", "check_blocks"]
+
+_CHECKED = 2000  # rows of the matrix that is checked to be positive semi-definite
+
+
+def check_dim(kernel: OperatorKernel, d: int, Psi: Array | None) -> None:
+    """The outputs have d coordinates."""
+    if Psi is not None and Psi.shape[1] != d:
+        raise ValueError(
+            f"{type(kernel).__name__} gives blocks of {d} × {d} but the outputs have {Psi.shape[1]} coordinates."
+        )
+
+
+def check_blocks(gram: Gram, trusted: bool) -> None:
+    """Refuse blocks that overflow, or, unless trusted, make no valid kernel (on a sample of many points)."""
+    diagonal = gram.diagonal()
+    xp = array_namespace(diagonal)
+    if not bool(xp.all(xp.isfinite(diagonal))):
+        raise ValueError("`kernel` overflows on these objects: 𝒦(x, x) is not finite; scale the data.")
+    if not trusted:
+        N = gram.shape[0]
+        some = max(1, _CHECKED * N // gram.size)
+        sample = gram if some >= N else gram.restrict(np.unique(np.linspace(0, N - 1, some).astype(int)))
+        check_psd(sample.flat.dense(), "kernel (its matrix of blocks 𝒦(x_i, x_j), with 𝒦(x, z) = 𝒦(z, x)ᵀ)")
+
+
+@component
+class BlockKernel(OperatorKernel):
+    """𝒦(x_i, z_j) = f(X, Z)[i, j], any operator-valued kernel on ℝ^d from a function of yours.
+
+    The blocks need not be symmetric, only 𝒦(x, z) = 𝒦(z, x)ᵀ; h(x) = Σ_i 𝒦(x, x_i) c_i, in this order.
+    A fit solves a system of nd unknowns, (nd)³/3 flops and (nd)² numbers while they fit in memory, conjugate gradients
+    beyond.
+
+    Parameters
+    ----------
+    f : callable
+        f(X, Z) → array of shape (n, m, d, d) with [i, j] = 𝒦(x_i, z_j). To pickle the model, f must be importable.
+
+    Attributes
+    ----------
+    dim_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.operator_kernels import BlockKernel
+    >>> def turned(X, Z):
+    ...     angle = X[:, None, 0] - Z[None, :, 0]
+    ...     rotation = np.stack([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], axis=-1)
+    ...     return rotation.reshape(*angle.shape, 2, 2)
+    >>> X = np.linspace(0, 1, 6)[:, None]
+    >>> Y = np.column_stack([np.cos(X[:, 0]), np.sin(X[:, 0])])  # turns with x
+    >>> IOKR(BlockKernel(turned), alpha=1e-6).fit(X, Y).predict([[2.0]]).round(3)
+    array([[-0.416,  0.909]])
+    """
+
+    f: Callable[[Any, Any], Array]
+
+    trusted = False
+
+    @property
+    def domain(self) -> str:
+        """Anything that f takes."""
+        return "any"
+
+    def fit(self, X: Any, Psi: Array | None = None) -> BlockKernel:
+        """Learn d from one block."""
+        if not callable(self.f):
+            raise TypeError(f"`f` must be a function f(X, Z) → (n, m, d, d), got {self.f!r:.60}.")
+        self.__dict__.pop("dim_", None)
+        one = take_rows(self.represent(X), slice(0, 1))
+        self.dim_ = int(self._block(one, one).shape[2])
+        check_dim(self, self.dim_, Psi)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """A matrix of numbers as it is, other objects one by one."""
+        n_objects(X)
+        if hasattr(X, "iloc"):
+            X = X.to_numpy()
+        if is_sparse(X) or (is_array(X) and len(X.shape) == 2 and getattr(X.dtype, "kind", "f") in "buif"):
+            return check_vectors(X)
+        if not is_array(X):
+            try:
+                values = np.asarray(X)
+            except ValueError:
+                return as_objects(X)
+            if values.ndim == 2 and values.dtype.kind in "buif":
+                return check_vectors(values)
+        return X if is_array(X) else as_objects(X)
+
+    def _block(self, R: Any, S: Any) -> Array:
+        blocks = self.f(R, S)
+        if not is_array(blocks):
+            blocks = np.asarray(blocks)
+        d = getattr(self, "dim_", blocks.shape[-1] if blocks.ndim == 4 else None)
+        wanted = (int(R.shape[0]), int(S.shape[0]), d, d)
+        if blocks.ndim != 4 or tuple(blocks.shape) != wanted:
+            raise ValueError(
+                f"`f` must return an array of shape (n, m, d, d), here ({wanted[0]}, {wanted[1]}, d, d)"
+                f"{'' if d is None else f' with d = {d}'}, got {tuple(blocks.shape)}."
+            )
+        xp = array_namespace(blocks)
+        if not bool(xp.all(xp.isfinite(blocks))):
+            raise ValueError("`f` returned values that are not finite; a kernel is finite.")
+        return xp.astype(blocks, xp.float64)
+
+    def gram(self, R: Any, S: Any = None) -> BlockGram:
+        """C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""
+        return BlockGram(self._block, R, S, self.dim_)
+
+
+@component
+class Transformable(OperatorKernel):
+    """[𝒦(x, z)]_pq = k(S_p x, S_q z): outputs that see the input through different transformations S_p.
+
+    Output p is a function of S_p x, and all of them share one function of the RKHS of k. The blocks are not symmetric.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Scalar kernel on vectors.
+    transforms : sequence of d matrices or functions
+        S_p as a matrix (S_p x) or as a function that takes the rows of X to as many rows; all of one width.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The fitted scalar kernel.
+
+    Notes
+    -----
+    Caponnetto, Micchelli, Pontil and Ying 2008. A fit costs as much as `BlockKernel`'s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF
+    >>> from iokr.operator_kernels import Transformable
+    >>> X = np.linspace(0, 4, 9)[:, None]
+    >>> Y = np.column_stack([np.sin(X[:, 0]), np.sin(X[:, 0] + 1)])  # one curve, seen with a delay
+    >>> model = IOKR(Transformable(RBF(1.0), [lambda X: X, lambda X: X + 1]), alpha=1e-4).fit(X, Y)
+    >>> bool(np.abs(model.predict([[1.7]]) - [[np.sin(1.7), np.sin(2.7)]]).max() < 0.01)
+    True
+    """
+
+    kernel: Kernel
+    transforms: Sequence[Any]
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the scalar kernel."""
+        return bool(getattr(self.kernel, "trusted", True))
+
+    @property
+    def domain(self) -> str:
+        """Vectors."""
+        return "vectors"
+
+    def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
+        """Fit a clone of the scalar kernel to the transformed inputs."""
+        if not isinstance(self.kernel, Kernel) or self.kernel.domain not in ("vectors", "fingerprints"):
+            raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
+        if isinstance(self.transforms, (str, bytes)) or not len(self.transforms):
+            raise ValueError("`transforms` must hold one matrix or function for each output.")
+        check_dim(self, len(self.transforms), Psi)
+        self.kernel_ = clone(self.kernel).fit(_rows(self.represent(X)))
+        return self
+
+    def represent(self, X: Any) -> Array:
+        """S_p x for every p, shape (n, d, p')."""
+        X = check_vectors(X)
+        X = X.toarray() if is_sparse(X) else X
+        views: list[Array] = []
+        for p, transform in enumerate(self.transforms):
+            view = transform(X) if callable(transform) else _product(X, transform, p)
+            view = asarray_like(view, X)
+            if view.ndim != 2 or view.shape[0] != X.shape[0] or (views and view.shape[1] != views[0].shape[1]):
+                raise ValueError(
+                    f"`transforms[{p}]` must take {X.shape[0]} rows to as many rows of one width for all outputs, "
+                    f"got an array of shape {tuple(view.shape)}."
+                )
+            views.append(view)
+        return array_namespace(X).stack(views, axis=1)
+
+    def _block(self, R: Array, S: Array) -> Array:
+        xp = array_namespace(R)
+        (n, d), m = R.shape[:2], S.shape[0]
+        k = self.kernel_
+        K = k.block(k.represent(_rows(R)), k.represent(_rows(S)))
+        return xp.permute_dims(xp.reshape(K, (n, d, m, d)), (0, 2, 1, 3))
+
+    def gram(self, R: Any, S: Any = None) -> BlockGram:
+        """C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""
+        return BlockGram(self._block, R, S, len(self.transforms))
+
+
+def _rows(R: Array) -> Array:
+    """(n, d, p) as (nd, p), point-major."""
+    return array_namespace(R).reshape(R, (-1, R.shape[2]))
+
+
+def _product(X: Array, S: Any, p: int) -> Array:
+    S = asarray_like(np.asarray(S, dtype=float), X)
+    if S.ndim != 2 or S.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"`transforms[{p}]` must be a matrix with {X.shape[1]} columns, one per feature, got {tuple(S.shape)}."
+        )
+    return X @ S.T

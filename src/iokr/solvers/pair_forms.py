@@ -1,0 +1,162 @@
+"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exactly when all pairs are there, nearly otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from iokr._array import blocks, cholesky, eigh, matmul, to_numpy
+from iokr.gram.pair_loops import row_dots
+from iokr.gram.pairs import PairGram
+
+__all__ = ["CompletePairs", "low_rank_preconditioner", "pair_preconditioner"]
+
+_NEARLY = 0.95  # share of the ordered pairs from which the closed form of all of them is the better preconditioner
+_RANK, _FEATURES = 48, 300  # eigenvectors of K and products of two of them, at most
+_CHUNK = 1 << 22  # numbers at a time
+
+
+class CompletePairs:
+    """S = U [(Uᵀ Y U) / (E + t)] Uᵀ, E = 2(δ + (1 − δ)s)sᵀ, K = U diag(s) Uᵀ: ridge on all m² ordered pairs in O(m³).
+
+    Pairs without order have E symmetrised. Exact when every ordered pair is observed and t = λ/w is one number, w the
+    weight of a point: half that of a pair of two nodes, all of that of a self-pair.
+
+    Parameters
+    ----------
+    gram : PairGram
+        Symmetric, in NumPy.
+    shift : array of shape (n,)
+        λ over the weight of each example.
+    """
+
+    def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
+        self.gram = gram
+        a, b = gram.left.T
+        self.alone = np.ones(len(a), dtype=bool) if gram.ordered else a == b
+        points = np.where(self.alone, shift, 2 * shift)
+        self.t = float(np.average(points, weights=np.where(self.alone, 1.0, 2.0)))
+        m = gram.nodes.shape[0]
+        n_points = len(a) + int(np.count_nonzero(~self.alone))
+        self.share = n_points / m**2
+        self.exact = n_points == m**2 and bool(np.ptp(points) <= 1e-12 * self.t)
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """U, E and s."""
+        s, U = eigh(to_numpy(self.gram.nodes))
+        s = np.clip(s, 0.0, None)
+        mix = self.gram.mix
+        E = 2 * np.outer(mix + (1 - mix) * s, s)
+        return np.ascontiguousarray(U), E if self.gram.ordered else (E + E.T) / 2, s
+
+    def targets(self, y: np.ndarray) -> np.ndarray:
+        """Y (m, m), both orders of a pair."""
+        m, (a, b) = self.gram.nodes.shape[0], self.gram.left.T
+        Y = np.zeros((m, m))
+        Y[a, b] = y
+        if not self.gram.ordered:
+            Y[b, a] = y
+        return Y
+
+    def solve(self, y: np.ndarray) -> np.ndarray:
+        """Coefficients of the examples."""
+        U, E, _ = self.spectrum
+        S = matmul(matmul(U, matmul(matmul(U.T, self.targets(y)), U) / (E + self.t)), np.ascontiguousarray(U.T))
+        a, b = self.gram.left.T
+        return np.where(self.alone, S[a, b], 2 * S[a, b])
+
+    def loo_residuals(self, y: np.ndarray) -> np.ndarray:
+        """y_p − f₋ₚ(p) for every pair: m² operations each."""
+        U, E, _ = self.spectrum
+        D = self.t / (E + self.t)
+        R = matmul(matmul(U, D * matmul(matmul(U.T, self.targets(y)), U)), np.ascontiguousarray(U.T))
+        squares = U * U
+        N = matmul(matmul(squares, D), np.ascontiguousarray(squares.T))
+        out = np.empty(len(y))
+        for rows in blocks(len(y), max(1, _CHUNK // len(U))):
+            a, b = self.gram.left[rows].T
+            z = U[a] * U[b]
+            c = np.einsum("pi,pi->p", matmul(z, D), z)
+            if self.gram.ordered:
+                # The 2 × 2 system of both orders; its mean is the residual of the mean prediction.
+                det = N[a, b] * N[b, a] - c * c
+                both = ((N[b, a] - c) * R[a, b] + (N[a, b] - c) * R[b, a]) / np.where(det > 0, 2 * det, 1.0)
+            else:
+                both = R[a, b] / (N[a, b] + c)
+            out[rows] = np.where(a == b, R[a, a] / N[a, a], both)
+        return out
+
+
+def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """r ↦ M⁻¹ r with M close to G + diag(shift)."""
+    complete = CompletePairs(gram, shift)
+    if complete.share >= _NEARLY:
+        return complete.solve
+    return low_rank_preconditioner(gram, shift)
+
+
+def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """M = Z Zᵀ + diag(d): Z from the products of two leading eigenvectors of K, d the shift and what Z lacks on G's
+    diagonal. M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), and products with Z are those of a small K.
+    """
+    K, n = gram.nodes, gram.shape[0]
+    diagonal = to_numpy(gram.diagonal())
+    if gram.mix >= 1:
+        d = shift + diagonal
+        return lambda r: r / d
+    V = leading_factor(to_numpy(K), _RANK) * (1 - gram.mix) ** 0.25
+    strength = np.outer((V * V).sum(axis=0), (V * V).sum(axis=0))
+    I, J = np.nonzero(strength) if gram.ordered else np.nonzero(np.triu(strength))
+    kept = np.argsort(-strength[I, J], kind="stable")[: int(np.clip(n // 20, 20, _FEATURES))]
+    I, J = I[kept], J[kept]
+    factor = np.full(len(I), np.sqrt(2.0)) if gram.ordered else np.where(I == J, np.sqrt(0.5), 1.0)
+    a, b = gram.left.T
+
+    def features(rows: slice) -> np.ndarray:
+        A, B = V[a[rows]], V[b[rows]]
+        Z = A[:, I] * B[:, J]
+        if not gram.ordered:
+            Z += A[:, J] * B[:, I]
+        return Z * factor
+
+    height = max(1, _CHUNK // max(len(I), 1))
+    explained = np.concatenate([np.einsum("ij,ij->i", Z, Z) for Z in map(features, blocks(n, height))])
+    d = shift + np.clip(diagonal - explained, 0.0, None)
+    H = np.eye(len(I))
+    for rows in blocks(n, height):
+        Z = features(rows)
+        H += matmul(Z.T, Z / d[rows, None])
+    small = cholesky(H)
+    order, (sorted_a, sorted_b) = gram._order, gram._sorted_left
+
+    def apply(r: np.ndarray) -> np.ndarray:
+        u = r / d
+        A = V.T @ (gram.scatter(u) @ V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
+        x = small.solve(((A if gram.ordered else A + A.T)[I, J] * factor)[:, None])[:, 0] * factor
+        X = np.zeros((V.shape[1], V.shape[1]))
+        X[I, J] = x
+        if not gram.ordered:
+            X = X + X.T
+        image = np.empty(n)
+        image[order] = row_dots(matmul(V, X), V, sorted_a, sorted_b)
+        return u - image / d
+
+    return apply
+
+
+def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
+    """V (m, r), V Vᵀ close to K and below it: the leading eigenvectors, by two steps from random ones."""
+    m = len(K)
+    if m <= 4 * rank:
+        s, U = eigh(K)
+    else:
+        Q = np.random.default_rng(0).standard_normal((m, rank + 8))
+        for _ in range(2):
+            Q, _ = np.linalg.qr(matmul(K, Q))
+        s, W = eigh(matmul(np.ascontiguousarray(Q.T), matmul(K, Q)))
+        U = Q @ W
+    s, U = np.clip(s[::-1][:rank], 0.0, None), U[:, ::-1][:, :rank]
+    return np.ascontiguousarray(U * np.sqrt(s))
