@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -18,32 +19,67 @@ import iokr.manifolds
 import iokr.operator_kernels
 import iokr.solvers
 import reference
+from iokr._objects import as_objects
+from iokr.datasets import sample
 from iokr.decoders import Candidates, Threshold
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Identity, Implicit
+from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.kernels import (
     RBF,
+    Aligned,
+    CartesianPair,
     Centered,
     Columns,
     Cosine,
     Delta,
+    Diffusion,
+    EmpiricalMap,
     Features,
     FromFunction,
+    GlobalAlignment,
+    GraKeL,
+    Jaccard,
+    Kendall,
     Laplacian,
     Linear,
+    Mallows,
     Mean,
+    MetricPair,
+    Mismatch,
+    MixedPair,
     Normalized,
+    Nystroem,
     Polynomial,
+    Positional,
     Precomputed,
+    RegularizedLaplacian,
     Scaled,
+    SetKernel,
+    ShortestPath,
+    Spearman,
+    Spectrum,
+    Subsequence,
     Tanimoto,
+    TensorPair,
+    WeisfeilerLehman,
 )
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
-from iokr.operator_kernels import Decomposable
-from iokr.solvers import ADMM, IRLS, Auto, Cholesky, CoordinateDescent, Eigen, ManifoldEigen
+from iokr.operator_kernels import BlockKernel, ConditionalCovariance, Covariance, Decomposable, Transformable
+from iokr.solvers import (
+    ADMM,
+    IRLS,
+    Auto,
+    Cholesky,
+    ConjugateGradient,
+    CoordinateDescent,
+    Eigen,
+    LowRank,
+    ManifoldEigen,
+)
 
 FOLDERS = [
     iokr.kernels,
@@ -82,12 +118,32 @@ def objects(domain: str, n: int, seed: int = 0) -> Any:
             return np.array(["".join(rng.choice(list("abcd"), size=4)) for _ in range(n)], dtype=object)
         case "indices":
             return rng.permutation(60)[:n]
+        case "matrices":
+            return as_objects(rng.normal(size=(size, 2)) for size in rng.integers(1, 5, size=n))
+        case "partial rankings":
+            return np.where(rng.uniform(size=(n, 5)) < 0.2, np.nan, rng.integers(0, 4, size=(n, 5)) + 0.0)
+        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags":
+            return sample(domain, n, seed)
     raise ValueError(domain)
 
 
 def _gram60() -> np.ndarray:
     B = np.random.default_rng(9).normal(size=(60, 60))
     return B @ B.T
+
+
+def _grakel() -> list[tuple[GraKeL, str]]:
+    """A kernel of GraKeL where that is installed."""
+    if not find_spec("grakel"):
+        return []
+    from grakel import VertexHistogram
+
+    return [(GraKeL(VertexHistogram()), "graphs")]
+
+
+def _graph60() -> np.ndarray:
+    links = np.triu(np.random.default_rng(9).uniform(size=(60, 60)) < 0.1, k=1)
+    return (links | links.T).astype(float)
 
 
 KERNELS = {  # name of the class: instances, each with the kind of its objects
@@ -106,14 +162,41 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Product": [(RBF() * Polynomial(2), "vectors")],
     "Scaled": [(0.5 * RBF(0.4), "vectors"), (Scaled(Tanimoto(), 3.0), "fingerprints")],
     "Mean": [(Mean([RBF(0.4), Linear(), RBF(2.0)]), "vectors")],
+    "Aligned": [(Aligned([RBF(0.4), Linear()]), "vectors"), (Aligned([RBF(0.4)], "align"), "vectors")],
+    "Diffusion": [(Diffusion(0.5, _graph60()), "indices")],
+    "RegularizedLaplacian": [(RegularizedLaplacian(2.0, _graph60()), "indices")],
     "Normalized": [(Normalized(Polynomial(2)), "vectors")],
+    "Nystroem": [(Nystroem(RBF(0.4), 4), "vectors"), (Nystroem(Delta()), "labels")],
     "Centered": [(Centered(RBF(0.4)), "vectors"), (Centered(Tanimoto()), "fingerprints")],
+    "EmpiricalMap": [(EmpiricalMap(RBF(0.4)), "vectors"), (EmpiricalMap(Spectrum(2)), "strings")],
+    "Spectrum": [(Spectrum(2), "strings"), (Spectrum(1), "strings")],
+    "Mismatch": [(Mismatch(3, 1, "abcd"), "strings"), (Mismatch(2, 1, "abcde"), "strings")],
+    "Subsequence": [(Subsequence(2, 0.5), "strings"), (Subsequence(3, 0.9), "strings")],
+    "Positional": [
+        (Positional(Delta()), "sequences"),
+        (Positional(RBF(0.4), combine="product"), "matrices"),
+        (Positional(EmpiricalMap(Polynomial(3)), pooled=False), "matrices"),
+    ],
+    "Kendall": [(Kendall(), "rankings"), (Kendall(), "partial rankings")],
+    "Spearman": [(Spearman(), "rankings"), (Spearman(), "partial rankings")],
+    "Mallows": [(Mallows(0.3), "rankings"), (Mallows(), "partial rankings")],
+    "Jaccard": [(Jaccard(), "sets")],
+    "WeisfeilerLehman": [(WeisfeilerLehman(2), "graphs"), (WeisfeilerLehman(0), "graphs")],
+    "ShortestPath": [(ShortestPath(), "graphs")],
+    "GraKeL": _grakel(),
+    "TensorPair": [(TensorPair(Precomputed(_gram60())), "pairs"), (TensorPair(RBF(), objects("vectors", 20)), "pairs")],
+    "MixedPair": [(MixedPair(Precomputed(_gram60()), 0.3), "pairs")],
+    "CartesianPair": [(CartesianPair(Precomputed(_gram60())), "pairs")],
+    "MetricPair": [(MetricPair(RBF(0.4), objects("vectors", 20)), "pairs")],
+    "SetKernel": [(SetKernel(RBF(0.4)), "bags"), (SetKernel(Linear()), "bags")],
+    "GlobalAlignment": [(GlobalAlignment(), "series"), (GlobalAlignment(2.0), "matrices")],
 }
 
 EMBEDDINGS = {
     "Identity": [Identity(), Identity(centered=True)],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
+    "Nystroem": [NystroemEmbedding(), NystroemEmbedding(rank=2)],
 }
 LOSSES = {
     "Square": [Square()],
@@ -127,9 +210,11 @@ SOLVERS = {
     "Eigen": [Eigen()],
     "Cholesky": [Cholesky()],
     "ManifoldEigen": [ManifoldEigen()],
+    "LowRank": [LowRank()],
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
+    "ConjugateGradient": [ConjugateGradient(1e-12)],
 }
 DECODERS = {
     "Identity": [IdentityDecoder()],
@@ -142,7 +227,14 @@ MANIFOLDS = {
     "Heat": [Heat(0.5, 0.2), Heat(0.5, 0.2, literal=True)],
     "Given": [Given(0.5, np.diag(np.arange(12.0)))],
 }
-OPERATOR_KERNELS = {"Decomposable": [Decomposable(RBF(0.4), np.diag([1.0, 0.0, 2.0]))]}
+OPERATOR_KERNELS = {
+    "Decomposable": [Decomposable(RBF(0.4), np.diag([1.0, 0.0, 2.0]))],
+    "Covariance": [Covariance(RBF(0.4)), Covariance(Linear(), centered=True)],
+    "ConditionalCovariance": [ConditionalCovariance(RBF(0.4)), ConditionalCovariance(Linear(), 0.1, centered=True)],
+    "BlockKernel": [BlockKernel(reference.delayed_blocks)],
+    "Transformable": [Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])],
+    "OperatorSum": [Decomposable(RBF(0.4), np.ones((3, 3))) + Decomposable(RBF(2.0), np.eye(3)) + Linear()],
+}
 
 TABLES: dict[ModuleType, dict[str, list]] = {
     iokr.kernels: {name: [kernel for kernel, _ in rows] for name, rows in KERNELS.items()},

@@ -15,9 +15,10 @@ from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen, Implicit
 from iokr.kernels import RBF
 from iokr.losses import Loss
-from iokr.manifolds import Laplacian
-from iokr.operator_kernels import Decomposable
+from iokr.manifolds import Given, Laplacian
+from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable, Transformable
 from iokr.solvers import Auto
+from reference import graph_laplacian
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 SETTINGS = {
@@ -26,11 +27,21 @@ SETTINGS = {
     "sample weights": frozenset({"weights"}),
     "missing targets": frozenset({"holes"}),
 }
-OPERATORS = {  # column: output kernel, and the operators A that it speaks of (None is a scalar kernel)
-    "vectors, k·I": (None, (None, 2 * np.eye(3))),
-    "vectors, k·A": (None, (np.eye(3) + 0.5, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]))),
-    "output kernel, k·I": (RBF(0.5), (None, 2 * np.eye(3))),
-    "output kernel, k·A": (RBF(0.5), (np.eye(3) + 0.5,)),
+SCALAR = (RBF(0.5), Decomposable(RBF(0.5), 2 * np.eye(3)))
+MIXED = (
+    Decomposable(RBF(0.5), np.eye(3) + 0.5),
+    Decomposable(RBF(0.5), np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])),
+)
+COVARIANCES = (Covariance(RBF(0.5)), ConditionalCovariance(RBF(0.5), 0.1, centered=True))
+BLOCKS = (Transformable(RBF(0.5), [np.eye(2), -np.eye(2), np.ones((2, 2))]), MIXED[0] + RBF(2.0))
+OPERATORS = {  # column: output kernel, and the kernels that it speaks of
+    "vectors, k·I": (None, SCALAR),
+    "vectors, k·A": (None, MIXED),
+    "vectors, covariance": (None, COVARIANCES),
+    "vectors, blocks": (None, BLOCKS),
+    "output kernel, k·I": (RBF(0.5), SCALAR),
+    "output kernel, covariance": (RBF(0.5), COVARIANCES),
+    "output kernel, k·A or blocks": (RBF(0.5), (MIXED[0], *BLOCKS)),
 }
 REST = ("predict", "decision_function", "scores", "distances")
 
@@ -76,22 +87,29 @@ def data(seed=0):
     return X, Y / np.linalg.norm(Y, axis=1, keepdims=True), more
 
 
-def fit(loss, parts, output_kernel, A, *, tol=1e-6):
-    """A model of the loss in the settings `parts`, and of the operator k·A."""
-    X, Y, more = data()
+def arguments_of(parts):
+    """What `fit` is given beside X and Y."""
     arguments = {}
-    manifold = None
     if "unlabeled" in parts:
-        manifold, arguments["X_unlabeled"] = Laplacian(0.5), more
+        arguments["X_unlabeled"] = data()[2]
     if "weights" in parts:
         arguments["sample_weight"] = np.linspace(0.0, 3.0, 16)
+    return arguments
+
+
+def fit(loss, parts, output_kernel, kernel, *, tol=1e-6):
+    """A model of the loss in the settings `parts`, and of the kernel."""
+    X, Y, more = data()
+    manifold = None
+    if "unlabeled" in parts:
+        points = np.vstack([X, more])
+        manifold = Given(0.5, graph_laplacian(RBF(0.5)(points))) if kernel in BLOCKS else Laplacian(0.5)
     if "holes" in parts:
         Y[::3, 1] = np.nan
-    kernel = RBF(0.5) if A is None else Decomposable(RBF(0.5), A)
     model = IOKR(kernel, output_kernel=output_kernel, loss=loss, alpha=0.3, manifold=manifold, solver=Auto(tol=tol))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return model.fit(X, Y, **arguments)
+        return model.fit(X, Y, **arguments_of(parts))
 
 
 def refusal(cell):
@@ -103,16 +121,16 @@ def refusal(cell):
 
 @cache
 def plain(loss, column, i):
-    output_kernel, operators = OPERATORS[column]
-    return fit(loss_of(loss), frozenset(), output_kernel, operators[i]).distances(data()[0], data()[1])
+    output_kernel, kernels = OPERATORS[column]
+    return fit(loss_of(loss), frozenset(), output_kernel, kernels[i]).distances(data()[0], data()[1])
 
 
 def serves(loss, parts, column):
     """The model fits to its certificate, and every part of the setting has its effect."""
-    output_kernel, operators = OPERATORS[column]
+    output_kernel, kernels = OPERATORS[column]
     X, Y, _ = data()
-    for i, A in enumerate(operators):
-        model = fit(loss_of(loss), parts, output_kernel, A)
+    for i, kernel in enumerate(kernels):
+        model = fit(loss_of(loss), parts, output_kernel, kernel)
         assert model.solution_.converged
         assert model.solution_.gap <= 1e-6
         assert isinstance(model.embedding_, Eigen) == (output_kernel is not None and not model.loss_.quadratic)
@@ -121,19 +139,22 @@ def serves(loss, parts, column):
         if parts:
             assert np.abs(answer - plain(loss, column, i)).max() > 1e-3
         problem, C = model._fitted_problem(), model.solution_.C
-        if model.loss_.quadratic:
+        if problem.gram.oblique:  # the same in coordinates
+            model.set_params(embedding=Eigen()).fit(X, Y, **arguments_of(parts))
+            np.testing.assert_allclose(model.distances(X, Y), answer, atol=1e-9)
+        elif model.loss_.quadratic:
             assert np.abs(problem.gram @ problem.gradient(C)).max() < 1e-9
         else:
-            closer = fit(loss_of(loss), parts, output_kernel, A, tol=1e-9).solution_.C
+            closer = fit(loss_of(loss), parts, output_kernel, kernel, tol=1e-9).solution_.C
             away = problem.objective(C) - problem.objective(closer)
             assert -1e-9 <= away / problem.objective(0 * C) <= model.solution_.gap + 1e-9
 
 
 def refuses(loss, parts, column, words):
-    output_kernel, operators = OPERATORS[column]
-    for A in operators:
+    output_kernel, kernels = OPERATORS[column]
+    for kernel in kernels:
         with pytest.raises(ValueError, match=re.escape(words)):
-            fit(loss_of(loss), parts, output_kernel, A)
+            fit(loss_of(loss), parts, output_kernel, kernel)
 
 
 def test_the_table_is_whole():
@@ -189,7 +210,7 @@ METHOD_CELLS = {row[0]: dict(zip((0, 1, 2), row[1:], strict=True)) for row in ME
 def answers(what, loss):
     """Run one row of the table for a loss: "yes", "no" for a refusal, or what the row says of it."""
     X, Y, _ = data()
-    model = fit(loss_of(loss), frozenset(), None, None)
+    model = fit(loss_of(loss), frozenset(), None, RBF(0.5))
     match what:
         case "``predict``, ``decision_function``, ``scores``, ``distances``":
             shapes = [getattr(model, name)(X[:4], *([Y] if name in REST[2:] else [])).shape for name in REST]
@@ -210,16 +231,18 @@ def answers(what, loss):
                 name for name, value in (("R²", r2), ("minus the mean hinge", -hinge)) if np.isclose(score, value)
             ]
             return name
-        case "``weights``, for k·I without missing targets":
-            np.testing.assert_allclose(model.weights(X) @ Y, model.decision_function(X), atol=1e-9)
+        case "``weights``, for k·I or a covariance, without missing targets":
+            for kernel in (RBF(0.5), *COVARIANCES):
+                model = fit(loss_of(loss), frozenset(), None, kernel)
+                np.testing.assert_allclose(model.weights(X) @ Y, model.decision_function(X), atol=1e-9)
             return "yes"
-        case "``weights``, for k·A or with missing targets":
-            mixed = fit(loss_of(loss), frozenset(), None, np.eye(3) + 0.5)
-            with pytest.raises(ValueError, match="the outputs are mixed"):
-                mixed.weights(X)
+        case "``weights``, for k·A, blocks, or with missing targets":
+            for kernel in (MIXED[0], *BLOCKS):
+                with pytest.raises(ValueError, match="the outputs are mixed"):
+                    fit(loss_of(loss), frozenset(), None, kernel).weights(X)
             if refusal(CELLS[loss, "missing targets", "vectors, k·I"]) is None:
                 with pytest.raises(ValueError, match="each coordinate has its own weights"):
-                    fit(loss_of(loss), SETTINGS["missing targets"], None, None).weights(X)
+                    fit(loss_of(loss), SETTINGS["missing targets"], None, RBF(0.5)).weights(X)
             return "no"
         case "``loo_decision_function``, ``IOKRCV(cv=None)``":
             chosen = IOKRCV(RBF(0.5), alphas=(0.1, 1.0), loss=loss_of(loss))

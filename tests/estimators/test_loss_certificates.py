@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from convex import HuberLoss
+from iokr.losses import Huber
 from iokr.solvers import ADMM, IRLS, Auto, CoordinateDescent
 from loss_samples import NORMS, SETTINGS, case, each_loss, each_norm, fitted
 from reference import assert_close
@@ -169,3 +171,37 @@ def test_targets_of_zero(name):
     model = s.model().fit(s.X, np.zeros_like(s.Y))
     assert model.solution_.gap == 0.0
     assert np.all(model.decision_function(s.X_new) == 0)
+
+
+@pytest.mark.parametrize("kappa", [1e-2, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("alpha", [1.0, 100.0])
+def test_small_thresholds_keep_the_dual_feasible(kappa, alpha):
+    """‖W_i‖ ≤ κ to the last digit: a lower bound must not pass the minimum because κ is small beside y."""
+    s = case("huber", alpha=alpha)
+    convex = s.convex.at(loss=HuberLoss(kappa))
+    for tol in (1e-6, 1e-12):
+        for solver in (ADMM(tol=tol), IRLS(tol=tol)):
+            certified(fitted(s, solver, loss=Huber(kappa)).solution_, convex)
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_singular_gram_matrix_and_a_tiny_alpha_keep_the_gap_positive(name):
+    """λ = 1e-9 s_max, K of rank 2."""
+    for seed in (1, 2, 3):
+        for tol in (1e-6, 1e-8, 1e-10):
+            s = case(name, kernel="linear", alpha=3e-8, seed=seed)
+            assert fitted(s, Auto(tol=tol)).solution_.gap >= -1e-14
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 26, "d": 1, "weighted": "any", "alpha": 3.27e-7, "seed": 840516},
+        {"n": 52, "d": 2, "weighted": "any", "kind": "diagonal with zero", "alpha": 1e-4, "seed": 576379},
+    ],
+    ids=["one output", "two outputs"],
+)
+def test_margin_of_points_that_cannot_be_separated(options):
+    """A linear kernel, so that some margins are negative whatever h is, and a small λ."""
+    s = case("margin", kernel="linear", **options)
+    certified(fitted(s, Auto(tol=1e-6)).solution_, s.convex)

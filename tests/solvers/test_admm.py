@@ -11,8 +11,9 @@ from convex import Convex
 from iokr import IOKR
 from iokr._component import component
 from iokr.kernels import RBF
-from iokr.losses import Loss, Square
+from iokr.losses import EpsilonInsensitive, Loss, Square
 from iokr.operator_kernels import Decomposable
+from iokr.problem import Problem
 from iokr.solvers import ADMM, IRLS, Auto, CoordinateDescent
 from loss_samples import HOLES, NAMES, SETTINGS, case, each_loss, each_norm
 from reference import Ridge, assert_close
@@ -256,3 +257,17 @@ def test_says_what_it_is():
     assert "factorisation" in str(model.solver_)
     assert "as given" in str(s.fit(ADMM()).solver_)
     assert isinstance(IOKR(Decomposable(RBF(GAMMA), operator("full", 3)), loss=s.loss), IOKR)
+
+
+def test_a_long_path_does_not_stall():
+    """Steps near the end of a solve show little of the loss's curvature: what they made of ρ must not reach the next."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 8)), np.sign(rng.normal(size=(60, 5)))
+    kernel = RBF(1.0).fit(X)
+    problem = Problem(kernel.gram(kernel.represent(X)), Y, EpsilonInsensitive(0.1), 1.0)
+    solution, steps = None, []
+    for alpha in np.logspace(1, -5.5, 14).tolist():
+        solution = ADMM().solve(replace(problem, alpha=alpha), solution)
+        assert solution.converged
+        steps.append(solution.n_iter)
+    assert max(steps) <= 200

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.losses.base import Loss
@@ -21,6 +21,7 @@ __all__ = ["ADMM"]
 _RELAX = 1.7
 _CHECK = 4  # steps between looks at the gap
 _POLISH = 1e-8  # tolerance below which Newton steps pay
+_SOON = 100  # steps after which those are not a few
 _TINY = 1e-300
 
 
@@ -80,6 +81,14 @@ class ADMM(Solver):
         return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
 
 
+def from_margin_dual(problem: Problem, weights: np.ndarray) -> Solution:
+    """A start for `ADMM` from a point of the margin's dual, W_i = a_i ψ_i: u = 𝒦W/λ, ρb = −W."""
+    labeled = labeled_problem(problem)
+    W = labeled.Psi * asarray_like(weights, labeled.Psi)[:, None]
+    u = labeled.kernel(spectral=False).product(W / labeled.lam)
+    return Solution(labeled.lift(W / labeled.lam), state=_State(u, -W))
+
+
 @dataclass(frozen=True, eq=False)
 class _State:
     """Where the iteration stands: values u and multipliers ρb."""
@@ -98,7 +107,7 @@ def _iterate(
         u, b = warm.u, warm.rho_b / rho
     else:
         u, b = problem.Psi * 0.0, problem.Psi * 0.0
-    balance = 8
+    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no factor is spent on a solved problem
     z = u + b
     best: Certificate | None = None
     for step in range(1, limit + 2):
@@ -122,7 +131,9 @@ def _iterate(
         u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)
         b = z - u
         if step == balance:
-            balance *= 2
+            balance = 2 * balance - 1
+            if best is not None and best.gap <= 10 * tol and step < _SOON:
+                continue  # the last few steps are cheaper than a new factor
             # W = −ρb is a slope of the loss at u, so ‖ΔW‖/‖Δu‖ is the curvature that it shows here: ρ should be that.
             moved, turned = float(norm(u - u_before)), float(norm(b - b_before))
             factor = min(max(turned / max(moved, _TINY), 0.05), 20.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from iokr._component import component
 from iokr._memory import available_memory
 from iokr.gram.pairs import PairGram
 from iokr.problem import Problem, Solution
-from iokr.solvers.admm import ADMM
+from iokr.solvers.admm import ADMM, from_margin_dual
 from iokr.solvers.base import ClosedForm, Solver
 from iokr.solvers.cholesky import Cholesky
 from iokr.solvers.conjugate import ConjugateGradient
@@ -15,6 +17,8 @@ from iokr.solvers.eigen import Eigen
 from iokr.solvers.manifold import ManifoldEigen
 
 __all__ = ["Auto"]
+
+_PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
 
 
 @component
@@ -116,7 +120,18 @@ class Auto(Solver):
         return self.choose(problem).memory(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        return self.choose(problem)._solve(problem, start)
+        chosen = self.choose(problem)
+        if not isinstance(chosen, CoordinateDescent) or self.max_iter is not None:
+            return chosen._solve(problem, start)
+        first = CoordinateDescent(self.tol, _PATIENCE)._solve(problem, start)
+        if first.converged:
+            return first
+        # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
+        self.chosen_ = ADMM(self.tol)
+        self.reason_ = f"coordinate descent stood at a gap of {first.gap:.1e} after {first.n_iter} steps; this went on."
+        second = self.chosen_._solve(problem, from_margin_dual(problem, first.state))
+        second = replace(second, n_iter=first.n_iter + second.n_iter)
+        return second if second.gap < first.gap else first
 
     def closed_form(self, problem: Problem, **use: int | bool) -> ClosedForm:
         """The closed form for this use, or a refusal."""

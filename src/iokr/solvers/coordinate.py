@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from iokr._array import asarray_like, matmul, to_numpy
+from iokr._array import asarray_like, blocks, is_numpy, matmul, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.gram.pairs import PairGram
@@ -16,6 +16,8 @@ from iokr.solvers.labeled import BlockLabeledProblem, LabeledProblem, labeled_pr
 from iokr.solvers.pair_margin import PairQuadratic
 
 __all__ = ["CoordinateDescent"]
+
+_PANEL = 128
 
 
 @component
@@ -85,8 +87,13 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         half = (to_numpy(labeled.flat.matrix(1.0)).reshape(n * d, n, d) * Psi).sum(axis=2)
         Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
     elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
+        left = labeled.problem.gram.act(labeled.Psi) / labeled.lam
         Q = labeled.take_kernel()
-        Q *= matmul(labeled.problem.gram.act(labeled.Psi) / labeled.lam, labeled.Psi.T)
+        if not is_numpy(Q):
+            return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
+        for rows in blocks(len(Q), _PANEL):  # half of the product, and each panel while it is in the cache
+            Q[rows, : rows.stop] *= matmul(left[rows], labeled.Psi[: rows.stop].T)
+            Q[: rows.start, rows] = Q[rows, : rows.start].T
     else:
         rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
         parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]

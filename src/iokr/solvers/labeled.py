@@ -15,6 +15,7 @@ from iokr._array import (
     asarray_like,
     cholesky,
     eigh,
+    largest_eigenvalue,
     matmul,
     take_rows,
 )
@@ -57,7 +58,14 @@ class LabeledProblem:
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or by a Cholesky factor for each shift."""
-        return SpectralKernel(self) if spectral or not self.isotropic else DenseKernel(self)
+        return SpectralKernel(self) if spectral or not self.isotropic or self._ill_conditioned() else DenseKernel(self)
+
+    def _ill_conditioned(self) -> bool:
+        """λ < 1e-6 s_max: rounding of ⟨W, 𝒦W⟩/λ would show in the gap unless eigenvalues are clipped at 0."""
+        K = self.matrix(float(self.gamma[0]))
+        xp = array_namespace(K)
+        trace = float(xp.sum(xp.linalg.diagonal(K)))
+        return self.lam < 1e-6 * trace and self.lam < 1e-6 * largest_eigenvalue(K)
 
     def targets(self, H: Array) -> Array:
         """ψ_i, with the value itself where an entry is missing, so that it costs nothing."""
@@ -70,9 +78,9 @@ class LabeledProblem:
         return self._plain if g == 1 else g * self._plain
 
     def take_kernel(self) -> Array:
-        """K on the rows of positive weight, for the caller to overwrite (supervised problems)."""
+        """K on the rows of positive weight, right in its lower triangle, to overwrite (supervised problems)."""
         gram = self.problem.gram.K
-        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).detach()
+        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).detach(lower=True)
 
     @cached_property
     def _plain(self) -> Array:
