@@ -4,16 +4,15 @@
 whatever moves data silently, or leans on NumPy, fails on them.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from iokr import IOKR, IOKRCV, CandidateSets
+from iokr import IOKR, IOKRCV, CandidateSets, LinkPredictor, LinkPredictorCV
 from iokr.embeddings import Eigen, Identity, Implicit
 from iokr.kernels import (
     RBF,
+    Aligned,
     Centered,
     Cosine,
     Delta,
@@ -30,88 +29,7 @@ from iokr.manifolds import Laplacian as Manifold
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Cholesky
 from iokr.solvers import Eigen as EigenSolver
-
-N, M, U = 16, 7, 9
-
-
-@dataclass
-class Library:
-    """An array library and one of its devices."""
-
-    name: str
-    xp: Any
-    device: Any
-
-    def __call__(self, array, dtype=None):
-        """`array` as this library's, on this device."""
-        array = np.asarray(array, dtype=dtype)
-        if self.name == "cupy":
-            return self.xp.asarray(array)
-        return self.xp.asarray(array, device=self.device)
-
-    def numpy(self, array):
-        """Back to NumPy; fails if it is another library's or device's."""
-        self.check(array)
-        if self.name == "torch":
-            return array.cpu().numpy()
-        if self.name == "cupy":
-            return array.get()
-        return np.asarray(array.to_device(self.xp.Device("CPU_DEVICE")))
-
-    def check(self, array):
-        if self.name == "torch":
-            assert type(array) is self.xp.Tensor
-            assert array.device.type == self.device
-        elif self.name == "cupy":
-            assert isinstance(array, self.xp.ndarray)
-        else:
-            assert isinstance(array, self.xp.asarray(0.0).__class__)
-            assert array.device == self.device
-
-
-def library_of(name, device):
-    xp = pytest.importorskip(name)
-    if name == "torch":
-        if device == "cuda" and not xp.cuda.is_available():
-            pytest.skip("no CUDA device")
-        return Library(name, xp, device)
-    if name == "cupy":
-        if not xp.cuda.is_available():
-            pytest.skip("no CUDA device")
-        return Library(name, xp, None)
-    return Library(name, xp, xp.Device(device))
-
-
-@pytest.fixture(
-    params=[
-        ("array_api_strict", "CPU_DEVICE"),
-        ("array_api_strict", "device1"),
-        ("torch", "cpu"),
-        pytest.param(("torch", "cuda"), marks=pytest.mark.gpu),
-        pytest.param(("cupy", "cuda"), marks=pytest.mark.gpu),
-    ],
-    ids="-".join,
-)
-def library(request):
-    return library_of(*request.param)
-
-
-@dataclass
-class Data:
-    X: Any
-    Y: Any
-    new: Any
-    unlabeled: Any
-    candidates: Any
-
-    def moved(self, to, dtype=None):
-        return Data(*(to(array, dtype) for array in vars(self).values()))
-
-
-def problem():
-    rng = np.random.default_rng(0)
-    X, new, unlabeled = (np.abs(rng.normal(size=(k, 3))) for k in (N, M, U))
-    return Data(X, rng.normal(size=(N, 2)), new, unlabeled, rng.normal(size=(5, 2)))
+from libraries import Data, M, N, U, problem
 
 
 def agree(found, expected, rtol=1e-10):
@@ -398,3 +316,26 @@ def test_torch_tensors_that_require_gradients():
         assert "detach" in str(error)
     else:
         agree(answer.detach().numpy(), IOKR(RBF(0.5)).fit(data.X, data.Y).decision_function(data.X))
+
+
+@pytest.mark.parametrize("manifold", [None, Manifold(0.3, 4)], ids=["supervised", "semi-supervised"])
+@pytest.mark.parametrize("kernel", [RBF(0.5), Aligned([RBF(0.5), Linear()])], ids=["one kernel", "aligned"])
+def test_link_prediction_agrees(kernel, manifold, library):
+    d = problem()
+    near = ((d.X[:, None] - d.X[None]) ** 2).sum(axis=2)
+    W, labeled = (near < 1.0) * (1.0 - np.eye(N)), np.arange(N)[::2]
+    kernel = kernel if manifold is None else RBF(0.5)
+    model = LinkPredictor(kernel, alpha=0.1, manifold=manifold)
+    expected = clone(model).fit(d.X, W, labeled)
+    for adjacency in (W, library(W)):
+        fitted = clone(model).fit(library(d.X), adjacency, labeled)
+        agree(library.numpy(fitted.decision_function()), expected.decision_function())
+        agree(library.numpy(fitted.decision_function(library(d.new))), expected.decision_function(d.new))
+        agree(library.numpy(fitted.loo_decision_function()), expected.loo_decision_function(), 1e-9)
+        pairs, scores = fitted.predict_links(top=20)
+        best, values = expected.predict_links(top=20)
+        np.testing.assert_array_equal(library.numpy(pairs), best)
+        agree(library.numpy(scores), values)
+        agree(np.array([fitted.threshold_]), np.array([expected.threshold_]))
+    grid = LinkPredictorCV(kernel, alphas=(0.01, 1.0), manifold=manifold)
+    agree(clone(grid).fit(library(d.X), W, labeled).scores_, clone(grid).fit(d.X, W, labeled).scores_)
