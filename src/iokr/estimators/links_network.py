@@ -1,0 +1,158 @@
+"""What link prediction is given: which nodes are labelled, and the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from iokr._array import Array, is_array, is_sparse, to_numpy
+from iokr._objects import n_objects
+from iokr.kernels.algebra import Normalized
+from iokr.kernels.base import Kernel, check_gram
+from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
+
+__all__ = ["Network", "check_network", "fit_output_kernel"]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """N nodes, of which n are labelled: every link between two of these is known.
+
+    Attributes
+    ----------
+    n_nodes : int
+        N.
+    labeled : array of shape (n,)
+        Which nodes, in the order of the rows of `graph`.
+    graph : sparse matrix of shape (n, n)
+        Weights of the links between labelled nodes, symmetric.
+    """
+
+    n_nodes: int
+    labeled: np.ndarray
+    graph: csr_array
+
+    @property
+    def unlabeled(self) -> np.ndarray:
+        """The other nodes, ascending."""
+        rest = np.ones(self.n_nodes, dtype=bool)
+        rest[self.labeled] = False
+        return np.flatnonzero(rest)
+
+    def links(self) -> np.ndarray:
+        """Known links as (k, 2) node numbers i < j, sorted."""
+        ends = self.graph.tocoo()
+        pairs = np.sort(self.labeled[np.column_stack([ends.row, ends.col])], axis=1)
+        return np.unique(pairs[ends.row < ends.col], axis=0)
+
+
+def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
+    """The network that `fit(X, adjacency, labeled)` describes, checked.
+
+    `adjacency` is over the labelled nodes in the order of `labeled`, or over all nodes, of which only rows and columns
+    in `labeled` are read.
+    """
+    N = n_objects(X)
+    index = _check_labeled(labeled, N)
+    n = len(index)
+    W = _matrix(adjacency)
+    if W.shape not in {(n, n), (N, N)}:
+        sizes = f"({n}, {n})" if n == N else f"({n}, {n}), the labelled nodes, or ({N}, {N}), all nodes"
+        raise ValueError(f"`adjacency` must have the shape {sizes}, got {tuple(W.shape)}.")
+    if n == N and not np.array_equal(index, np.arange(N)):
+        raise ValueError(
+            "`labeled` names every node in another order than X, so rows of `adjacency` can be read in two ways; "
+            "leave `labeled` out and give `adjacency` in the order of X."
+        )
+    if n < N and W.shape == (N, N):
+        W = W[index][:, index] if is_sparse(W) else W[np.ix_(index, index)]
+    graph = check_graph(W, "adjacency")
+    if graph.nnz == 0:
+        raise ValueError("`adjacency` has no link between two labelled nodes: there is nothing to learn from.")
+    return Network(N, index, graph)
+
+
+def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, Array]:
+    """The output kernel, fitted on the labelled nodes, and V with V Vᵀ = K_Y.
+
+    Node kernels without a graph get that of the labelled nodes, whose numbers are then 0 … n − 1; a kernel that brings
+    its own graph or matrix has one row for every node of X.
+    """
+    kernel = Normalized(Diffusion(1.0)) if kernel is None else clone(kernel)
+    if kernel.pairwise or kernel.domain in ("vectors", "fingerprints"):
+        raise ValueError(
+            f"`output_kernel` compares nodes by their number, which {kernel!r:.60} does not; use a node kernel such as "
+            "`Diffusion()`, or `Precomputed(matrix)` over all nodes."
+        )
+    nodes = [part for part in _parts(kernel) if isinstance(part, NodeKernel)]
+    wanting = [part for part in nodes if part.graph is None]
+    if wanting and len(wanting) < len(nodes):
+        raise ValueError(
+            f"`output_kernel` {kernel!r} mixes node kernels with a graph of their own and node kernels that take "
+            "the graph of the labelled nodes; give all of them a graph over all nodes, or none."
+        )
+    for part in wanting:
+        part.graph = network.graph
+    objects = np.arange(len(network.labeled)) if wanting else network.labeled
+    kernel = kernel.fit(objects)
+    R = kernel.represent(objects)
+    check_gram(kernel.gram(R), kernel.trusted, "output_kernel")
+    for part in wanting:
+        part.graph = None  # what was fitted is kept; a copy of the graph need not be
+    return kernel, kernel.coordinates(R)
+
+
+def _check_labeled(labeled: Any, N: int) -> np.ndarray:
+    """Indices of the labelled nodes."""
+    if N == 0:
+        raise ValueError("`X` is empty; at least two nodes are needed.")
+    if labeled is None:
+        index = np.arange(N)
+    else:
+        given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
+        if given.ndim != 1:
+            raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
+        if given.dtype.kind == "b":
+            if len(given) != N:
+                raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
+            index = np.flatnonzero(given)
+        elif given.dtype.kind in "iu":
+            index = given.astype(np.intp)
+        else:
+            raise TypeError(f"`labeled` must hold node numbers (integers) or a mask, got dtype {given.dtype}.")
+        if len(index) and (index.min() < 0 or index.max() >= N):
+            worst = int(index.min() if index.min() < 0 else index.max())
+            raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
+        if len(np.unique(index)) < len(index):
+            twice = np.flatnonzero(np.bincount(index) > 1)[0]
+            raise ValueError(f"`labeled` names node {int(twice)} more than once.")
+    if len(index) < 2:
+        raise ValueError(f"At least two labelled nodes are needed, got {len(index)}.")
+    return index
+
+
+def _matrix(adjacency: Any) -> Any:
+    """As a NumPy array or a CSR matrix, entries not yet looked at."""
+    if is_sparse(adjacency):
+        return csr_array(adjacency)
+    W = to_numpy(adjacency) if is_array(adjacency) else np.asarray(adjacency)
+    if W.ndim != 2:
+        raise ValueError(
+            f"`adjacency` must be a symmetric matrix, dense or sparse, with a row and a column per node, got shape "
+            f"{W.shape}."
+        )
+    return W
+
+
+def _parts(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernel and all kernels that it is made of."""
+    yield kernel
+    for value in kernel.get_params(deep=False).values():
+        for part in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(part, Kernel):
+                yield from _parts(part)

@@ -1,0 +1,210 @@
+"""Selection of kernel, strength and alpha for link prediction: leave-one-out AUC in closed form, or node folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, gemm, to_numpy
+from iokr._objects import take
+from iokr._validation import check_choice
+from iokr.estimators.links import LinkPredictor, LinkRegression
+from iokr.estimators.links_network import Network, fit_output_kernel
+from iokr.estimators.path import _ALPHAS, IOKRCV, _grid
+from iokr.estimators.regression import IOKR
+from iokr.kernels.base import Kernel
+from iokr.losses.base import Loss
+from iokr.manifolds.base import Manifold
+from iokr.metrics.pairs import average_precision_pairs, roc_auc_pairs
+from iokr.model_selection.nodes import NodeKFold
+from iokr.problem import Solution
+from iokr.solvers.base import Path, Solver
+
+__all__ = ["LinkPredictorCV"]
+
+_METRICS = {"roc_auc": roc_auc_pairs, "average_precision": average_precision_pairs}
+
+
+class _LinkSearch(IOKRCV):
+    """`IOKRCV` that maximises a ranking of pairs in place of minimising squared errors."""
+
+    links: tuple[np.ndarray, np.ndarray, np.ndarray]  # rows and columns of the pairs i < j, and whether they are linked
+    scoring: str
+
+    def _loo_errors(self, path: Path, targets: Array, alphas: list[float]) -> np.ndarray:
+        rows, columns, linked = self.links
+        scores = []
+        for alpha in alphas:
+            H = targets - path.loo_residuals(targets, alpha)
+            scores.append(_METRICS[self.scoring](linked, to_numpy(gemm(H, H))[rows, columns]))
+        return -np.array(scores)
+
+
+class LinkPredictorCV(LinkRegression):
+    """argmax over kernel, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, in closed form.
+
+    One factorisation per kernel (and, with a strong manifold penalty, per strength) serves every alpha. The output
+    kernel is held fixed in leave-one-out, so it still knows the links of the node left out and the figures are
+    optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training fold instead, for any
+    loss.
+
+    Parameters
+    ----------
+    kernel : Kernel, or a list of them, default=None
+        As in `LinkPredictor`; a list is searched.
+    alphas : sequence of float
+        Values of λ; 19 from 1e-6 to 1e3 by default.
+    strengths : sequence of float, default=None
+        Values of the manifold's μ; None is its own `strength`.
+    scoring : {"roc_auc", "average_precision"}, default="roc_auc"
+    cv : int, splitter of nodes or None, default=None
+        None is leave-one-out in closed form (quadratic losses); an integer is `NodeKFold(cv)`, scored on pairs with a
+        node of the fold.
+    output_kernel, loss, manifold, solver :
+        As in `LinkPredictor`.
+
+    Attributes
+    ----------
+    alpha_, strength_ : float
+        The selected values.
+    scores_ : array
+        Axes kernel × strength × alpha, axes of length one dropped.
+    best_index_ : tuple of int
+        Where the largest score stands.
+    labeled_, threshold_, model_, output_kernel_, n_features_in_ :
+        As in `LinkPredictor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import LinkPredictorCV
+    >>> from iokr.kernels import RBF
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> adjacency = (abs(X - X.T) < 0.5) - np.eye(40)
+    >>> model = LinkPredictorCV([RBF(0.01), RBF(1.0)], alphas=(0.01, 1.0)).fit(X, adjacency)
+    >>> model.scores_.round(2)
+    array([[0.94, 0.84],
+           [1.  , 1.  ]])
+    >>> model.kernel_, model.alpha_
+    (RBF(gamma=1.0), 0.01)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alphas: Sequence[float] = _ALPHAS,
+        strengths: Sequence[float] | None = None,
+        scoring: str = "roc_auc",
+        cv: Any = None,
+        output_kernel: Kernel | None = None,
+        loss: Loss | None = None,
+        manifold: Manifold | None = None,
+        solver: Solver | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alphas = alphas
+        self.strengths = strengths
+        self.scoring = scoring
+        self.cv = cv
+        self.output_kernel = output_kernel
+        self.loss = loss
+        self.manifold = manifold
+        self.solver = solver
+
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
+        """Select, and learn h from the links between labelled nodes.
+
+        Parameters
+        ----------
+        X, adjacency, labeled :
+            As in `LinkPredictor.fit`.
+
+        Returns
+        -------
+        self
+        """
+        check_choice(self.scoring, "scoring", tuple(_METRICS))
+        search = self._search()
+        kernels = search._kernels()
+        alphas, strengths = _grid(self.alphas, "alphas", strict=True), search._strengths()
+        X_labeled, V, X_unlabeled = self._prepare(X, adjacency, labeled, kernels)
+        n = len(self.labeled_)
+        if self.network_.graph.nnz == n * (n - 1):
+            raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
+        if self.cv is None:
+            search.links = self._labeled_pairs()
+            search.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+            self.model_, self.scores_, self.best_index_ = search, -search.loo_errors_, search.best_index_
+            self.alpha_, self.strength_ = search.alpha_, search.strength_
+            self.kernel_ = search.kernel_
+            return self
+        scores = self._by_folds(search, kernels, strengths, alphas)
+        kept = tuple(s for s in scores.shape if s > 1)
+        self.scores_ = scores.reshape(kept)
+        self.best_index_ = tuple(int(i) for i in np.unravel_index(np.argmax(self.scores_), kept)) if kept else ()
+        i, j, k = (int(b) for b in np.unravel_index(np.argmax(scores), scores.shape))
+        self.alpha_, self.strength_ = alphas[k], strengths[j]
+        self.model_ = IOKR(kernels[i], loss=self.loss, alpha=self.alpha_, manifold=self._manifold(), solver=self.solver)
+        self.model_.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+        self.kernel_ = self.model_.kernel_
+        return self
+
+    def _search(self) -> _LinkSearch:
+        shared = ("kernel", "alphas", "strengths", "loss", "manifold", "solver")
+        search = _LinkSearch(**{name: getattr(self, name) for name in shared})
+        search.scoring = self.scoring
+        return search
+
+    def _manifold(self) -> Manifold | None:
+        """The manifold at the selected strength."""
+        return None if self.manifold is None else clone(self.manifold).set_params(strength=self.strength_)
+
+    def _selected(self) -> LinkPredictor:
+        kernels = self._search()._kernels()
+        kernel = kernels[self.best_index_[0]] if len(kernels) > 1 else kernels[0]
+        return LinkPredictor(
+            kernel,
+            output_kernel=self.output_kernel,
+            loss=self.loss,
+            alpha=self.alpha_,
+            manifold=self._manifold(),
+            solver=self.solver,
+        )
+
+    def _by_folds(
+        self, search: _LinkSearch, kernels: list[Any], strengths: list[float], alphas: list[float]
+    ) -> np.ndarray:
+        """Mean score over the folds of pairs with a node of the fold, whose links the model never saw."""
+        if self._pairwise:
+            raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
+        n, labeled, graph = len(self.labeled_), self.labeled_, self.network_.graph
+        X, linked = take(self.nodes_, labeled), graph.toarray() > 0
+        splits = list((NodeKFold(self.cv) if isinstance(self.cv, int) else self.cv).split(np.arange(n)))
+        scores, used = np.zeros((len(kernels), len(strengths), len(alphas))), 0
+        for train, test in splits:
+            new = np.isin(np.arange(n), test)
+            rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
+            truth = linked[rows, columns]
+            part = graph[train][:, train]
+            if part.nnz == 0 or not truth.any() or truth.all():
+                continue
+            used += 1
+            network = Network(self.network_.n_nodes, labeled[train], part)
+            _, V = fit_output_kernel(self.output_kernel, network)
+            others = take(self.nodes_, network.unlabeled) if self.manifold is not None else None
+            for i, kernel in enumerate(kernels):
+                model = search._model(kernel)
+                data = model._check_data(take(X, train), V, None, others, kernel)
+                problem = replace(model._pose(data, kernel), strength=strengths[0])
+                for j, k, C in search._grid_solutions(problem, strengths, alphas):
+                    model.solution_ = Solution(C)
+                    H = model._values(X)
+                    scores[i, j, k] += _METRICS[self.scoring](truth, to_numpy(gemm(H, H))[rows, columns])
+        if not used:
+            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+        return scores / used

@@ -1,0 +1,79 @@
+"""The best pairs without the matrix of all of them, and the threshold that separates them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, blocks, gemm, to_numpy
+
+__all__ = ["best_pairs", "f1_threshold"]
+
+_PANEL = 1 << 22  # scores held at a time
+
+
+def best_pairs(
+    H1: Array, H2: Array | None = None, *, top: int | None = None, above: float = -np.inf, known: Array | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs (i, j) with ⟨h_i, h_j⟩ > above, best first, at most `top`; equal scores in the order of (i, j).
+
+    Scores are computed a panel of rows at a time, and only what can still be among the best is kept: memory is that of
+    a panel and of `top` pairs, never that of the m1 × m2 matrix.
+
+    Parameters
+    ----------
+    H1, H2 : arrays of shape (m1, r), (m2, r)
+        Without H2, pairs i < j of the rows of H1.
+    top : int, default=None
+        None keeps every pair above.
+    above : float
+    known : array of shape (k, 2), default=None
+        Pairs to leave out.
+
+    Returns
+    -------
+    pairs : NumPy array of shape (k, 2)
+    scores : NumPy array of shape (k,)
+    """
+    xp = array_namespace(H1)
+    among, m = H2 is None, int((H1 if H2 is None else H2).shape[0])
+    left_out = None if known is None else np.unique(known[:, 0] * m + known[:, 1])
+    parts = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
+    cut = above
+    for rows in blocks(H1.shape[0], max(1, _PANEL // max(m, 1))):
+        start = rows.start if among else 0
+        S = gemm(H1[rows, :], (H1 if H2 is None else H2)[start:, :])
+        flat = xp.reshape(S, (-1,))
+        hits = xp.nonzero(flat > cut)[0]
+        places, scores = to_numpy(hits), to_numpy(xp.take(flat, hits, axis=0))
+        i, j = places // (m - start) + rows.start, places % (m - start) + start
+        keep = j > i if among else np.ones(len(i), dtype=bool)
+        if left_out is not None:
+            keep &= ~np.isin(i * m + j, left_out)
+        parts.append((np.column_stack([i[keep], j[keep]]), scores[keep]))
+        if top is not None:
+            parts = [_best(parts, top)]
+            if len(parts[0][1]) == top:
+                cut = max(above, float(parts[0][1][-1]))  # an equal pair further on comes after those found
+    return _best(parts, top)
+
+
+def _best(parts: list[tuple[np.ndarray, np.ndarray]], top: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """All parts in one list, best first, at most `top` pairs; of equal scores the earlier pair first."""
+    pairs, scores = np.concatenate([p for p, _ in parts]), np.concatenate([s for _, s in parts])
+    if top is not None and len(scores) > top:
+        candidates = np.flatnonzero(scores >= np.partition(scores, len(scores) - top)[len(scores) - top])
+        pairs, scores = pairs[candidates], scores[candidates]
+    order = np.argsort(-scores, kind="stable")[:top]
+    return pairs[order], scores[order]
+
+
+def f1_threshold(truth: Array, scores: Array) -> float:
+    """The θ at which 1{score > θ} has the largest F1 = 2tp/(2tp + fp + fn); between two scores, the largest such θ."""
+    order = np.argsort(-scores, kind="stable")
+    hits, s = np.cumsum(truth[order]), scores[order]
+    last = np.append(s[1:] < s[:-1], True)  # equal scores are accepted together
+    f1 = np.where(last, 2 * hits / (np.arange(1, len(s) + 1) + hits[-1]), -1.0)
+    best = int(np.argmax(f1))
+    if best + 1 == len(s):
+        return float(np.nextafter(s[-1], -np.inf))
+    return float((s[best] + s[best + 1]) / 2)

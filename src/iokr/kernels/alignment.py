@@ -1,0 +1,168 @@
+"""Several kernels in one, weighted by how well each agrees with the outputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_choice
+from iokr.kernels.algebra import SeveralKernels
+from iokr.kernels.base import Kernel
+
+__all__ = ["Aligned", "alignment", "alignment_weights"]
+
+
+@component
+class Aligned(SeveralKernels):
+    """k(x, z) = Σ_t ω_t k_t(x, z), ω ≥ 0 with Σ ω_t = 1 chosen for its alignment with the output kernel K_Y.
+
+    Alignment is the cosine ⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖) of centred Gram matrices on the labelled objects. "alignf" takes the
+    weights whose sum aligns best, exactly: a least-squares problem in as many non-negative unknowns as there are
+    kernels. "align" weights each kernel by its own alignment, whatever it shares with the others. The estimator gives
+    K_Y; the kernels themselves are added as they are, not centred. Bring them to one scale first (`Normalized`): the
+    sum of "align" depends on it, that of "alignf" does not.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+    method : {"alignf", "align"}, default="alignf"
+
+    Attributes
+    ----------
+    weights_ : array of shape (T,)
+        ω.
+    alignments_ : array of shape (T,)
+        Of each kernel alone with K_Y.
+    alignment_ : float
+        Of the weighted sum.
+
+    Notes
+    -----
+    Costs T²n² flops and T n² numbers of memory at fit. It must stand alone: inside another kernel, or fitted without
+    outputs, it has nothing to align with, weights all kernels alike and warns.
+
+    References
+    ----------
+    Cortes, Mohri, Rostamizadeh, JMLR 13, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF, Aligned, Columns
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = IOKR(Aligned([Columns(RBF(), [0]), Columns(RBF(), [1])])).fit(X, np.sin(X[:, 0]))
+    >>> model.kernel_.weights_.round(1)
+    array([1., 0.])
+    """
+
+    kernels: Sequence[Kernel]
+    method: str = "alignf"
+
+    supervised = True
+
+    def fit(self, X: Any, target: Array | None = None) -> Aligned:
+        """Fit a clone of each, and the weights; `target` is K_Y, the Gram (n, n) of the outputs of X."""
+        check_choice(self.method, "method", ("alignf", "align"))
+        super().fit(X)
+        count = len(self.kernels_)
+        if target is None:
+            warnings.warn(
+                "Aligned() has no outputs to align with, so it weights all kernels alike; it must be the `kernel` of "
+                "an estimator itself, not a part of another kernel.",
+                UserWarning,
+                stacklevel=2,
+            )
+            self.weights_ = np.full(count, 1 / count)
+            return self
+        objects = np.arange(target.shape[0]) if self.pairwise else X
+        grams = [k.gram(k.represent(objects)).dense() for k in self.kernels_]
+        self.weights_, self.alignments_, self.alignment_ = alignment_weights(grams, target, self.method)
+        return self
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
+
+    def _sum(self, parts: Any) -> Array:
+        return reduce(add, (float(w) * part for w, part in zip(self.weights_, parts, strict=True)))
+
+
+def alignment(K: Array, target: Array) -> float:
+    """⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖), the cosine of two centred Gram matrices; 0 where one of them is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels.alignment import alignment
+    >>> alignment(np.eye(3), np.eye(3) + 5.0).__round__(12)
+    1.0
+    """
+    return float(_cosines([_centered(K)], _centered(asarray_like(target, K)))[1][0])
+
+
+def alignment_weights(grams: Sequence[Array], target: Array, method: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """ω of the Gram matrices, the alignment of each with the target, and that of Σ ω_t K_t."""
+    centered = [_centered(K) for K in grams]
+    M, a = _cosines(centered, _centered(asarray_like(target, grams[0])))
+    sizes = np.array([_norm(K) for K in centered])
+    if not np.any(a > 0):
+        warnings.warn("No kernel is aligned with the outputs; all are weighted alike.", UserWarning, stacklevel=3)
+        weights = np.full(len(grams), 1 / len(grams))
+    elif method == "align":
+        weights = a / a.sum()
+    else:
+        v = _nonnegative(M, a) / np.where(sizes > 0, sizes, 1.0)  # of K_t itself, not of K̄_t/‖K̄_t‖
+        weights = v / v.sum()
+    u = weights * sizes
+    length = float(np.sqrt(u @ M @ u))
+    return weights, a, float(u @ a / length) if length else 0.0
+
+
+def _cosines(centered: Sequence[Array], target: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Between centred Gram matrices, (T, T), and of each with the centred target, (T,), at least 0."""
+    xp = array_namespace(target)
+    everything = [*centered, target]
+    sizes = np.array([_norm(K) for K in everything])
+    scale = np.where(sizes > 0, 1 / np.where(sizes > 0, sizes, 1.0), 0.0)
+    T = len(centered)
+    cosines = np.zeros((T + 1, T + 1))
+    for i in range(T + 1):
+        for j in range(i + 1):
+            cosines[i, j] = cosines[j, i] = float(xp.sum(everything[i] * everything[j])) * scale[i] * scale[j]
+    return cosines[:T, :T], np.clip(cosines[:T, T], 0.0, None)  # traces of products of such matrices are never negative
+
+
+def _nonnegative(M: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """argmin_{v ≥ 0} vᵀMv − 2vᵀa, exactly: min ‖Rv − R⁻ᵀa‖ with M = RᵀR, on the range of M, in which a lies."""
+    from scipy.optimize import nnls
+
+    m, Q = np.linalg.eigh(M)
+    kept = m > len(m) * np.finfo(float).eps * m[-1]
+    root = np.sqrt(m[kept])
+    v, _ = nnls(root[:, None] * Q[:, kept].T, (Q[:, kept].T @ a) / root)
+    return np.asarray(v)
+
+
+def _centered(K: Array) -> Array:
+    """P K P with P = I − 11ᵀ/n; zero where that is rounding."""
+    xp = array_namespace(K)
+    rows = xp.mean(K, axis=1)
+    centered = K - rows[:, None] - rows[None, :] + xp.mean(rows)
+    return centered if _norm(centered) > K.shape[0] * float(np.finfo(float).eps) * _norm(K) else centered * 0.0
+
+
+def _norm(K: Array) -> float:
+    return float(array_namespace(K).linalg.vector_norm(K))

@@ -1,0 +1,29 @@
+"""How good predictions are: losses between outputs, and rankings of pairs of nodes."""
+
+from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, top_k_accuracy
+from iokr.metrics.pairs import (
+    average_precision_pairs,
+    early_precision,
+    pair_metrics,
+    precision_at_k,
+    prevalence_pairs,
+    roc_auc_pairs,
+)
+from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
+
+__all__ = [
+    "average_precision_pairs",
+    "character_accuracy",
+    "early_precision",
+    "edit_distance",
+    "f1_samples",
+    "hamming",
+    "kendall_tau",
+    "mean_rank",
+    "pair_metrics",
+    "precision_at_k",
+    "prevalence_pairs",
+    "rbf_loss",
+    "roc_auc_pairs",
+    "top_k_accuracy",
+]

@@ -1,0 +1,7 @@
+"""Folds over objects and over nodes of a network, and figures out of fold."""
+
+from iokr.model_selection.links import cross_validate_links
+from iokr.model_selection.nodes import NodeKFold
+from iokr.model_selection.ranks import cross_val_rank
+
+__all__ = ["NodeKFold", "cross_val_rank", "cross_validate_links"]

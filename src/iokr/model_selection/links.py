@@ -1,0 +1,134 @@
+"""Cross-validation of link prediction over nodes: pairs of known and of new nodes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from iokr._array import to_numpy
+from iokr._objects import n_objects
+from iokr.kernels.nodes import check_graph
+from iokr.metrics.pairs import pair_metrics
+from iokr.model_selection.nodes import NodeKFold
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SETTINGS", "cross_validate_links"]
+
+SETTINGS = ("known-known", "known-new", "new-new")
+
+
+def cross_validate_links(
+    model: Any,
+    X: Any,
+    adjacency: Any,
+    cv: Any = 5,
+    *,
+    settings: tuple[str, ...] = SETTINGS,
+    watch: Callable[[int, str, np.ndarray, np.ndarray], None] | None = None,
+) -> pd.DataFrame:
+    """AUC-ROC, AUC-PR and early precision on pairs whose links the model never saw, a row per fold and setting.
+
+    known–new and new–new: a fold of nodes is new; the model is fitted on the links between the others (and, if it uses
+    unlabelled nodes, on the features of all). known–known: a fold of the pairs between the other nodes is hidden, that
+    is, shown as not linked, in a fit of its own.
+
+    Parameters
+    ----------
+    model : estimator with `fit(X, adjacency, labeled)` and `decision_function()`
+        `LinkPredictor`, or one of `iokr.rivals`.
+    X : array or sequence of N nodes
+    adjacency : array or sparse matrix of shape (N, N)
+        Symmetric.
+    cv : int or splitter, default=5
+        An integer is `NodeKFold(cv)`.
+    settings : tuple of str
+        Which of "known-known", "known-new", "new-new"; without the first, one fit less per fold.
+    watch : callable, default=None
+        Called with fold, setting, and truth and scores of its pairs, as soon as they are there: for curves and bars.
+
+    Returns
+    -------
+    figures : DataFrame
+        Columns `fold`, `setting`, `roc_auc`, `average_precision`, `early_precision`, `prevalence`, `n_pairs`,
+        `n_links`. Figures are NaN where a model gives no scores, or a fold has no links.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import LinkPredictor
+    >>> from iokr.model_selection import cross_validate_links
+    >>> X = np.arange(30.0)[:, None] // 10
+    >>> figures = cross_validate_links(LinkPredictor(), X, (X == X.T) - np.eye(30), cv=3)
+    >>> figures.groupby("setting").roc_auc.mean()
+    setting
+    known-known    1.0
+    known-new      1.0
+    new-new        1.0
+    Name: roc_auc, dtype: float64
+    """
+    import pandas as pd
+
+    unknown = sorted(set(settings) - set(SETTINGS))
+    if unknown or not settings:
+        raise ValueError(f"`settings` must be among {', '.join(map(repr, SETTINGS))}, got {settings!r}.")
+    W = check_graph(adjacency, "adjacency")
+    N = n_objects(X)
+    if W.shape[0] != N:
+        raise ValueError(f"`adjacency` has {W.shape[0]} nodes but X has {N}; cross-validation needs all links.")
+    folds = NodeKFold(cv) if isinstance(cv, int) else cv
+    rows: list[dict[str, Any]] = []
+    linked = W.toarray() != 0
+    for fold, (train, test) in enumerate(folds.split(np.arange(N))):
+        new = np.zeros(N, dtype=bool)
+        new[test] = True
+        where = {"known-new": new[:, None] != new[None, :], "new-new": new[:, None] & new[None, :]}
+        wanted = [setting for setting in ("known-new", "new-new") if setting in settings]
+        if "known-known" in settings:
+            hidden = _hidden(train, N, folds.get_n_splits(), fold)
+            S = _scores(model, X, csr_array(W.multiply(~hidden)), train)
+            rows.append({"fold": fold, "setting": "known-known", **_figures(linked, S, hidden)})
+            _show(watch, fold, "known-known", linked, S, hidden)
+        if wanted:
+            S = _scores(model, X, W, train)
+            rows += [{"fold": fold, "setting": s, **_figures(linked, S, where[s])} for s in wanted]
+            for setting in wanted:
+                _show(watch, fold, setting, linked, S, where[setting])
+    return pd.DataFrame(rows)
+
+
+def _show(watch: Any, fold: int, setting: str, linked: np.ndarray, S: np.ndarray, where: np.ndarray) -> None:
+    """Hand the pairs i < j to whoever watches."""
+    if watch is not None:
+        pairs = np.triu(where, k=1)
+        watch(fold, setting, linked[pairs], S[pairs])
+
+
+def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray) -> np.ndarray:
+    return to_numpy(clone(model).fit(X, W, labeled=train).decision_function())
+
+
+def _hidden(train: np.ndarray, N: int, n_splits: int, seed: int) -> np.ndarray:
+    """One pair in n_splits of those between training nodes, drawn with `seed`; a symmetric mask."""
+    mask = np.zeros((N, N), dtype=bool)
+    draw = np.triu(np.random.default_rng(seed).random((len(train), len(train))) < 1 / n_splits, k=1)
+    mask[np.ix_(train, train)] = draw | draw.T
+    return mask
+
+
+def _figures(linked: np.ndarray, S: np.ndarray, where: np.ndarray) -> dict[str, float]:
+    where = np.triu(where, k=1)
+    if not where.any():
+        return dict.fromkeys(("roc_auc", "average_precision", "early_precision", "prevalence"), np.nan) | {
+            "n_pairs": 0,
+            "n_links": 0,
+        }
+    if np.isnan(S[where]).any():  # the model does not score such pairs
+        figures = pair_metrics(linked[where], np.zeros(int(where.sum())))
+        return figures | dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
+    return pair_metrics(linked[where], S[where])
