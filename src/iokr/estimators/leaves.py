@@ -1,0 +1,95 @@
+"""One tree of scikit-learn's on coordinates of the outputs: its partition, and which outputs share a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+__all__ = ["Grown", "grow", "indicator", "shares"]
+
+_PER_COORDINATE = ("min_impurity_decrease", "ccp_alpha")  # scikit-learn's impurity is the variance over q
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree and where the training rows fall.
+
+    Attributes
+    ----------
+    tree : scikit-learn's Tree
+        `impurity` is the variance of a node's outputs in the coordinates split on; `value` is empty.
+    leaf : array of shape (n,)
+        The leaf, by node number, of every training row, in the bag or not.
+    weight : array of shape (n,)
+        Of the rows that the tree was grown on, zero for others.
+    """
+
+    tree: Any
+    leaf: np.ndarray
+    weight: np.ndarray
+
+
+def grow(
+    X: Any, Z: np.ndarray, weight: np.ndarray | None, parameters: Mapping[str, Any], seed: int, rows: Any
+) -> Grown:
+    """Grow `DecisionTreeRegressor(**parameters)`, whose criterion on Z (n, q) is Var(S)/q = [mean K_ii − mean K_ij]/q.
+
+    X is float32 in the layout for growing (C order or CSC), `rows` the same in the layout for `apply` (C order or CSR).
+    """
+    from sklearn.tree import DecisionTreeRegressor  # brings half of scikit-learn: loaded when a tree is grown
+
+    q = Z.shape[1]
+    scaled = {name: parameters[name] / q for name in _PER_COORDINATE if name in parameters}
+    model = DecisionTreeRegressor(**{**parameters, **scaled}, random_state=seed)
+    missing = isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
+    model.fit(X, Z, sample_weight=weight, check_input=missing)  # only the check looks for missing values
+    tree = _without_values(model.tree_, q)
+    return Grown(tree, tree.apply(rows), np.ones(len(Z)) if weight is None else weight)
+
+
+def _without_values(tree: Any, q: int) -> Any:
+    """The tree with variances for impurities and no (nodes, q) values, through the protocol that pickles it."""
+    kind, (n_features, _, _), state = tree.__reduce__()
+    nodes = state["nodes"].copy()
+    nodes["impurity"] *= q
+    light = kind(n_features, np.ones(1, dtype=np.intp), 1)
+    light.__setstate__({**state, "nodes": nodes, "values": np.zeros((len(nodes), 1, 1))})
+    return light
+
+
+def shares(grown: Sequence[Grown]) -> csr_array:
+    """β, (nodes of all trees, n): row ℓ is w_i/Σ w over the members i of leaf ℓ, so that row · Ψ is the leaf's mean."""
+    n = len(grown[0].leaf)
+    start, rows, columns, values = 0, [], [], []
+    for one in grown:
+        members = np.flatnonzero(one.weight)
+        leaf, w = one.leaf[members], one.weight[members]
+        rows.append(start + leaf)
+        columns.append(members)
+        values.append(w / np.bincount(leaf, w)[leaf])
+        start += one.tree.node_count
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return csr_array(entries, shape=(start, n))
+
+
+def indicator(leaves: np.ndarray, starts: np.ndarray, weight: np.ndarray | None = None) -> csr_array:
+    """(m, nodes of all trees): `weight`, or one over the number of trees, where row i falls in tree t; 0 is left out.
+
+    Parameters
+    ----------
+    leaves : array of shape (m, T)
+        Node numbers.
+    starts : array of shape (T + 1,)
+        Where the nodes of each tree begin.
+    weight : array of shape (m, T), default=None
+    """
+    m, T = leaves.shape
+    nodes = leaves + starts[:-1]
+    if weight is None:
+        return csr_array((np.full(m * T, 1.0 / T), nodes.ravel(), np.arange(0, m * T + 1, T)), shape=(m, starts[-1]))
+    i, t = np.nonzero(weight)
+    return csr_array((weight[i, t], (i, nodes[i, t])), shape=(m, starts[-1]))

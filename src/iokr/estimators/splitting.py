@@ -1,0 +1,125 @@
+"""Coordinates of the outputs that a tree splits on: all of them, the principal ones, or random directions."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+
+from iokr._array import eigh
+from iokr._validation import check_choice, check_integer, check_number
+
+__all__ = ["SplitSpace", "on_grid", "principal_axes"]
+
+
+def principal_axes(Z: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(Z − μ) U and s, with U diag(s) Uᵀ the weighted covariance of the rows of Z: variances descend, their sum is all.
+
+    The smaller of the covariance (q, q) and the Gram matrix (n, n) is diagonalised.
+    """
+    share = weight / weight.sum()
+    Z = Z - share @ Z
+    A = np.sqrt(share)[:, None] * Z
+    n, q = A.shape
+    if q <= n:
+        s, U = eigh(A.T @ A, overwrite=True)
+    else:
+        s, V = eigh(A @ A.T, overwrite=True)
+        kept = s > n * np.finfo(float).eps * max(float(s[-1]), 0.0)
+        s, V = s[kept], V[:, kept]
+        U = A.T @ (V / np.sqrt(s))
+    return Z @ U[:, ::-1], np.clip(s[::-1], 0.0, None)
+
+
+def on_grid(Z: np.ndarray, n_terms: float) -> np.ndarray:
+    """Z to the nearest multiples of a power of two so large that sums of n_terms such numbers have 52 bits."""
+    largest = float(np.max(np.abs(Z), initial=0.0))
+    if largest == 0:
+        return Z
+    unit = ceil(log2(largest)) + ceil(log2(n_terms)) - 52
+    return np.asarray(np.ldexp(np.rint(np.ldexp(Z, -unit)), unit))
+
+
+class SplitSpace:
+    """Orthonormal coordinates of the outputs, and what of them the splits see.
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        Z Zᵀ = K_Y.
+    weight : array of shape (n,)
+        Of the rows, for their variance.
+    rank, tol, projection
+        As in `OutputKernelTree`.
+    given : bool
+        Whether Z are the user's own vectors; whole, they go to scikit-learn as they are.
+
+    Attributes
+    ----------
+    Z : array of shape (n, r)
+        The same points; in principal axes when these are cut.
+    """
+
+    def __init__(
+        self,
+        Z: np.ndarray,
+        weight: np.ndarray,
+        rank: int | None,
+        tol: float | None,
+        projection: str,
+        *,
+        given: bool,
+    ) -> None:
+        self.Z, self.share, self.given = Z, weight / weight.sum(), given
+        self.n_terms = max(float(weight.sum()), len(Z))
+        self.rank, self.random = rank, projection == "random"
+        if self.random or (rank is None and tol is None):
+            return
+        self.Z, s = principal_axes(Z, weight)
+        beyond = np.append(np.cumsum(s[::-1])[::-1], 0.0) / max(float(s.sum()), np.finfo(float).tiny)
+        within = len(s) if tol is None else int(np.argmax(beyond <= tol))
+        self.rank = max(1, min(within, len(s) if rank is None else rank))
+        self._beyond = float(beyond[min(self.rank, len(s))])
+
+    @staticmethod
+    def check(rank: Any, tol: Any, projection: Any) -> None:
+        """Refuse what makes no sense."""
+        check_choice(projection, "projection", ("principal", "random"))
+        if rank is not None:
+            check_integer(rank, "rank", minimum=1)
+        if tol is not None and check_number(tol, "tol", minimum=0.0) >= 1:
+            raise ValueError(f"`tol` must be a share of the variance, at least 0 and below 1, got {tol!r}.")
+        if projection == "random" and (rank is None or tol is not None):
+            raise ValueError(
+                '`projection="random"` needs `rank`, how many directions to draw, and no `tol`; with a tolerance use '
+                '`projection="principal"`.'
+            )
+
+    def view(self, rng: np.random.RandomState) -> tuple[slice | np.ndarray, float]:
+        """What one tree is to look at (see `seen`), and the share of the variance that it will not see.
+
+        Random directions are orthonormal and lengthened by √(r/k), so that variances keep their size on average.
+        """
+        r = self.Z.shape[1]
+        if self.rank is None or self.rank >= r:
+            return slice(None), 0.0
+        if not self.random:
+            return slice(self.rank), self._beyond
+        Q = np.asarray(np.linalg.qr(rng.standard_normal((r, self.rank)))[0])
+        lost = 1.0 - self._variance(self.Z @ Q) / max(self._variance(self.Z), np.finfo(float).tiny)
+        return Q * np.sqrt(r / self.rank), lost
+
+    def seen(self, E: np.ndarray, view: slice | np.ndarray) -> np.ndarray:
+        """The coordinates to split on, (n, k), of outputs or residuals with coordinates E (n, r).
+
+        They are rounded to a grid on which sums over rows are exact. Splits that part the rows alike then gain exactly
+        the same in whatever order the rows are summed, and the order of the features decides, not rounding.
+        """
+        seen = E[:, view] if isinstance(view, slice) else E @ view
+        if self.given and E is self.Z and seen.shape == E.shape:
+            return E
+        return np.ascontiguousarray(on_grid(seen, self.n_terms))
+
+    def _variance(self, Z: np.ndarray) -> float:
+        return float(self.share @ np.sum((Z - self.share @ Z) ** 2, axis=1))
