@@ -1,4 +1,4 @@
-"""Tanimoto on binary rows, counts and sparse rows."""
+"""Tanimoto on binary rows, counts and sparse rows; Jaccard on sets."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ from scipy import sparse
 
 import reference
 from iokr import IOKR
-from iokr.kernels import Tanimoto
+from iokr._objects import concat
+from iokr.datasets import sample
+from iokr.kernels import Jaccard, Tanimoto
 from reference import assert_close
 
 
@@ -60,3 +62,38 @@ def test_sparse_inputs_fit_the_same_model():
     dense = IOKR(Tanimoto(), alpha=0.1).fit(X, Y).decision_function(X[:4])
     thin = IOKR(Tanimoto(), alpha=0.1).fit(sparse.csr_matrix(X), Y).decision_function(sparse.csr_matrix(X[:4]))
     assert_close(thin, dense, 1e-12)
+
+
+def jaccard(x: frozenset, z: frozenset) -> float:
+    return len(x & z) / len(x | z) if x | z else 1.0
+
+
+def test_jaccard_of_sets():
+    X, Z = sample("sets", 9), [*sample("sets", 5, seed=1), frozenset(), frozenset("zyx")]
+    X[2] = frozenset()
+    np.testing.assert_array_equal(Jaccard()(X, Z), [[jaccard(x, z) for z in Z] for x in X])
+    np.testing.assert_array_equal(Jaccard()(X), [[jaccard(x, z) for z in X] for x in X])
+    np.testing.assert_array_equal(Jaccard()([list(x) * 2 for x in X], [tuple(z) for z in Z]), Jaccard()(X, Z))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+def test_jaccard_of_rows_is_that_of_their_columns(layout):
+    B = fingerprints(8, 12, 3, counts=True)
+    B[1] = 0.0
+    sets = [set(np.flatnonzero(row).tolist()) for row in B]
+    np.testing.assert_array_equal(Jaccard()(layout(B)), [[jaccard(x, z) for z in sets] for x in sets])
+    np.testing.assert_array_equal(Jaccard()(layout(B), sets), Jaccard()(sets))
+    assert_close(Jaccard()(layout(B)), Tanimoto()(layout(B > 0)), 1e-15)
+
+
+def test_jaccard_of_sets_parsed_in_parts():
+    X, Z = sample("sets", 4), sample("sets", 5, seed=1)
+    k = Jaccard()
+    both = concat(k.represent(X), k.represent(Z))
+    np.testing.assert_array_equal(k.block(both, both), k([*X, *Z]))
+
+
+@pytest.mark.parametrize("bad", [3, "abc", {"a": 1}, [["b"]]])
+def test_what_is_no_set_is_named(bad):
+    with pytest.raises(TypeError, match=r"(Object|Set) 1 "):
+        Jaccard()([{1}, bad])

@@ -84,19 +84,52 @@ def _rankings(n: int, rng: Generator) -> NDArray[np.object_]:
     return as_objects(tuple(rng.permutation(5).tolist()) for _ in range(n))
 
 
+def _series(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Random walks of 4 to 9 steps, as tuples of numbers."""
+    return as_objects(tuple(rng.standard_normal(length).cumsum().tolist()) for length in rng.integers(4, 10, size=n))
+
+
+def _graphs(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Trees of 3 to 7 nodes with labels out of three: adjacency as a tuple of rows, and a string of labels."""
+    return as_objects(_tree(int(size), rng) for size in rng.integers(3, 8, size=n))
+
+
+def _tree(size: int, rng: Generator) -> tuple[tuple[tuple[int, ...], ...], str]:
+    A = np.zeros((size, size), dtype=int)
+    for node in range(1, size):
+        parent = int(rng.integers(0, node))
+        A[node, parent] = A[parent, node] = 1
+    return tuple(map(tuple, A.tolist())), "".join(rng.choice(list("CNO"), size=size))
+
+
 def _any(n: int, rng: Generator) -> NDArray[np.object_]:
     """Objects of several kinds side by side: words, tuples, sets."""
     kinds = (_strings, _sequences, _sets)
     return as_objects(kinds[i % len(kinds)](1, rng)[0] for i in range(n))
 
 
+def _pairs(n: int, rng: Generator) -> NDArray[np.int64]:
+    """Rows of two numbers below 20: pairs of nodes, a self-pair among them now and then."""
+    return rng.integers(0, 20, size=(n, 2))
+
+
+def _bags(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Tuples of one to four points with three Gaussian coordinates."""
+    sizes = rng.integers(1, 5, size=n)
+    return as_objects(tuple(map(tuple, rng.standard_normal((size, 3)).tolist())) for size in sizes)
+
+
 DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "any": _any,
+    "bags": _bags,
     "fingerprints": _fingerprints,
+    "graphs": _graphs,
     "indices": _indices,
     "labels": _labels,
+    "pairs": _pairs,
     "rankings": _rankings,
     "sequences": _sequences,
+    "series": _series,
     "sets": _sets,
     "strings": _strings,
     "vectors": _vectors,

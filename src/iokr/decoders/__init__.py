@@ -1,8 +1,12 @@
 """Pre-images: from h(x) back to an output."""
 
+from iokr.decoders.assignment import Assignment
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
+from iokr.decoders.descent import FixedPoint
 from iokr.decoders.identity import Identity
+from iokr.decoders.ngrams import NGramPath
+from iokr.decoders.positions import Positions
 from iokr.decoders.threshold import Threshold
 
-__all__ = ["Candidates", "Decoder", "Identity", "Threshold"]
+__all__ = ["Assignment", "Candidates", "Decoder", "FixedPoint", "Identity", "NGramPath", "Positions", "Threshold"]

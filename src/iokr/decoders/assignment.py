@@ -1,0 +1,123 @@
+"""The nearest complete ranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from iokr._array import Array
+from iokr._component import component
+from iokr._validation import check_integer
+from iokr.decoders.base import Decoder
+from iokr.decoders.linear import output_kernel, output_weights
+from iokr.decoders.orders import best_orders, local_orders
+from iokr.embeddings.base import Embedding
+from iokr.kernels.generic import Delta
+from iokr.kernels.rankings import Kendall, Spearman, check_rankings
+from iokr.kernels.sequences import Positional
+
+__all__ = ["Assignment"]
+
+
+@component
+class Assignment(Decoder):
+    """ŷ = argmax ⟨h(x), ψ(y)⟩ over all d! complete rankings of d items, which all have the same ‖ψ(y)‖.
+
+    With `Spearman()` and `Positional(Delta())` (the share of items at their places) outputs ⟨h(x), ψ(y)⟩ is a sum over
+    items, and the best ranking is a linear assignment of items to ranks: exact, d³. With `Kendall()` it is a sum over
+    pairs of items, and the best ranking is Kemeny's: exact by dynamic programming over sets of items, 2ᵈ d, up to
+    `exact` items; above, by moving single items until nothing improves, with a bound (`solve`). These kernels may be in
+    `Normalized` or `Scaled`. Ties are settled by the order of the items.
+
+    Parameters
+    ----------
+    exact : int, default=12
+        Items up to which Kemeny's ranking is found exactly; each more doubles time and memory. At most 20.
+
+    Attributes
+    ----------
+    ranks_ : ndarray of shape (d,)
+        The ranks to give, ascending: those of the training rankings when one is complete, else 1 … d.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.decoders import Assignment
+    >>> from iokr.kernels import Kendall
+    >>> rankings = [[1, 2, 3], [3, 1, 2]]
+    >>> model = IOKR(output_kernel=Kendall(), decoder=Assignment(), alpha=0.1).fit([[0.0], [1.0]], rankings)
+    >>> model.predict([[0.9]])
+    array([array([3., 1., 2.])], dtype=object)
+    """
+
+    exact: int = 12
+
+    def fit(self, Y: Any, embedding: Embedding) -> Assignment:
+        """Needs rankings under a kernel that is linear in items or in pairs of items."""
+        if check_integer(self.exact, "exact", minimum=0) > 20:
+            raise ValueError(
+                f"`exact` must be at most 20, got {self.exact}; tables over sets of items double with each."
+            )
+        kernel, _ = output_kernel(embedding)
+        hamming = isinstance(kernel, Positional) and isinstance(kernel.base, Delta) and kernel.combine == "sum"
+        if not hamming and not isinstance(kernel, (Kendall, Spearman)):
+            raise ValueError(
+                "`Assignment()` needs the output kernel `Spearman()`, `Kendall()` or `Positional(Delta())` on rank "
+                f"vectors, got {kernel!r}; use `Candidates()`."
+            )
+        ranks = check_rankings(Y)
+        complete = [row for row in ranks if len(np.unique(row[~np.isnan(row)])) == len(row)]
+        self.ranks_ = np.sort(complete[0]) if complete else np.arange(1.0, ranks.shape[1] + 1.0)
+        places = {rank: place for place, rank in enumerate(self.ranks_.tolist())}
+        self._places = np.array([[places.get(rank, -1) for rank in row] for row in ranks.tolist()]) if hamming else None
+        return self
+
+    def decode(self, H: Array, embedding: Embedding) -> Any:
+        """The best ranking for each row of H."""
+        return self.solve(H, embedding)[0]
+
+    def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(rankings, values, bounds): ⟨h, ψ(ŷ)⟩ of the rankings, and what no complete ranking exceeds.
+
+        Where value and bound agree to rounding the ranking is the best one. ψ is that of the kernel inside `Normalized`
+        and `Scaled`.
+        """
+        kernel, _ = output_kernel(embedding)
+        weights, S = output_weights(H, embedding)
+        if isinstance(kernel, Kendall):
+            places, values, bounds = self._kemeny(weights @ S)
+        else:
+            gains = self._hamming(weights) if isinstance(kernel, Positional) else self._spearman(weights @ S)
+            assigned = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
+            places = np.array(assigned, dtype=np.intp).reshape(len(gains), -1)
+            values = np.take_along_axis(gains, places[:, :, None], axis=2).sum(axis=(1, 2))
+            bounds = values
+        return self.ranks_[places], values, bounds
+
+    def _spearman(self, F: np.ndarray) -> np.ndarray:
+        """Gain of item j at place r, (m, d, d)."""
+        d = F.shape[1]
+        centred = (np.arange(d) - (d - 1) / 2) * np.sqrt(12.0 / (d**3 - d))
+        gains: np.ndarray = F[:, :, None] * centred
+        return gains
+
+    def _hamming(self, weights: np.ndarray) -> np.ndarray:
+        """Σ_i β_i 1{rank of item j in y_i is the r-th}, (m, d, d)."""
+        assert self._places is not None
+        d = len(self.ranks_)
+        return np.stack([weights @ (self._places == place) for place in range(d)], axis=2)
+
+    def _kemeny(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places, values and bounds from the weights of all pairs of items."""
+        d = len(self.ranks_)
+        first, second = np.triu_indices(d, 1)
+        W = np.zeros((len(F), d, d))
+        W[:, first, second] = F / np.sqrt(F.shape[1])  # gain of having the first before the second
+        W[:, second, first] = -W[:, first, second]
+        orders, bounds = best_orders(W) if d <= self.exact else local_orders(W)
+        places = np.argsort(orders, axis=1)
+        before = places[:, :, None] < places[:, None, :]
+        values = np.where(before, W, 0.0).sum(axis=(1, 2))
+        return places, values, values if bounds is None else np.maximum(bounds, values)

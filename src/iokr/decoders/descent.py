@@ -1,0 +1,124 @@
+"""The nearest vector under a Gaussian output kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from iokr._array import Array, asarray_like, blocks, is_array, smallest_k, to_numpy
+from iokr._component import component
+from iokr._validation import check_integer, check_number
+from iokr.decoders.base import Decoder
+from iokr.decoders.linear import output_kernel, output_weights
+from iokr.embeddings.base import Embedding, as_vectors
+from iokr.kernels.vectors import RBF
+
+__all__ = ["FixedPoint"]
+
+_ENTRIES = 1 << 22  # of a block of kernel values
+_HALVINGS = 30
+
+
+@component
+class FixedPoint(Decoder):
+    """ŷ = argmax_y s(y) = Σ_i β_i(x) exp(−γ‖y − y_i‖²) over ℝᵖ, by y ← Σ_i w_i y_i / Σ_i w_i, w_i = β_i k(y, y_i).
+
+    The step follows the gradient of s, 2γ Σ_i w_i (y_i − y). Where weights are negative it may go too far, and is then
+    halved until s grows: s never falls. It begins from the training outputs with the largest s, so that ŷ is at least
+    as near to h(x) as any of them; it is a local maximum, not the global one. For the output kernel `RBF`, also in
+    `Normalized` or `Scaled`.
+
+    Parameters
+    ----------
+    n_starts : int, default=3
+        Training outputs to begin from. More cost more and may find better maxima.
+    max_iter : int, default=100
+        Steps, at most.
+    tol : float, default=1e-8
+        Stop when s grows by less than this share.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.decoders import FixedPoint
+    >>> from iokr.kernels import RBF
+    >>> model = IOKR(RBF(1.0), output_kernel=RBF(0.1), decoder=FixedPoint(), alpha=1e-3)
+    >>> model.fit([[0.0], [1.0]], [[0.0, 0.0], [1.0, 2.0]]).predict([[0.5]]).round(2)
+    array([[0.5, 1. ]])
+
+    References
+    ----------
+    Mika, Schölkopf, Smola, Müller, Scholz and Rätsch, "Kernel PCA and de-noising in feature spaces", NIPS 1998.
+    """
+
+    n_starts: int = 3
+    max_iter: int = 100
+    tol: float = 1e-8
+
+    def fit(self, Y: Any, embedding: Embedding) -> FixedPoint:
+        """Keep the training outputs."""
+        check_integer(self.n_starts, "n_starts", minimum=1)
+        check_integer(self.max_iter, "max_iter", minimum=0)
+        check_number(self.tol, "tol", minimum=0.0)
+        kernel, _ = output_kernel(embedding)
+        if not isinstance(kernel, RBF):
+            raise ValueError(f"`FixedPoint()` needs the output kernel `RBF`, got {kernel!r}; use `Candidates()`.")
+        Y = as_vectors(Y, kernel, "y")
+        self._Y = to_numpy(Y) if is_array(Y) else Y.toarray()
+        self.gamma_ = float(kernel.gamma_)
+        return self
+
+    def decode(self, H: Array, embedding: Embedding) -> Any:
+        """A local maximum of s for each row of H, the best of those found."""
+        weights, _ = output_weights(H, embedding)
+        found = [self._climb(weights[rows]) for rows in blocks(len(weights), self._height())]
+        return asarray_like(np.concatenate(found), H)
+
+    def _height(self) -> int:
+        return max(1, _ENTRIES // (len(self._Y) * self.n_starts))
+
+    def _climb(self, beta: np.ndarray) -> np.ndarray:
+        """The best of the maxima above `n_starts` training outputs."""
+        m, starts = len(beta), min(self.n_starts, len(self._Y))
+        first = smallest_k(-(beta @ self._kernel(self._Y)), starts)
+        points, beta = self._Y[first].reshape(m * starts, -1), np.repeat(beta, starts, axis=0)
+        values = self._values(points, beta)
+        moving = np.arange(len(points))
+        for _ in range(self.max_iter):
+            if not len(moving):
+                break
+            new, grown = self._step(points[moving], beta[moving], values[moving])
+            gain = grown - values[moving]
+            points[moving], values[moving] = new, grown
+            moving = moving[gain > self.tol * np.abs(grown)]
+        best = values.reshape(m, starts).argmax(axis=1)
+        chosen: np.ndarray = points.reshape(m, starts, -1)[np.arange(m), best]
+        return chosen
+
+    def _step(self, y: np.ndarray, beta: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(y, s) after one step along the gradient, halved until s does not fall."""
+        w = beta * self._kernel(y)
+        total = w.sum(axis=1)
+        scale = np.maximum(np.abs(total), np.finfo(float).tiny)
+        direction = (w @ self._Y - total[:, None] * y) / scale[:, None]
+        new, grown, length = y.copy(), values.copy(), 1.0
+        left = np.flatnonzero(np.isfinite(direction).all(axis=1))
+        for _ in range(_HALVINGS):
+            if not len(left):
+                break
+            trial = y[left] + length * direction[left]
+            s = self._values(trial, beta[left])
+            better = s > values[left]
+            new[left[better]], grown[left[better]] = trial[better], s[better]
+            left, length = left[~better], length / 2
+        return new, grown
+
+    def _values(self, y: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """s(y_j) with the weights β_j."""
+        return np.asarray(np.einsum("ji,ji->j", beta, self._kernel(y)))
+
+    def _kernel(self, y: np.ndarray) -> np.ndarray:
+        """exp(−γ‖y_j − y_i‖²) against the training outputs."""
+        return np.asarray(np.exp(-self.gamma_ * cdist(y, self._Y, "sqeuclidean")))

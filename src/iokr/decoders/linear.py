@@ -1,0 +1,42 @@
+"""h(x) in the features of the output kernel, for decoders that search a whole space of outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, to_numpy
+from iokr.embeddings.base import Embedding, KernelEmbedding
+from iokr.kernels.algebra import Normalized, Scaled
+from iokr.kernels.base import Kernel
+
+__all__ = ["output_kernel", "output_weights"]
+
+
+def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
+    """(base, unit): the output kernel inside `Scaled` and `Normalized`, and whether the latter is there."""
+    if not isinstance(embedding, KernelEmbedding):
+        return None, False
+    kernel, unit = embedding.kernel_, False
+    while isinstance(kernel, (Normalized, Scaled)):
+        unit |= isinstance(kernel, Normalized)
+        kernel = kernel.base_
+    return kernel, unit
+
+
+def output_weights(H: Array, embedding: Any) -> tuple[np.ndarray, Any]:
+    """(β, S): h ∝ Σ_i β_i φ(y_i), φ the features of the kernel inside, and the y_i as that kernel represents them.
+
+    With `Scaled(base, c)`, h and ψ(y) are √c times what they are without, and the nearest output is the same: left out.
+    """
+    weights = to_numpy(embedding.weights(H)).astype(np.float64)
+    kernel, S, unit = embedding.kernel_, embedding.S_fit_, False
+    while isinstance(kernel, (Normalized, Scaled)):
+        if isinstance(kernel, Normalized):
+            S, scale = S
+            weights, unit = weights * to_numpy(scale), True
+        elif unit:
+            weights = weights * np.sqrt(kernel.factor)
+        kernel = kernel.base_
+    return weights, S

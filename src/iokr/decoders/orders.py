@@ -1,0 +1,90 @@
+"""max Σ W[a, b] over orders of d items with a before b, W skew-symmetric: the linear ordering problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from iokr._array import blocks
+
+__all__ = ["best_orders", "local_orders"]
+
+_TABLE = 1 << 23  # entries of a table over sets of items, for as many problems at once
+
+
+def best_orders(W: np.ndarray) -> tuple[np.ndarray, None]:
+    """Exact, for W (m, d, d): the best order of a set ends with some item after the best order of the others.
+
+    best(S ∪ {j}) = max_j best(S) + Σ_{a ∈ S} W[a, j], over sets of one size after the other: 2ᵈ d steps.
+    """
+    m, d, _ = W.shape
+    sets = np.arange(1 << d)
+    members = (sets[:, None] >> np.arange(d)) & 1
+    layers = [sets[members.sum(axis=1) == size] for size in range(d)]
+    orders = np.empty((m, d), dtype=np.intp)
+    for some in blocks(m, max(1, _TABLE // (len(sets) * d))):
+        orders[some] = _exact(W[some], members, layers)
+    return orders, None
+
+
+def _exact(W: np.ndarray, members: np.ndarray, layers: list[np.ndarray]) -> np.ndarray:
+    m, d, _ = W.shape
+    gains = np.tensordot(members.astype(np.float64), W, axes=(1, 1))  # (sets, m, d): Σ_{a ∈ S} W[a, j]
+    best = np.full((len(members), m), -np.inf)
+    last = np.zeros((len(members), m), dtype=np.int8)
+    best[0] = 0.0
+    for layer in layers:
+        for j in range(d):
+            without = layer[members[layer, j] == 0]
+            value = best[without] + gains[without, :, j]
+            whole = without | (1 << j)
+            better = value > best[whole]
+            best[whole] = np.where(better, value, best[whole])
+            last[whole] = np.where(better, j, last[whole])
+    orders = np.empty((m, d), dtype=np.intp)
+    rest = np.full(m, len(members) - 1)
+    for place in range(d - 1, -1, -1):
+        orders[:, place] = last[rest, np.arange(m)]
+        rest &= ~(1 << orders[:, place])
+    return orders
+
+
+def local_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(orders, bounds): items by Σ_b W[a, b], then moved one at a time while that helps; and an upper bound."""
+    orders = np.stack([_moved(w, np.argsort(-w.sum(axis=1), kind="stable")) for w in W]).reshape(len(W), -1)
+    return orders, np.array([_bound(w) for w in W])
+
+
+def _moved(w: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The best single move, again and again, until none gains."""
+    d = len(order)
+    tolerance = 1e-12 * float(np.abs(w).max(initial=0.0))
+    while True:
+        here = w[np.ix_(order, order)]
+        # gain[p, q]: item at p moved to q. Passing an item later on gains w of that item before it, and vice versa.
+        passing = np.cumsum(here, axis=1)
+        own = passing[np.arange(d), np.arange(d)]
+        gain = own[:, None] - passing  # to the right of p: −Σ_{p < b ≤ q} w[p, b]
+        left = np.concatenate([np.zeros((d, 1)), passing[:, :-1]], axis=1)
+        gain = np.where(np.arange(d)[None, :] < np.arange(d)[:, None], own[:, None] - left, gain)
+        p, q = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if gain[p, q] <= tolerance:
+            return order
+        item = order[p]
+        order = np.insert(np.delete(order, p), q, item)
+
+
+def _bound(w: np.ndarray) -> float:
+    """Σ |W| over pairs, less twice the lightest pair of each of some disjoint cycles of three, one of which is lost."""
+    left = np.maximum(w, 0.0).copy()  # a → b when a should come before b
+    lost = 0.0
+    for a in range(len(w)):
+        for b in np.flatnonzero(left[a] > 0):
+            through = np.minimum(left[b], left[:, a])
+            c = int(np.argmax(through))
+            weight = min(left[a, b], through[c])
+            if weight > 0:
+                lost += weight
+                left[a, b] -= weight
+                left[b, c] -= weight
+                left[c, a] -= weight
+    return float(np.maximum(w, 0.0).sum()) - 2.0 * lost

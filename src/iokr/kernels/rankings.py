@@ -1,0 +1,259 @@
+"""Kernels on rankings, complete or not, with or without ties.
+
+A ranking of d items is its vector of ranks: entry j is the rank of item j, the lowest being the best; only the order
+of the numbers counts, so positions from 0 or 1, or minus scores, will do. Equal numbers are ties; NaN is an item
+whose rank is not known. ψ of such a ranking is the mean of ψ over the complete rankings that agree with it: ties
+broken either way, unknown items inserted anywhere, all alike. Items known to come last get a common last rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, is_array, to_numpy
+from iokr._component import component
+from iokr._objects import as_objects, n_objects
+from iokr._validation import check_number
+from iokr.kernels.base import FeatureKernel, Kernel
+
+__all__ = ["Kendall", "Mallows", "Spearman", "order_ranks", "pair_signs", "spearman_features"]
+
+
+def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
+    """Rank vectors as an (n, d) matrix; what is none is refused by its number."""
+    n_objects(X)
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    values = to_numpy(X) if is_array(X) else None
+    if values is None or values.dtype.kind not in "buif" or values.ndim != 2:
+        values = _stacked(X)
+    ranks = values.astype(np.float64)
+    d = ranks.shape[1]
+    if n_items is not None and d != n_items:
+        raise ValueError(f"Rankings had {n_items} items at fit but now have {d}.")
+    if d < 2:
+        raise ValueError(f"A ranking needs at least two items, got {d}.")
+    for what, bad in {
+        "has an infinite rank; give items that come last a common last rank": np.isinf(ranks).any(axis=1),
+        "ranks no item; leave it out": np.isnan(ranks).all(axis=1),
+    }.items():
+        if bad.any():
+            raise ValueError(f"Ranking {int(np.flatnonzero(bad)[0])} {what}.")
+    return ranks
+
+
+def _stacked(X: Any) -> np.ndarray:
+    """Rankings of one length as rows."""
+    rows = [_ranking(x, i) for i, x in enumerate(as_objects(X))]
+    if not rows:
+        raise ValueError("There are no rankings; at least one is needed.")
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"Ranking {i} has {len(row)} entries but ranking 0 has {len(rows[0])}; "
+                "give every item a rank, NaN where it is not known."
+            )
+    return np.stack(rows)
+
+
+def _ranking(x: Any, i: int) -> np.ndarray:
+    try:
+        row = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = np.empty(0)
+    if row.ndim != 1 or row.size == 0:
+        raise TypeError(
+            f"Ranking {i} must be a vector of ranks, a number per item, got {x!r:.60}; "
+            "`iokr.kernels.order_ranks` makes them of lists of items."
+        )
+    return row
+
+
+def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = None) -> np.ndarray:
+    """ranks[i, j] = position of item j in order i, from 1; NaN where the order does not name it.
+
+    Parameters
+    ----------
+    orders : sequence of sequences
+        The items of each ranking, best first. An order that names an item twice is refused.
+    items : sequence, default=None
+        The items, a column each; None takes those of the orders as they appear.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        What the kernels on rankings take.
+
+    Examples
+    --------
+    >>> from iokr.kernels import order_ranks
+    >>> order_ranks([["tea", "milk"], ["milk", "water", "tea"]])
+    array([[ 1.,  2., nan],
+           [ 3.,  1.,  2.]])
+    """
+    columns = {item: j for j, item in enumerate(items)} if items is not None else {}
+    if items is not None and len(columns) != len(items):
+        raise ValueError("`items` names an item twice; each has one column.")
+    if items is None:
+        for order in orders:
+            for item in order:
+                columns.setdefault(item, len(columns))
+    ranks = np.full((len(orders), len(columns)), np.nan)
+    for i, order in enumerate(orders):
+        for position, item in enumerate(order):
+            if item not in columns:
+                raise ValueError(f"Order {i} names {item!r:.60}, which is not among `items`.")
+            if not np.isnan(ranks[i, columns[item]]):
+                raise ValueError(f"Order {i} names {item!r:.60} twice; an item has one place.")
+            ranks[i, columns[item]] = position + 1
+    return ranks
+
+
+def pair_signs(ranks: np.ndarray) -> np.ndarray:
+    """E sgn(rank_b − rank_a) for items a < b, (n, d(d−1)/2): the mean over complete rankings that agree.
+
+    ±1 when both are ranked, 0 when they tie or neither is. An item of unknown rank comes before each of the k + 1
+    places among k ranked items with the same probability, hence 1 − 2r/(k + 1) against an item of rank r.
+    """
+    first, second = np.triu_indices(ranks.shape[1], 1)
+    with np.errstate(invalid="ignore"):
+        signs: np.ndarray = np.sign(ranks[:, second] - ranks[:, first])
+    unknown = np.isnan(ranks)
+    if unknown.any():
+        place = 2.0 * midranks(ranks) / ((~unknown).sum(axis=1, keepdims=True) + 1.0) - 1.0  # in (−1, 1)
+        place[unknown] = 0.0
+        known = unknown[:, first] | unknown[:, second]
+        signs[known] = (place[:, second] - place[:, first])[known]
+    return signs
+
+
+def midranks(ranks: np.ndarray) -> np.ndarray:
+    """Ranks from 1 among the ranked items, ties at the mean of their places, NaN where not known."""
+    n, d = ranks.shape
+    order = np.argsort(ranks, axis=1, kind="stable")  # NaN last
+    values = np.take_along_axis(ranks, order, axis=1)
+    new = np.concatenate([np.ones((n, 1), dtype=bool), values[:, 1:] != values[:, :-1]], axis=1)
+    group = np.cumsum(new, axis=1) + d * np.arange(n)[:, None] - 1
+    size = n * d
+    places = np.broadcast_to(np.arange(1.0, d + 1.0), (n, d)).ravel()
+    sums, counts = np.bincount(group.ravel(), places, size), np.bincount(group.ravel(), minlength=size)
+    mean = sums[group] / counts[group]
+    out = np.empty((n, d))
+    np.put_along_axis(out, order, mean, axis=1)
+    out[np.isnan(ranks)] = np.nan
+    return out
+
+
+def spearman_features(ranks: np.ndarray) -> np.ndarray:
+    """E rank_j − (d + 1)/2, scaled to unit length for complete rankings: (d + 1)(r_j/(k + 1) − ½) for rank r_j of k."""
+    d = ranks.shape[1]
+    k = (~np.isnan(ranks)).sum(axis=1, keepdims=True)
+    centred = (d + 1.0) * (midranks(ranks) / (k + 1.0) - 0.5)
+    features: np.ndarray = np.nan_to_num(centred) * np.sqrt(12.0 / (d**3 - d))
+    return features
+
+
+class _Rankings(Kernel):
+    """Rankings of one number of items, learned at fit."""
+
+    domain = "rankings"
+
+    def fit(self, X: Any) -> _Rankings:
+        """The number of items."""
+        self.n_items_ = int(check_rankings(X).shape[1])
+        return self
+
+
+@component
+class Kendall(_Rankings, FeatureKernel):
+    """k(x, z) = (concordant − discordant pairs of items) / (d choose 2): Kendall's τ of complete rankings.
+
+    Objects are rank vectors: entry j is the rank of item j, equal numbers are ties, NaN is not known (see
+    `order_ranks` for lists of items). ψ(x) is the vector of signs of all pairs of items, its mean over the complete
+    rankings that agree with x when some are tied or unknown; `Normalized(Kendall())` is τ_b for rankings with ties. The
+    cost of a block is nm d², one product.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Kendall
+    >>> Kendall()([[1, 2, 3]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]).round(3)
+    array([[ 1.   ,  0.333, -1.   ]])
+
+    References
+    ----------
+    Jiao and Vert, "The Kendall and Mallows kernels for permutations", ICML 2015.
+    """
+
+    def features(self, X: Any) -> np.ndarray:
+        """The signs of all pairs of items, over √(d choose 2)."""
+        signs = pair_signs(check_rankings(X, self.n_items_))
+        signs /= np.sqrt(signs.shape[1])
+        return signs
+
+
+@component
+class Spearman(_Rankings, FeatureKernel):
+    """k(x, z) = (12/(d³ − d)) Σ_j (x_j − (d+1)/2)(z_j − (d+1)/2): Spearman's ρ of complete rankings.
+
+    Objects are rank vectors, as for `Kendall`: ties share their mean rank, an item of unknown rank counts as the middle
+    one, and the ranks of the others are spread accordingly. The cost of a block is 2nmd, one product.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Spearman
+    >>> Spearman()([[1, 2, 3]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]).round(3)
+    array([[ 1. ,  0.5, -1. ]])
+    """
+
+    def features(self, X: Any) -> np.ndarray:
+        """Centred ranks, of unit length when complete."""
+        return spearman_features(check_rankings(X, self.n_items_))
+
+
+@component
+class Mallows(_Rankings):
+    """k(x, z) = exp(−lam · discordant pairs of items) for complete rankings.
+
+    In general exp(−(lam/4) ‖φ(x) − φ(z)‖²) with φ the signs of `Kendall`: a pair of items that is tied in one ranking
+    and not in the other counts a quarter. Objects are rank vectors, as for `Kendall`. The cost of a block is nm d²,
+    and nm exponentials.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Larger tells apart rankings that differ in fewer pairs.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Mallows
+    >>> Mallows(0.1)([[1, 2, 3]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]).round(3)
+    array([[1.   , 0.905, 0.741]])
+    """
+
+    lam: float = 1.0
+
+    def fit(self, X: Any) -> Mallows:
+        """Check lam and learn the number of items."""
+        check_number(self.lam, "lam", minimum=0.0, strict=True)
+        super().fit(X)
+        return self
+
+    def represent(self, X: Any) -> np.ndarray:
+        """The signs of all pairs of items."""
+        return pair_signs(check_rankings(X, self.n_items_))
+
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        K = R @ S.T
+        K *= self.lam / 2
+        K -= (self.lam / 4) * np.einsum("ij,ij->i", R, R)[:, None]
+        K -= (self.lam / 4) * np.einsum("ij,ij->i", S, S)[None, :]
+        np.minimum(K, 0.0, out=K)
+        return np.exp(K, out=K)
+
+    def diag(self, R: np.ndarray) -> Array:
+        """Ones."""
+        return np.ones(len(R))

@@ -1,0 +1,145 @@
+"""Kernels on unordered pairs and on finite sets, against loops over the orders."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from iokr import IOKR
+from iokr.gram import PairGram, pair_loops
+from iokr.kernels import (
+    RBF,
+    CartesianPair,
+    Delta,
+    FromFunction,
+    Linear,
+    MetricPair,
+    MixedPair,
+    Precomputed,
+    SetKernel,
+    TensorPair,
+)
+from iokr.solvers import Cholesky, ConjugateGradient
+from reference import assert_close
+
+rng = np.random.default_rng(0)
+NODES = rng.normal(size=(9, 3))
+K = np.exp(-0.3 * ((NODES[:, None] - NODES[None]) ** 2).sum(axis=-1))
+PAIRS = np.array([(a, b) for a in range(9) for b in range(9)])[rng.permutation(81)[:40]]
+
+
+def orders(p):
+    return sorted({(p[0], p[1]), (p[1], p[0])})
+
+
+def averaged(point, P, Q):
+    return [[np.mean([point(x, z) for x in orders(p) for z in orders(q)]) for q in Q] for p in P]
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.3, 1.0])
+def test_mixed_is_the_mean_over_orders(mix):
+    def point(x, z):
+        return 2 * (mix * (x[0] == z[0]) + (1 - mix) * K[x[0], z[0]]) * K[x[1], z[1]]
+
+    expected = averaged(point, PAIRS[:12], PAIRS)
+    assert_close(MixedPair(RBF(0.3), mix, NODES)(PAIRS[:12], PAIRS), expected, 1e-13)
+    assert_close(MixedPair(Precomputed(K), mix)(PAIRS[:12], PAIRS), expected, 1e-13)
+
+
+def test_tensor_cartesian_and_metric_formulas():
+    a, b = PAIRS.T
+    c, d = PAIRS[:7].T
+    tensor = K[np.ix_(a, c)] * K[np.ix_(b, d)] + K[np.ix_(a, d)] * K[np.ix_(b, c)]
+    assert_close(TensorPair(Precomputed(K))(PAIRS, PAIRS[:7]), tensor, 1e-14)
+    assert_close(MixedPair(Precomputed(K), 0)(PAIRS, PAIRS[:7]), tensor, 1e-14)
+    assert_close(CartesianPair(Precomputed(K))(PAIRS), MixedPair(Precomputed(K), 1.0)(PAIRS), 1e-15)
+    metric = (K[np.ix_(a, c)] - K[np.ix_(a, d)] - K[np.ix_(b, c)] + K[np.ix_(b, d)]) ** 2
+    assert_close(MetricPair(Precomputed(K))(PAIRS, PAIRS[:7]), metric, 1e-12)
+    assert MetricPair(Precomputed(K))([[3, 3]], [[0, 1]]) == 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [TensorPair(RBF(0.3), NODES), MixedPair(RBF(0.3), 0.4, NODES), MetricPair(RBF(0.3), NODES)]
+)
+def test_swapping_a_pair_changes_nothing(kernel):
+    assert_close(kernel(PAIRS[:, ::-1], PAIRS), kernel(PAIRS, PAIRS), 1e-14)
+
+
+def test_products_need_no_matrix():
+    kernel = MixedPair(Precomputed(K), 0.4).fit(PAIRS)
+    gram = kernel.gram(PAIRS)
+    assert isinstance(gram, PairGram)
+    c = rng.normal(size=40)
+    assert_close(gram.product(c), kernel(PAIRS) @ c, 1e-13)
+    other = kernel.gram(PAIRS[:5], PAIRS)
+    assert_close(other.product(c), kernel(PAIRS[:5], PAIRS) @ c, 1e-13)
+    assert gram._kept is None and other._kept is None
+
+
+@pytest.mark.parametrize("compiler", [True, False])
+@pytest.mark.parametrize("forms", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("mix", [0.0, 0.4, 1.0])
+def test_every_form_of_a_product(compiler, forms, ordered, mix, monkeypatch):
+    if compiler:
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(pair_loops, "compiled", lambda loop: None)
+    monkeypatch.setattr(PairGram, "_forms", forms)
+    left, c = rng.integers(4, size=(11, 2)), rng.normal(size=40)
+    some = np.array([2, 8, 0, 5])
+    for gram in (
+        PairGram(K, PAIRS, mix=mix, ordered=ordered),
+        PairGram(K[some], left, PAIRS, mix=mix, ordered=ordered, same=some),
+    ):
+        assert_close(gram.product(c), gram._entries(gram.left, PAIRS) @ c, 1e-12)
+
+
+def test_in_a_support_vector_machine_and_in_iokr():
+    pairs = np.unique(np.sort(PAIRS, axis=1), axis=0)
+    y = np.where(K[pairs[:, 0], pairs[:, 1]] > np.median(K), 1, -1)
+    kernel = TensorPair(RBF(0.3), NODES)
+    machine = SVC(kernel=kernel, C=2.0).fit(pairs, y)
+    known = SVC(kernel="precomputed", C=2.0).fit(kernel(pairs), y)
+    assert_close(machine.decision_function(pairs[:5]), known.decision_function(kernel(pairs[:5], pairs)), 1e-6)
+    exact = IOKR(kernel, alpha=0.1, solver=Cholesky()).fit(pairs, y).predict(PAIRS)
+    assert_close(IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12)).fit(pairs, y).predict(PAIRS), exact, 1e-8)
+
+
+def test_set_kernel_is_the_mean_over_members():
+    sets = [rng.normal(size=(size, 2)) for size in (1, 3, 2)]
+    expected = [[np.mean(p @ q.T) for q in sets] for p in sets]
+    assert_close(SetKernel(Linear())(sets), expected, 1e-14)
+    letters = [["a", "b"], ["b"], ["b", "b", "c", "a"]]
+    assert_close(SetKernel(Delta())(letters), [[0.5, 0.5, 0.375], [0.5, 1, 0.5], [0.375, 0.5, 0.375]], 1e-14)
+
+
+def test_pair_kernels_are_set_kernels():
+    def point(x, z):
+        return 2 * (0.3 * (x[0] == z[0]) + 0.7 * K[x[0], z[0]]) * K[x[1], z[1]]
+
+    sets = [orders(p.tolist()) for p in PAIRS[:10]]
+    assert_close(SetKernel(FromFunction(point))(sets), MixedPair(Precomputed(K), 0.3)(PAIRS[:10]), 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "objects", "error", "message"),
+    [
+        (
+            TensorPair(RBF(), NODES),
+            [[0, 9]],
+            ValueError,
+            "Row number 9 in `pairs` is outside the nodes, of which there are 9",
+        ),
+        (TensorPair(RBF(), NODES), [[0.5, 1]], TypeError, "integers"),
+        (TensorPair(RBF(), NODES), [0, 1], ValueError, "two columns"),
+        (TensorPair("rbf", NODES), [[0, 1]], TypeError, "`base` must be a component"),
+        (TensorPair(Precomputed()), [[0, 1]], ValueError, "`base` must know k between any nodes"),
+        (MixedPair(RBF(), 2.0, NODES), [[0, 1]], ValueError, "`mix` must be a number from 0 to 1, got 2.0"),
+        (SetKernel(Delta()), [[], ["a"]], ValueError, "Set 0 is empty"),
+        (SetKernel(Delta()), ["ab", "c"], TypeError, "set 0 is 'ab'"),
+        (SetKernel(Precomputed()), [[0], [1]], ValueError, "`base` must know k between any members"),
+    ],
+)
+def test_errors(kernel, objects, error, message):
+    with pytest.raises(error, match=message):
+        kernel(objects)

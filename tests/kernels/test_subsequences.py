@@ -1,0 +1,69 @@
+"""Words with gaps beside their explicit features, compiled and in NumPy."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from iokr.kernels import Subsequence, subsequences
+from iokr.kernels.compiled import compiled
+from reference import assert_close
+
+ROUTES = ["compiled", "numpy"]
+
+
+@pytest.fixture(params=ROUTES)
+def route(request, monkeypatch):
+    if request.param == "numpy":
+        monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
+    else:
+        pytest.importorskip("numba")
+        assert compiled(subsequences._subsequence) is not None
+    return request.param
+
+
+def words(n: int, longest: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list("abc"), size=size)) for size in rng.integers(1, longest + 1, size=n)]
+
+
+def features(x: str, n: int, decay: float) -> Counter:
+    phi: Counter = Counter()
+    for places in combinations(range(len(x)), n):
+        phi["".join(x[i] for i in places)] += decay ** (places[-1] - places[0] + 1)
+    return phi
+
+
+def naive(x: str, z: str, n: int, decay: float) -> float:
+    a, b = features(x, n, decay), features(z, n, decay)
+    return sum(a[u] * b[u] for u in a)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("decay", [0.3, 1.0])
+def test_equals_its_features(n, decay, route):
+    X, Z = words(19, 10), words(11, 10, seed=1)
+    k = Subsequence(n, decay)
+    assert_close(k(X, Z), [[naive(x, z, n, decay) for z in Z] for x in X], 1e-13)
+    assert_close(k(X), [[naive(x, z, n, decay) for z in X] for x in X], 1e-13)
+    assert_close(k.diag(k.represent(X)), [naive(x, x, n, decay) for x in X], 1e-13)
+
+
+def test_slices_of_parsed_strings(route):
+    X = words(30, 10)
+    k = Subsequence(3, 0.7)
+    R, K = k.represent(X), k(X, X)
+    some = np.array([17, 3, 3, 25])
+    assert_close(k.block(R[some], R[5:9]), K[some][:, 5:9], 1e-13)
+
+
+def test_many_pairs_at_once_in_small_tiles(monkeypatch):
+    """Tiles of pairs cover the block whatever their size."""
+    from iokr.kernels import ragged
+
+    X = words(23, 12)
+    whole = Subsequence(2, 0.5)(X)
+    monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
+    monkeypatch.setattr(ragged, "_CELLS", 300)
+    assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
