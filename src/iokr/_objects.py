@@ -94,6 +94,8 @@ def concat(R: Any, S: Any) -> Any:
         return vstack([csr_array(R), csr_array(S)], format="csr")
     if is_array(R):
         return array_namespace(R, S).concat([R, S], axis=0)
+    if hasattr(R, "concat"):  # a representation that knows how
+        return R.concat(S)
     return as_objects([*R, *S])
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import iokr.gram.dense
+import iokr.solvers.geometry
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.kernels import RBF, Delta, Linear, Precomputed
@@ -194,26 +196,24 @@ def test_default_epsilon_is_a_hundredth_of_the_largest_eigenvalue():
     assert_close(fitted.epsilon_, 1e-2 * np.linalg.eigvalsh(RBF(0.5)(X))[-1] / 300, 1e-10)
 
 
-def test_several_epsilons_share_the_eigendecomposition_of_the_inputs(monkeypatch):
-    import iokr.solvers.eigen as module
-
+@pytest.mark.parametrize("centered", [False, True])
+def test_several_epsilons_share_the_eigendecomposition_of_the_inputs(monkeypatch, centered):
     X, _, Y, _ = data(12)
     calls = []
-    original = module.eigh
-    monkeypatch.setattr(module, "eigh", lambda *args, **kwargs: calls.append(1) or original(*args, **kwargs))
+    for module in (iokr.gram.dense, iokr.solvers.geometry):
+        original = module.eigh
+        monkeypatch.setattr(module, "eigh", lambda *a, f=original, **how: calls.append(1) or f(*a, **how))
     kernel = RBF(0.5)
     epsilons = [1e-3, 1e-2, 1e-1]
-    together = IOKRCV([ConditionalCovariance(kernel, e) for e in epsilons], output_kernel=RBF(0.3), alphas=[0.01, 1.0])
+    grid = [ConditionalCovariance(kernel, e, centered) for e in epsilons]
+    together = IOKRCV(grid, output_kernel=RBF(0.3), alphas=[0.01, 1.0])
     errors = together.fit(X, Y).loo_errors_
     assert len(calls) == 1
-    apart = [
-        IOKRCV(ConditionalCovariance(kernel, e), output_kernel=RBF(0.3), alphas=[0.01, 1.0]).fit(X, Y).loo_errors_
-        for e in epsilons
-    ]
+    apart = [IOKRCV(one, output_kernel=RBF(0.3), alphas=[0.01, 1.0]).fit(X, Y).loo_errors_ for one in grid]
     assert_close(errors, apart, 1e-12)
     best = epsilons[together.best_index_[0]]
     assert together.kernel_.epsilon == best
-    alone = IOKR(ConditionalCovariance(kernel, best), output_kernel=RBF(0.3), alpha=together.alpha_).fit(X, Y)
+    alone = IOKR(ConditionalCovariance(kernel, best, centered), output_kernel=RBF(0.3), alpha=together.alpha_).fit(X, Y)
     assert_close(together.decision_function(X), alone.decision_function(X), 1e-12)
 
 

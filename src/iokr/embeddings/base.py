@@ -135,6 +135,10 @@ class KernelEmbedding(Embedding):
             Y = asarray_like(Y, self._home)
         return self.kernel_.represent(Y)
 
+    def weights(self, H: Array) -> Array:
+        """β (m, n) with h_i = Σ_j β_ij ψ(y_j) over the training outputs. May be overridden."""
+        raise ValueError(f"{self!r} has no weights on the training outputs; use `Implicit()` or `Eigen()`.")
+
     def sq_norms(self, S: Any) -> Array:
         """k_Y(y_j, y_j)."""
         return self.kernel_.diag(S)

@@ -63,6 +63,10 @@ class Eigen(KernelEmbedding):
         """z(y), a row per output."""
         return self.coordinates(self.represent(Y), self._Q)
 
+    def weights(self, H: Array) -> Array:
+        """H diag(t)^{-½} Qᵀ."""
+        return H @ asarray_like((self._Q / np.sqrt(self.eigenvalues_)).T, H)
+
     def inner(self, H: Array, S: Any) -> Array:
         """⟨h_i, z(y_j)⟩."""
         return gemm(H, self.coordinates(S, H))

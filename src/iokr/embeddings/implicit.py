@@ -35,6 +35,10 @@ class Implicit(KernelEmbedding):
         S = self._fit_kernel(Y, kernel)
         return np.eye(S.shape[0])
 
+    def weights(self, H: Array) -> Array:
+        """The coordinates themselves."""
+        return H
+
     def inner(self, H: Array, S: Any) -> Array:
         """β_i · k_Y(y_j)."""
         return gemm(H, self._cross(S, H))

@@ -76,7 +76,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         """Ψ (n, q) of the training outputs, NaN where missing; fits output kernel, embedding and decoder."""
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         y = _as_outputs(y, self.output_kernel)
-        if self.output_kernel is not None and is_numeric(y) and not is_sparse(y) and _has_nan(y):
+        kernel = self.output_kernel
+        objects = kernel is not None and kernel.domain != "rankings"  # in which NaN is an item of unknown rank
+        if objects and is_numeric(y) and not is_sparse(y) and _has_nan(y):
             raise ValueError(
                 "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
             )
@@ -95,12 +97,16 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
                 )
             known = _positive_rows(y, sample_weight)
             self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
-        Psi = self.embedding_.fit_transform(y, self.output_kernel_, sample_weight)
+        Psi = self._embed(y, sample_weight)
         self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None
         self._y_single = _single(y)
         self.decoder_ = clone(self.decoder) if self.decoder is not None else self._default_decoder()
         self.decoder_.fit(y, self.embedding_)
         return Psi
+
+    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
+        """Ψ from the embedding and the fitted output kernel. May be overridden: which outputs are embedded."""
+        return self.embedding_.fit_transform(y, self.output_kernel_, sample_weight)
 
     def _default_embedding(self) -> Embedding:
         if self.output_kernel is None:
@@ -118,7 +124,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
-        if not getattr(self, "_single_precision", False):
+        if not getattr(self, "_single_precision", False) or not is_numeric(H):
             return H
         xp = array_namespace(H)
         return xp.astype(H, xp.float32)

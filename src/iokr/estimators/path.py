@@ -204,27 +204,21 @@ class IOKRCV(KernelRegression):
         """A closed-form path per kernel and strength, and the targets."""
         path: Path | None = None
         for i, kernel in enumerate(kernels):
-            problem = replace(self._pose(data, kernel), strength=strengths[0])
-            if i and self._shares(kernels[i - 1], kernel, problem, path):
-                path = cast(SpectralPath, path).with_operator(problem)
+            shared = self._same_inputs(kernels[i - 1], kernel) if i else False
+            K = cast(Path, path).gram.K if shared else None
+            problem = replace(self._pose(data, kernel, K), strength=strengths[0])
+            if shared and isinstance(path, SpectralPath) and path.gram.oblique == problem.gram.oblique:
+                path = path.with_operator(problem)
                 yield i, 0, path, problem.Psi
                 continue
             solver = self._solver_for(problem, len(alphas), len(strengths))
             for j, path in enumerate(solver.paths(problem, strengths)):
                 yield i, j, path, problem.Psi
 
-    @staticmethod
-    def _shares(before: Any, kernel: Any, problem: Problem, path: Path | None) -> bool:
+    def _same_inputs(self, before: Any, kernel: Any) -> bool:
         """Whether two operators stand on one scalar kernel, so that its eigendecomposition serves both."""
         scalar = getattr(kernel, "scalar", None)
-        return (
-            scalar is not None
-            and scalar is getattr(before, "scalar", None)
-            and isinstance(path, SpectralPath)
-            and path.gram.oblique == problem.gram.oblique
-            and problem.gram.scale is None
-            and problem.penalty is None
-        )
+        return scalar is not None and scalar is getattr(before, "scalar", None) and self.manifold is None
 
     def _keep(self, solution: Solution, alpha: float, strength: float) -> None:
         """Remember the best model so far."""

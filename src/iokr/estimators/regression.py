@@ -28,6 +28,8 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator, _positive_rows, _single
 from iokr.estimators.inputs import check_inputs, check_kernel, check_unlabeled
+from iokr.gram.base import Gram
+from iokr.gram.dense import DenseGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -88,8 +90,11 @@ class KernelRegression(StructuredEstimator):
             )
         return _Data(X, Psi, weight, mask, X_unlabeled)
 
-    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel) -> Problem:
-        """Fit the kernel, represent the points and state the problem (at α = 1)."""
+    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel, K: DenseGram | None = None) -> Problem:
+        """Fit the kernel, represent the points and state the problem (at α = 1).
+
+        `K` is the Gram of the scalar kernel on these points when another operator has been posed on it before.
+        """
         known = data.X if kernel.pairwise else _positive_rows(data.X, data.weight)
         if isinstance(kernel, OperatorKernel):
             explicit = data.Psi if self.embedding_.explicit else None
@@ -105,15 +110,16 @@ class KernelRegression(StructuredEstimator):
         n = data.Psi.shape[0]
         labelled = self.kernel_.gram(R if data.X_unlabeled is None else take_rows(R, np.arange(n)))
         Psi = asarray_like(data.Psi, labelled.diagonal())  # everything follows the Gram, and that X
+        gram: Gram | None = labelled if data.X_unlabeled is None else None
         if isinstance(self.kernel_, OperatorKernel) and labelled.dim is None:
             identity = self.embedding_.is_identity
-            self.kernel_.adapt(
-                labelled.K, None if identity else Psi, self.embedding_.gram if identity else None, data.weight
-            )
+            K = labelled.K if K is None else K
+            self.kernel_.adapt(K, None if identity else Psi, self.embedding_.gram if identity else None, data.weight)
+            gram = self.kernel_.around(K) if data.X_unlabeled is None else None
         self.Psi_ = None if self.embedding_.is_identity else Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
         self.manifold_ = None if self.manifold is None else clone(self.manifold)
         self._n, self._like = Psi.shape[0], Psi[:0, ...]
-        problem = self._problem()
+        problem = self._problem(gram)
         if problem.gram.dim is None:
             check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
         else:
@@ -123,16 +129,18 @@ class KernelRegression(StructuredEstimator):
     def _target(self, data: _Data) -> Array:
         """K_Y of the rows that count, for a kernel that learns from outputs."""
         if data.mask is not None:
-            raise ValueError("`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows.")
+            raise ValueError(
+                "`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows."
+            )
         if not self.embedding_.is_identity:
             known = _positive_rows(data.Psi, data.weight)
             return matmul(known, known.T)
         rows = np.arange(data.Psi.shape[0]) if data.weight is None else np.flatnonzero(data.weight > 0)
         return self.embedding_.gram.restrict(rows).dense()
 
-    def _problem(self) -> Problem:
+    def _problem(self, gram: Gram | None = None) -> Problem:
         """The problem at α = 1, rebuilt from the represented points, so that models stay small."""
-        gram = self.kernel_.gram(self.R_fit_)
+        gram = self.kernel_.gram(self.R_fit_) if gram is None else gram
         Psi = eye_like(self._n, self._like) if self.Psi_ is None else self.Psi_
         problem = Problem(gram, Psi, self.loss_, 1.0, weight=self.sample_weight_, mask=self.mask_)
         if self.manifold_ is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, blocks, is_numpy, matmul, set_diagonal, take_rows
+from iokr._array import Array, array_namespace, blocks, eigh, is_numpy, matmul, set_diagonal, take_rows
 from iokr.gram.base import Gram
 
 __all__ = ["DenseGram"]
@@ -48,6 +48,7 @@ class DenseGram(Gram):
         self.symmetric = S is None
         self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
         self._kept: Array | None = None
+        self._eigenpairs: tuple[Array, Array] | None = None
 
     @property
     def K(self) -> DenseGram:
@@ -72,6 +73,12 @@ class DenseGram(Gram):
         """The matrix, for the caller to overwrite; with `lower` only its lower triangle need be right."""
         kept, self._kept = self._kept, None
         return self._evaluate(mirror=not lower) if kept is None else kept
+
+    def eigenpairs(self, *, known: bool = False) -> tuple[Array, Array] | None:
+        """(s, U) with K = U diag(s) Uᵀ, s ascending, computed once; with `known`, None unless they are there."""
+        if self._eigenpairs is None and not known:
+            self._eigenpairs = eigh(self.detach(lower=True), overwrite=True)
+        return self._eigenpairs
 
     def rows(self, index: Any) -> Array:
         """The rows at `index` (a slice or integers)."""

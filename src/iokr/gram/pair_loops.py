@@ -1,4 +1,4 @@
-"""Sums over observed pairs of nodes: T = S K for a sparse S, and entries of K T; compiled by Numba where it is installed.
+"""Sums over observed pairs of nodes: T = S K for a sparse S, and entries of K T; compiled by Numba where it is there.
 
 Rows of K and of Tᵀ are read as they lie in memory; both routes give the same numbers up to rounding.
 """

@@ -264,4 +264,3 @@ def pair_diagonal(K: Array, R: np.ndarray, *, mix: float = 0.0, ordered: bool = 
         return 2 * g_aa * k_bb
     g_ab = mix * asarray_like((a == b).astype(np.float64), k_ab) + (1 - mix) * k_ab
     return (g_aa * k_bb + g_bb * k_aa) / 2 + g_ab * k_ab
-

@@ -57,6 +57,10 @@ class OperatorKernel(Component, ABC):
         where only `output_gram`, K_Y, is known; `weight` their sample weights or None.
         """
 
+    def around(self, K: DenseGram) -> Gram:
+        """The Gram of 𝒦 = k A around that of its scalar kernel. May be overridden."""
+        raise TypeError(f"{type(self).__name__} does not separate into a scalar kernel and an operator.")
+
     @property
     def scalar(self) -> Kernel | None:
         """The scalar kernel k of 𝒦 = k A, None where 𝒦 does not separate. May be overridden."""

@@ -70,7 +70,7 @@ class _OutputCovariance(OperatorKernel):
         n = gram.shape[0]
         like = gram.diagonal() if Psi is None else Psi
         root = _Root(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
-        half = self._factor(gram, root)
+        half = self._factor(gram, root, Psi is not None)
         if Psi is not None:
             B = half.transposed(Psi)
             self.A_ = matmul(B.T, B)
@@ -87,8 +87,8 @@ class _OutputCovariance(OperatorKernel):
         self._oblique = (values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
 
     @abstractmethod
-    def _factor(self, gram: DenseGram, root: _Root) -> _Factor:
-        """F."""
+    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
+        """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
 
     def represent(self, X: Any) -> Any:
         """The scalar kernel's representation."""
@@ -96,7 +96,10 @@ class _OutputCovariance(OperatorKernel):
 
     def gram(self, R: Any, S: Any = None) -> Gram:
         """C ↦ K C A."""
-        K = self.kernel_.gram(R, S)
+        return self.around(self.kernel_.gram(R, S))
+
+    def around(self, K: DenseGram) -> Gram:
+        """C ↦ K C A, or B ↦ K B where B contains A."""
         if hasattr(self, "A_"):
             return KroneckerGram(K, self.A_)
         return ObliqueGram(K, *self._oblique) if hasattr(self, "_oblique") else K
@@ -109,6 +112,7 @@ class _Root:
         self.total = float(weight.sum())
         self.share = asarray_like(np.sqrt(weight / self.total), like)
         self.centered = centered
+        self.plain = not centered and bool(np.all(weight == weight[0]))
 
     def center(self, B: Array) -> Array:
         """P B."""
@@ -159,6 +163,29 @@ class _ConditionalFactor(_Factor):
         half = self.S.solve_lower(super().congruence(K_Y))
         M = self.epsilon * self.S.solve_lower(half.T)
         return (M + M.T) / 2
+
+
+class _SpectralConditionalFactor(_Factor):
+    """F = n^{-½} U diag(√(ε/(s/n + ε))) with K = U diag(s) Uᵀ: without weights and centring; the solver needs U too."""
+
+    def __init__(self, root: _Root, pairs: tuple[Array, Array], epsilon: float) -> None:
+        super().__init__(root)
+        s, self.U = pairs
+        n = s.shape[0]
+        xp = array_namespace(s)
+        self.r = xp.sqrt(epsilon / (xp.clip(s, min=0.0) / n + epsilon) / n)
+
+    def __call__(self, B: Array) -> Array:
+        return matmul(self.U, self.r[:, None] * B)
+
+    def transposed(self, B: Array) -> Array:
+        return self.r[:, None] * matmul(self.U.T, B)
+
+    def congruence(self, K_Y: Array) -> Array:
+        M = matmul(self.U.T, matmul(K_Y, self.U))
+        M *= self.r[:, None]
+        M *= self.r[None, :]
+        return M
 
 
 class _ThinConditionalFactor(_Factor):
@@ -230,7 +257,7 @@ class Covariance(_OutputCovariance):
     kernel: Kernel
     centered: bool = False
 
-    def _factor(self, gram: DenseGram, root: _Root) -> _Factor:
+    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
         return _Factor(root)
 
 
@@ -274,13 +301,18 @@ class ConditionalCovariance(_OutputCovariance):
     epsilon: float | None = None
     centered: bool = False
 
-    def _factor(self, gram: DenseGram, root: _Root) -> _Factor:
+    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
         Phi = getattr(gram, "factor", None)  # K = Φ Φᵀ: no n × n matrix is needed
         if self.epsilon is None:
-            moments = _moments(root, gram.dense() if Phi is None else Phi, thin=Phi is not None)
-            self.epsilon_ = 1e-2 * largest_eigenvalue(moments) or 1.0
+            if Phi is None and root.plain and not explicit:
+                largest = float(gram.eigenpairs()[0][-1]) / gram.shape[0]  # type: ignore[index]
+            else:
+                largest = largest_eigenvalue(_moments(root, gram.dense() if Phi is None else Phi, thin=Phi is not None))
+            self.epsilon_ = 1e-2 * largest or 1.0
         else:
             self.epsilon_ = check_number(self.epsilon, "epsilon", minimum=0.0, strict=True)
         if Phi is not None:
             return _ThinConditionalFactor(root, Phi, self.epsilon_)
+        if root.plain and not explicit:
+            return _SpectralConditionalFactor(root, gram.eigenpairs(), self.epsilon_)  # type: ignore[arg-type]
         return _ConditionalFactor(root, gram.dense(), self.epsilon_)

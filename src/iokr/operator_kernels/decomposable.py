@@ -9,6 +9,7 @@ from sklearn.base import clone
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
+from iokr.gram.dense import DenseGram
 from iokr.gram.kronecker import KroneckerGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
@@ -91,4 +92,8 @@ class Decomposable(OperatorKernel):
 
     def gram(self, R: Any, S: Any = None) -> KroneckerGram:
         """C ↦ K C A."""
-        return KroneckerGram(self.kernel_.gram(R, S), self.A_)
+        return self.around(self.kernel_.gram(R, S))
+
+    def around(self, K: DenseGram) -> KroneckerGram:
+        """C ↦ K C A."""
+        return KroneckerGram(K, self.A_)

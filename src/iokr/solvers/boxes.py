@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import NotPositiveDefinite, blocks, cholesky
 
-__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box"]
+__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box", "newton_directions"]
 
 _SWEEPS = 3  # before the Newton steps; ten times as many when they are compiled, or when Newton does not get on
 _NEWTON = 50  # Newton steps in a row, at most
@@ -22,13 +22,13 @@ _BLOCK = 128  # entries whose updates are gathered into one product
 class Quadratic(Protocol):
     """½αᵀQα − 1ᵀα, as far as `minimize_box` needs to know Q."""
 
-    sweeps: int  # worth doing before the first Newton step
+    schedule: tuple[int, int, int]  # sweeps before the first Newton step, sweeps later, Newton steps in a row
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
 
-    def corner(self, free: np.ndarray) -> np.ndarray:
-        """Q between some of the entries."""
+    def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
+        """−(Q_FF + τI)⁻¹ g_F for the free entries F, the first τ being the least."""
 
     def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Q δ for a change δ of some entries."""
@@ -42,19 +42,21 @@ class DenseQuadratic:
 
     def __init__(self, Q: np.ndarray) -> None:
         self.Q, self._sweep = Q, _compiled_sweep()
-        self.sweeps = _SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS
+        self.schedule = (_SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS, 10 * _SWEEPS, _NEWTON)
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
-        return self.Q @ alpha
+        return np.asarray(self.Q @ alpha)
 
-    def corner(self, free: np.ndarray) -> np.ndarray:
-        """Q between some of the entries."""
-        return self.Q[np.ix_(free, free)]
+    def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
+        """−(Q_FF + τI)⁻¹ g_F by Cholesky; none when too many are free."""
+        if len(free) > _FREE:
+            return
+        yield from newton_directions(self.Q[np.ix_(free, free)], slope)
 
     def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Q δ for a change δ of some entries."""
-        return change @ self.Q[free]
+        return np.asarray(change @ self.Q[free])
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """Entry by entry, compiled or in blocks."""
@@ -70,7 +72,8 @@ def minimize_box(
     n = len(upper)
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q.product(alpha) - 1.0
-    sweeps, done, gap = Q.sweeps, 0, box_gap(alpha, gradient, upper)
+    sweeps, later, newton = Q.schedule
+    done, gap = 0, box_gap(alpha, gradient, upper)
     while gap > tol and done < limit:
         for _ in range(min(sweeps, limit - done)):
             Q.sweep(upper, alpha, gradient)
@@ -78,14 +81,14 @@ def minimize_box(
             gap = box_gap(alpha, gradient, upper)
             if gap <= tol:
                 break
-        for _ in range(min(_NEWTON, limit - done)):
+        for _ in range(min(newton, limit - done)):
             if gap <= tol or not _newton(Q, upper, alpha, gradient):
                 break
             done += 1
             gap = box_gap(alpha, gradient, upper)
         gradient = Q.product(alpha) - 1.0  # without the rounding of the updates
         gap = box_gap(alpha, gradient, upper)
-        sweeps = 10 * _SWEEPS
+        sweeps = later
     return alpha, done, gap
 
 
@@ -98,15 +101,10 @@ def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float
 def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
     """A projected Newton step on the entries that no bound holds; whether it lowered the objective enough."""
     free = np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
-    if not 0 < len(free) <= _FREE:
+    if not len(free):
         return False
-    corner = Q.corner(free)
-    slope, size = gradient[free], float(np.diagonal(corner).max())
-    for damping in _DAMPING:  # a singular corner bends Newton towards the gradient
-        try:
-            direction = cholesky(corner, damping * size).solve(-slope[:, None])[:, 0]
-        except NotPositiveDefinite:
-            continue
+    slope = gradient[free]
+    for direction in Q.directions(free, slope):
         length = 1.0
         for _ in range(10):
             change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
@@ -118,6 +116,16 @@ def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.nda
                 return True
             length /= 2
     return False
+
+
+def newton_directions(corner: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
+    """−(corner + τI)⁻¹ slope, τ growing: a singular corner bends Newton towards the gradient."""
+    size = float(np.diagonal(corner).max())
+    for damping in _DAMPING:
+        try:
+            yield cholesky(corner, damping * size).solve(-slope[:, None])[:, 0]
+        except NotPositiveDefinite:
+            continue
 
 
 def _sweep(Q: Any, upper: Any, alpha: Any, gradient: Any) -> None:

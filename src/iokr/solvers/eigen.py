@@ -61,7 +61,7 @@ class SpectralPath(Path):
     def __init__(self, problem: Problem, points: Geometry) -> None:
         super().__init__(problem)
         self.points = points
-        omega, self.V = eigh(points.system(), overwrite=True, graded=points.graded)
+        omega, self.V = points.eigenpairs()
         xp = array_namespace(omega)
         smallest, largest = float(omega[0]), float(omega[-1])
         if smallest < -1e-8 * largest:
@@ -71,6 +71,7 @@ class SpectralPath(Path):
             )
         self.omega = xp.clip(omega, min=0.0)
         self._top = points.largest(largest)
+        self._kept: tuple[Array, Array] | None = None  # targets, and their projection
 
     @property
     def largest(self) -> float:
@@ -80,6 +81,7 @@ class SpectralPath(Path):
     def with_operator(self, problem: Problem) -> SpectralPath:
         """The path of the same points and weights under another A: the eigendecomposition is shared."""
         path = copy(self)
+        path._kept = None
         path.gram = problem.gram
         path.gamma, path.E, path.L = problem.gram.spectrum()
         return path
@@ -89,14 +91,25 @@ class SpectralPath(Path):
         return alpha + self.omega[:, None] * asarray_like(self.gamma, self.omega)[None, :]
 
     def _project(self, Psi: Array) -> Array:
-        """T √w Ψ E."""
-        return matmul(self.V.T, self.points.from_labels(self.points.targets(self.rotate(Psi))))
+        """T √w Ψ E, kept for the next α."""
+        if self._kept is None or self._kept[0] is not Psi:
+            targets = self.points.targets(self.rotate(Psi))
+            self._kept = Psi, matmul(self.V.T, self.points.from_labels(targets))
+        return self._kept[1]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
         warn_small_alpha(alpha, self.largest)
         Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
         return self.unrotate(self.points.to_points(Z))
+
+    def values(self, K_new: Array, Psi: Array, alpha: float) -> Array:
+        """h at m new inputs, (K* F V) [T√wΨE / (λ + ωγᵀ)] Eᵀ A: without C, a further α costs m rows instead of N.
+
+        `K_new` holds k(x, x_j) against all N points.
+        """
+        left = matmul(K_new, self.points.to_points(self.V))
+        return self.gram.act(self.unrotate(matmul(left, self._project(Psi) / self._shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ)."""

@@ -54,6 +54,14 @@ class Geometry:
             S *= self.sqrt_w[None, :]
         return S
 
+    def eigenpairs(self) -> tuple[Array, Array]:
+        """S = V diag(ω) Vᵀ, from the Gram where somebody has asked it before."""
+        if self.whole and self.sqrt_w is None and not self.graded:
+            pairs = self.gram.eigenpairs(known=True)
+            if pairs is not None:
+                return pairs
+        return eigh(self.system(), overwrite=True, graded=self.graded)
+
     def targets(self, Psi: Array) -> Array:
         """√w Ψ on the active rows."""
         if len(self.active) != self.n:

@@ -48,7 +48,7 @@ class LowRank(ClosedForm):
         n, q = problem.Psi.shape
         Phi = getattr(problem.gram.K, "factor", None)
         p = n if Phi is None else Phi.shape[1]
-        return 8.0 * (4 * n * p + 4 * n * q)
+        return 8.0 * float(4 * n * p + 4 * n * q)
 
     def _path(self, problem: Problem) -> Path:
         return LowRankPath(problem)

@@ -1,4 +1,4 @@
-"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exactly when all pairs are there, nearly otherwise."""
+"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exact when all pairs are there, close otherwise."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CompletePairs:
         U, E, _ = self.spectrum
         S = matmul(matmul(U, matmul(matmul(U.T, self.targets(y)), U) / (E + self.t)), np.ascontiguousarray(U.T))
         a, b = self.gram.left.T
-        return np.where(self.alone, S[a, b], 2 * S[a, b])
+        return np.asarray(np.where(self.alone, S[a, b], 2 * S[a, b]))
 
     def loo_residuals(self, y: np.ndarray) -> np.ndarray:
         """y_p − f₋ₚ(p) for every pair: m² operations each."""
@@ -109,23 +109,24 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
         return lambda r: r / d
     V = leading_factor(to_numpy(K), _RANK) * (1 - gram.mix) ** 0.25
     strength = np.outer((V * V).sum(axis=0), (V * V).sum(axis=0))
-    I, J = np.nonzero(strength) if gram.ordered else np.nonzero(np.triu(strength))
-    kept = np.argsort(-strength[I, J], kind="stable")[: int(np.clip(n // 20, 20, _FEATURES))]
-    I, J = I[kept], J[kept]
-    factor = np.full(len(I), np.sqrt(2.0)) if gram.ordered else np.where(I == J, np.sqrt(0.5), 1.0)
+    i, j = np.nonzero(strength) if gram.ordered else np.nonzero(np.triu(strength))
+    kept = np.argsort(-strength[i, j], kind="stable")[: int(np.clip(n // 20, 20, _FEATURES))]
+    i, j = i[kept], j[kept]
+    factor = np.full(len(i), np.sqrt(2.0)) if gram.ordered else np.where(i == j, np.sqrt(0.5), 1.0)
     a, b = gram.left.T
 
     def features(rows: slice) -> np.ndarray:
         A, B = V[a[rows]], V[b[rows]]
-        Z = A[:, I] * B[:, J]
+        Z: np.ndarray = A[:, i] * B[:, j]
         if not gram.ordered:
-            Z += A[:, J] * B[:, I]
-        return Z * factor
+            Z += A[:, j] * B[:, i]
+        Z *= factor
+        return Z
 
-    height = max(1, _CHUNK // max(len(I), 1))
+    height = max(1, _CHUNK // max(len(i), 1))
     explained = np.concatenate([np.einsum("ij,ij->i", Z, Z) for Z in map(features, blocks(n, height))])
     d = shift + np.clip(diagonal - explained, 0.0, None)
-    H = np.eye(len(I))
+    H = np.eye(len(i))
     for rows in blocks(n, height):
         Z = features(rows)
         H += matmul(Z.T, Z / d[rows, None])
@@ -135,14 +136,14 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
     def apply(r: np.ndarray) -> np.ndarray:
         u = r / d
         A = V.T @ (gram.scatter(u) @ V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
-        x = small.solve(((A if gram.ordered else A + A.T)[I, J] * factor)[:, None])[:, 0] * factor
+        x = small.solve(((A if gram.ordered else A + A.T)[i, j] * factor)[:, None])[:, 0] * factor
         X = np.zeros((V.shape[1], V.shape[1]))
-        X[I, J] = x
+        X[i, j] = x
         if not gram.ordered:
             X = X + X.T
         image = np.empty(n)
         image[order] = row_dots(matmul(V, X), V, sorted_a, sorted_b)
-        return u - image / d
+        return np.asarray(u - image / d)
 
     return apply
 

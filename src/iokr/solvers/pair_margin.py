@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +11,15 @@ import numpy as np
 from iokr._array import to_numpy
 from iokr.gram.pair_loops import compiled, scatter_rows
 from iokr.gram.pairs import PairGram, pair_entries
+from iokr.solvers.boxes import newton_directions
+from iokr.solvers.pair_forms import low_rank_preconditioner
+from iokr.solvers.pair_ridge import conjugate_gradients
 
-__all__ = ["PairQuadratic"]
+__all__ = ["PairQuadratic", "compiled"]
 
 _PASSES = 3  # over all pairs, before the gradient is computed anew
+_CORNER = 1000  # free pairs whose matrix is factored for a Newton step
+_DAMPING, _ACCURACY, _STEPS = 1e-8, 1e-2, 60  # of a Newton step by conjugate gradients
 
 
 class PairQuadratic:
@@ -36,7 +42,7 @@ class PairQuadratic:
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
         self.gram, self.y, self.lam = gram, y, lam
         self.K = np.ascontiguousarray(to_numpy(gram.nodes))
-        self.sweeps = 10
+        self.schedule = (5, 2, 2)
         owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
         self.order = np.argsort(owner, kind="stable")
         self.starts = np.concatenate([[0], np.flatnonzero(np.diff(owner[self.order])) + 1, [len(owner)]])
@@ -44,13 +50,30 @@ class PairQuadratic:
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
-        return self.y * to_numpy(self.gram.product(self.y * alpha)) / self.lam
+        return np.asarray(self.y * to_numpy(self.gram.product(self.y * alpha)) / self.lam)
 
     def corner(self, free: np.ndarray) -> np.ndarray:
         """Q between some of the pairs."""
         R = self.gram.left[free]
         entries = pair_entries(self.K, R, R, mix=self.gram.mix, ordered=self.gram.ordered)
-        return np.asarray(entries) * np.multiply.outer(self.y[free] / self.lam, self.y[free])
+        return np.asarray(entries * np.multiply.outer(self.y[free] / self.lam, self.y[free]))
+
+    def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
+        """−(Q_FF + τI)⁻¹ g_F: by Cholesky for few entries, else by some steps of conjugate gradients."""
+        if len(free) <= _CORNER:
+            yield from newton_directions(self.corner(free), slope)
+            return
+        part, y = self.gram.restrict(free), self.y[free]  # Q_FF d = −g is G_FF u = −λ y g with u = y d
+        shift = np.full(len(free), _DAMPING * self.lam * float(self.diagonal.max()))
+        precondition = low_rank_preconditioner(part, shift)
+        u, _, _ = conjugate_gradients(
+            lambda P: part.product(P[:, 0])[:, None] + shift[:, None] * P,
+            -self.lam * (y * slope)[:, None],
+            lambda R: precondition(R[:, 0])[:, None],
+            _ACCURACY,
+            _STEPS,
+        )
+        yield y * u[:, 0]
 
     def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Q δ for a change δ of some entries."""
@@ -141,10 +164,8 @@ def _passes(
             for i in range(start, stop):
                 p = order[i]
                 x, d = a[p], diagonal[p]
-                if d > 0:
-                    new = min(max(alpha[p] - g[i] / d, 0.0), upper[p])
-                else:
-                    new = upper[p] if g[i] < 0 else 0.0
+                limit = upper[p] if g[i] < 0 else 0.0  # where a zero diagonal sends it
+                new = min(max(alpha[p] - g[i] / d, 0.0), upper[p]) if d > 0 else limit
                 if new == alpha[p]:
                     continue
                 change = y[p] * (new - alpha[p]) / lam

@@ -1,4 +1,4 @@
-"""Ridge on pairs of nodes: the closed form where all pairs are there, else conjugate gradients with a preconditioner."""
+"""Ridge on pairs of nodes: the closed form where all are there, else conjugate gradients with a preconditioner."""
 
 from __future__ import annotations
 
