@@ -7,10 +7,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from iokr.losses import EpsilonInsensitive, Huber, Square
+from iokr.kernels import RBF
+from iokr.losses import EpsilonInsensitive, Huber, MaxMargin, Square
+from iokr.operator_kernels import Decomposable
+from iokr.problem import Problem
 from iokr.solvers import Auto, CoordinateDescent, boxes
+from iokr.solvers.coordinate import margin_matrix
+from iokr.solvers.labeled import LabeledProblem
 from loss_samples import SETTINGS, case
 from reference import assert_close
+from samples import operator
 
 PLACES = [
     "plain",
@@ -212,3 +218,15 @@ def test_auto_takes_it_for_the_margin():
         model = case("margin", **options).fit()
         assert isinstance(model.solver_.chosen_, CoordinateDescent)
         assert "margin" in str(model.solver_)
+
+
+@pytest.mark.parametrize("kind", ["identity", "full"])
+@pytest.mark.parametrize("n", [127, 300, 700])
+def test_the_matrix_of_the_dual_by_panels(n, kind):
+    """Q = (ΨAΨᵀ) ∘ K / λ at sizes where K and Q are evaluated in several panels, whose borders differ."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(n, 3)), rng.normal(size=(n, 3))
+    A = np.eye(3) if kind == "identity" else operator(kind, 3)
+    kernel = Decomposable(RBF(0.3), A).fit(X, Y)
+    problem = Problem(kernel.gram(kernel.represent(X)), Y, MaxMargin(), 0.5)
+    assert_close(margin_matrix(LabeledProblem(problem)), (Y @ A @ Y.T) * RBF(0.3)(X) / 0.5, 1e-12)

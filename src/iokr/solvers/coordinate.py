@@ -94,6 +94,8 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         for rows in blocks(len(Q), _PANEL):  # half of the product, and each panel while it is in the cache
             Q[rows, : rows.stop] *= matmul(left[rows], labeled.Psi[: rows.stop].T)
             Q[: rows.start, rows] = Q[rows, : rows.start].T
+            corner = np.tril(Q[rows, rows], k=-1)  # above the diagonal K need not be right
+            Q[rows, rows] = corner + corner.T + np.diag(np.diagonal(Q[rows, rows]))
     else:
         rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
         parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
