@@ -1,0 +1,148 @@
+"""Which tasks go together: their similarity, and the operators that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, gemm, row_sq_norms, to_numpy
+from iokr._validation import check_number, check_symmetric
+from iokr.embeddings.base import Embedding
+from iokr.kernels.base import Kernel
+
+__all__ = ["TaskMetric", "check_strength", "check_tasks", "output_metric", "task_operator", "task_similarity"]
+
+_TOL = 1e-8  # a matrix is called indefinite beyond this share of its largest eigenvalue
+
+
+def task_similarity(Y: Array, weight: np.ndarray | None = None) -> np.ndarray:
+    """M_pq = exp(−γ‖Y^p − Y^q‖²), Y^p the targets of task p; 1/γ is the median of these squared distances (B16 6.2.2).
+
+    With missing targets (NaN) a distance is the mean over the rows that have both; tasks without a common row have
+    similarity 0. B16 takes γ from an information criterion that it does not define; the scale of w plays no role here.
+    """
+    values = np.asarray(to_numpy(Y), dtype=float)
+    w = np.ones(len(values)) if weight is None else weight
+    observed = ~np.isnan(values)
+    share = observed * w[:, None]
+    total = share.sum()
+    Z = np.where(observed, values - np.where(observed, share * values, 0.0).sum() / (total if total > 0 else 1.0), 0.0)
+    common = share.T @ observed
+    squares = (share * Z**2).T @ observed
+    distances = np.clip(squares + squares.T - 2 * (share * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)
+    distances[distances <= 1e-14 * max(distances.max(initial=0.0), 0.0)] = 0.0
+    np.fill_diagonal(distances, 0.0)
+    apart = distances[np.triu_indices(len(distances), 1)]
+    apart = apart[apart > 0]
+    similarity = np.exp(-distances / (np.median(apart) if len(apart) else 1.0))
+    similarity = np.where(common > 0, (similarity + similarity.T) / 2, 0.0)
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
+
+
+def check_tasks(tasks: Any, q: int) -> np.ndarray:
+    """A similarity that the user brings: (q, q), symmetric, no negative entry."""
+    M = np.asarray(to_numpy(check_symmetric(tasks, "tasks")), dtype=float)
+    if M.shape[0] != q:
+        raise ValueError(f"`tasks` has shape {M.shape} but the outputs have {q} coordinates; it must be ({q}, {q}).")
+    if M.min() < 0:
+        raise ValueError(
+            f"`tasks` must be a similarity without negative entries, got {M.min():.3g}: a penalty on the difference "
+            "of two tasks cannot be negative. Clip it at 0, or give the operator itself: "
+            "`IOKR(Decomposable(kernel, A))`."
+        )
+    return M
+
+
+def check_strength(strength: Any, name: str = "strength") -> float:
+    """0 ≤ μ_t < 1."""
+    mu = check_number(strength, name, minimum=0.0)
+    if mu >= 1:
+        raise ValueError(
+            f"`{name}` must be below 1, got {strength!r}: at 1 nothing is left of the penalty on the tasks themselves, "
+            "and their operator has no inverse."
+        )
+    return mu
+
+
+def task_operator(M: np.ndarray, strength: float) -> np.ndarray:
+    """A = (μL_M + (1−μ)I)⁻¹: ‖h‖² = (μ/2) Σ_pq M_pq‖h^p − h^q‖² + (1−μ) Σ_p ‖h^p‖²; L_M = diag(M1) − M."""
+    laplacian = np.diag(M.sum(axis=1)) - M
+    values, V = np.linalg.eigh(laplacian)
+    return (V / (strength * np.clip(values, 0.0, None) + 1 - strength)) @ V.T if strength else np.eye(len(M))
+
+
+def output_metric(M: np.ndarray, strength: float) -> np.ndarray:
+    """A = μM + (1−μ)I, the inner product ⟨y, Ay'⟩ of the outputs; refused when it is none."""
+    A = strength * M + (1 - strength) * np.eye(len(M))
+    values = np.linalg.eigvalsh(A)
+    if values[0] < -_TOL * values[-1]:
+        bound = 1 / (1 - float(np.linalg.eigvalsh(M)[0]))
+        raise ValueError(
+            f"Coupling through the outputs needs a positive semi-definite A = μM + (1−μ)I, but with these `tasks` and "
+            f"strength {strength:g} its eigenvalues run from {values[0]:.3g} to {values[-1]:.3g}. Lower `strength` to "
+            f'{bound:.3g} at most, or use `coupling="operator"`, which takes any similarity without negative entries.'
+        )
+    return A
+
+
+class TaskMetric(Embedding):
+    """ψ(y) = A^½ φ(y), φ a fitted embedding of vectors: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
+
+    A may be singular; then `vectors` is the least-norm y, the projection on the range of A.
+    """
+
+    def __init__(self, A: np.ndarray, base: Embedding) -> None:
+        self.A, self.base = A, base
+        values, V = np.linalg.eigh(A)
+        root = np.sqrt(np.where(values > _TOL * values[-1], values, 0.0))
+        self.root = (V * root) @ V.T
+        self.back = (V * np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)) @ V.T
+
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """Ψ (n, q)."""
+        return self.metric(self.base.fit_transform(Y, kernel, sample_weight))
+
+    def metric(self, Z: Array) -> Array:
+        """Z A^½."""
+        return Z @ asarray_like(self.root, Z)
+
+    def plain(self, H: Array) -> Array:
+        """H A^{+½}: back to the coordinates of φ."""
+        return H @ asarray_like(self.back, H)
+
+    def represent(self, Y: Any, name: str = "y") -> Array:
+        """ψ(y)."""
+        return self.metric(self.base.represent(Y, name))
+
+    def inner(self, H: Array, S: Array) -> Array:
+        """⟨h_i, ψ(y_j)⟩."""
+        return gemm(H, asarray_like(S, H))
+
+    def coordinates(self, S: Array, like: Array) -> Array:
+        """ψ(y_j)."""
+        return asarray_like(S, like)
+
+    def sq_norms(self, S: Array) -> Array:
+        """‖ψ(y_j)‖²."""
+        return row_sq_norms(S)
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖²."""
+        return row_sq_norms(H)
+
+    def sq_residuals(self, H: Array, S: Array) -> Array:
+        """‖h_i − ψ(y_i)‖²; NaN where a target is missing, which no metric measures."""
+        return row_sq_norms(H - asarray_like(S, H))
+
+    def spread(self, S: Array, weight: np.ndarray) -> float:
+        """Σ_i w_i ‖ψ(y_i) − mean‖²."""
+        xp = array_namespace(S)
+        w = asarray_like(weight, S)
+        mean = xp.sum(w[:, None] * S, axis=0) / xp.sum(w)
+        return float(xp.sum(w * row_sq_norms(S - mean[None, :])))
+
+    def vectors(self, H: Array) -> Array:
+        """The least-norm y with ψ(y) nearest to h."""
+        return self.base.vectors(self.plain(H))
