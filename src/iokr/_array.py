@@ -43,6 +43,7 @@ __all__ = [
     "set_diagonal",
     "smallest_k",
     "take_rows",
+    "thin_svd",
     "to_numpy",
     "top_k_columns",
     "triangular_congruence",
@@ -270,6 +271,17 @@ def largest_eigenvalue(K: Array) -> float:
         except ArpackError:
             pass
     return float(array_namespace(K).linalg.eigvalsh(K)[-1])
+
+
+def thin_svd(X: Array) -> tuple[Array, Array]:
+    """(V, σ) of X = V diag(σ) Qᵀ, V of the shape of X when that is tall."""
+    if is_numpy(X):
+        from scipy.linalg import svd
+
+        V, sigma, _ = svd(X, full_matrices=False, check_finite=False)
+        return V, sigma
+    V, sigma, _ = array_namespace(X).linalg.svd(X, full_matrices=False)
+    return V, sigma
 
 
 class CholeskyFactor:

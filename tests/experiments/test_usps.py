@@ -5,8 +5,10 @@ import pytest
 
 from iokr.datasets import DataNotFound, load_usps
 from iokr.experiments import find
+from iokr.experiments import usps_methods as methods
 from iokr.experiments import usps_protocol as protocol
-from iokr.experiments.usps_protocol import PUBLISHED, Split, chosen_model, loss, published_model, splits
+from iokr.experiments.usps_methods import METHODS, chosen_model, own_model
+from iokr.experiments.usps_protocol import PUBLISHED, Split, loss, published_model, splits
 from iokr.report import Figure, Pictures
 
 
@@ -28,6 +30,20 @@ def answers_in_numpy(split: Split, lam: float, sigma_k: float, sigma_l: float) -
     K_Y = np.exp(-sq_distances(split.Y, split.Y) / (2 * sigma_l**2))
     weights = np.linalg.solve(K + lam * np.eye(len(K)), k.T).T
     return split.Y[np.argmax(weights @ K_Y, axis=1)]
+
+
+def covariance_answers_in_numpy(split: Split, row: protocol.Row, *, conditional: bool) -> np.ndarray:
+    """K12 Proposition 1 by its n² × n² system: scores k_Y(y)ᵀ(k_xᵀ ⊗ T)(K ⊗ T + nλI)⁻¹ vec(I)."""
+    n = len(split.X)
+    K = np.exp(-sq_distances(split.X, split.X) / (2 * row.sigma_k**2))
+    k = np.exp(-sq_distances(split.X_test, split.X) / (2 * row.sigma_k**2))
+    T = K_Y = np.exp(-sq_distances(split.Y, split.Y) / (2 * row.sigma_l**2))
+    if conditional:
+        n_epsilon = 1e-2 * np.linalg.eigvalsh(K)[-1]
+        T = n_epsilon * np.linalg.solve(K + n_epsilon * np.eye(n), K_Y)
+    alpha = np.linalg.solve(np.kron(K, T) + n * row.lam * np.eye(n * n), np.eye(n).ravel())
+    scores = (K_Y @ T @ alpha.reshape(n, n).T @ k.T).T  # columns were stacked
+    return split.Y[np.argmax(scores, axis=1)]
 
 
 def test_published_rows_are_those_of_the_paper():
@@ -77,6 +93,19 @@ def test_published_model_is_the_formula(row):
     np.testing.assert_array_equal(published_model(row).fit(split.X, split.Y).predict(split.X_test), expected)
 
 
+@pytest.mark.parametrize("row", PUBLISHED[2:], ids=lambda row: row.method)
+def test_covariance_rows_are_the_papers_large_system(row):
+    split = next(splits(digits(36), 3, "[−1, 1]", (0, 0)))
+    row = protocol.Row(row.method, row.lam, 4.0, row.sigma_l, row.loss)
+    expected = covariance_answers_in_numpy(split, row, conditional=row.method.startswith("conditional"))
+    np.testing.assert_array_equal(own_model(row).fit(split.X, split.Y).predict(split.X_test), expected)
+
+
+def test_rows_have_their_own_methods():
+    names = [type(own_model(row)).__name__ + type(own_model(row).kernel).__name__ for row in PUBLISHED]
+    assert names == ["IOKRRBF", "KDERBF", "IOKRCovariance", "IOKRConditionalCovariance"]
+
+
 def test_loss_is_that_of_the_paper():
     Y, Z = digits(5)[:, :9], digits(5, seed=1)[:, :9]
     expected = np.mean([2 - 2 * np.exp(-np.sum((y - z) ** 2) / (2 * 7**2)) for y, z in zip(Y, Z, strict=True)])
@@ -85,17 +114,59 @@ def test_loss_is_that_of_the_paper():
 
 def test_left_out_loss_equals_refitting():
     split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
-    model = chosen_model(split.X, split.Y)
-    lam, (sigma_k, _, sigma_l) = model.alpha_, protocol.chosen_parameters(model)
+    model = chosen_model(METHODS[0], split.X, split.Y)
+    found = methods.chosen_parameters(model)
     answers = []
     for i in range(len(split.X)):
         rest = np.delete(np.arange(len(split.X)), i)
         one = Split(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
-        answers.append(answers_in_numpy(one, lam, sigma_k, sigma_l)[0])
-    assert protocol.left_out_loss(model, split.Y) == pytest.approx(loss(split.Y, np.array(answers), protocol.COMMON))
+        answers.append(answers_in_numpy(one, found["λ"], found["σ_k"], found["σ_l"])[0])
+    left_out = methods.left_out_loss(model, split.X, split.Y)
+    assert left_out == pytest.approx(loss(split.Y, np.array(answers), protocol.COMMON))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method_chooses_from_its_grid(method, monkeypatch):
+    monkeypatch.setattr(methods, "SIGMAS_L", (5.0, 10.0))
+    split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
+    model = chosen_model(method, split.X, split.Y)
+    found = methods.chosen_parameters(model)
+    assert min(abs(found["σ_k"] - np.array(protocol.SIGMAS_K))) < 1e-9
+    assert min(abs(found["σ_l"] - np.array(protocol.SIGMAS_L))) < 1e-9
+    assert ("ε" in found) == method.name.startswith("conditional")
+    assert ("components" in found) == (method.name == "kernel PCA")
+    assert model.predict(split.X_test).shape == split.Y_test.shape
+
+
+def test_out_of_fold_loss_refits_on_the_other_folds():
+    split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
+    method = next(method for method in METHODS if method.name == "covariance, by folds")
+    model = chosen_model(method, split.X, split.Y)
+    found = methods.chosen_parameters(model)
+    row = protocol.Row("covariance", found["λ"], found["σ_k"], found["σ_l"], PUBLISHED[2].loss)
+    answers = np.empty_like(split.Y)
+    for fold in np.array_split(np.arange(15), methods.N_FOLDS):
+        rest = np.delete(np.arange(15), fold)
+        part = Split(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
+        answers[fold] = covariance_answers_in_numpy(part, row, conditional=False)
+    assert methods.out_of_fold_loss(model, split.X, split.Y) == pytest.approx(loss(split.Y, answers, protocol.COMMON))
+
+
+def test_differences_count_a_draw_once():
+    losses = {("identity", 5, 10): [[1.0, 3.0], [2.0, 2.0]], ("other", 5, 10): [[1.5, 3.5], [2.6, 2.8]]}
+    gap = methods.differences(methods.Common(losses, {}), 5)["other"]
+    assert gap.mean == pytest.approx(0.6) and gap.error == pytest.approx(0.1) and not gap.clear
+    assert methods.Difference(0.6, 0.01, 5).clear and not methods.Difference(0.6, 0.01, 1).clear
 
 
 def test_page_has_published_beside_ours(monkeypatch, tmp_path):
+    from iokr.experiments import usps
+
+    for module in (methods, usps):
+        monkeypatch.setattr(module, "SIGMAS_K", (4.0, 8.0))
+    monkeypatch.setattr(methods, "SIGMAS_L", (10.0,))
+    monkeypatch.setattr(methods, "FEW_SIGMAS", ((4.0, 8.0), (10.0,)))
+    monkeypatch.setattr(methods, "ALPHAS", (1e-3, 1e-1))
     images = (1000 * digits(45)).astype(np.int16)
     (tmp_path / "usps").mkdir()
     labels = np.zeros(45, dtype=int)
@@ -103,13 +174,15 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     steps = []
     report = find("usps").run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
-    readings, parameters, common, chosen = report.tables
+    parameters, readings, common, chosen = report.tables
     assert [row["published"].mean for row in readings.rows] == [1.0423] * 8
     assert [row["ours"].n for row in readings.rows] == [2 * 5] * 4 + [2 * 3] * 4
-    assert [row["published, its own method"].mean for row in parameters.rows] == [1.0423, 1.0246, 0.7616, 0.6241]
+    assert [row["published"].mean for row in parameters.rows] == [1.0423, 1.0246, 0.7616, 0.6241]
+    assert [row["ours"].n for row in parameters.rows] == [10] * 4
     assert {row["reading"] for row in common.rows} == {"5 folds of 120", "3 folds of 200"}
-    assert len(common.rows) == 8 and len(chosen.rows) == 2
-    assert sum(isinstance(item, Figure) for item in report.items) == 3
+    assert len(common.rows) == 2 * (len(METHODS) + 3) and len(chosen.rows) == 2 * len(METHODS)
+    assert [row["minus identity"] is None for row in common.rows] == ([True] + [False] * 8) * 2
+    assert sum(isinstance(item, Figure) for item in report.items) == 4
     [pictures] = [item for item in report.items if isinstance(item, Pictures)]
     assert {len(images) for images in pictures.rows.values()} == {12}
     assert "1.0423 ± 0.0996" in report.html()

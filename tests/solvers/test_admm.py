@@ -260,7 +260,7 @@ def test_says_what_it_is():
 
 
 def test_a_long_path_does_not_stall():
-    """Steps near the end of a solve show little of the loss's curvature: what they made of ρ must not reach the next."""
+    """Steps near the end of a solve show little of the loss's curvature: what these made of ρ stays behind."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 8)), np.sign(rng.normal(size=(60, 5)))
     kernel = RBF(1.0).fit(X)

@@ -1,4 +1,4 @@
-"""K12 Table 2: the protocol, the models and the runs; `usps.py` shows them.
+"""K12 Table 2: the protocol and the row of the identity operator; `usps_methods.py` compares the methods.
 
 The identity operator is the KDE of Cortes et al. (2005): h(x) = Σᵢ βᵢ(x) ψ(yᵢ) with β(x) = (K + λI)⁻¹ k_x, then the
 training output whose features are closest to h(x).
@@ -7,18 +7,14 @@ training output whose features are closest to h(x).
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import KNeighborsRegressor
 
 from iokr.decoders.candidates import Candidates
-from iokr.embeddings.identity import Identity
-from iokr.estimators.path import IOKRCV
 from iokr.estimators.regression import IOKR
 from iokr.experiments.images import halves
 from iokr.kernels.vectors import RBF
@@ -31,21 +27,20 @@ __all__ = [
     "DRAWN",
     "DRAWN_FROM",
     "FOLDS",
-    "METHOD",
     "PIXELS",
     "PUBLISHED",
     "SHOWN",
     "SIGMAS_K",
-    "Common",
+    "SIGMAS_L",
+    "Draw",
     "Matrix",
     "Reading",
+    "Row",
     "Split",
+    "Step",
     "as_published",
-    "at_published_parameters",
-    "chosen_model",
-    "chosen_on_training_part",
-    "chosen_parameters",
-    "completions",
+    "gaussian",
+    "loss",
     "published_model",
     "splits",
 ]
@@ -82,7 +77,6 @@ PIXELS: dict[str, Callable[[Matrix], Matrix]] = {
 }
 AS_DISTRIBUTED = "[−1, 1]"
 
-METHOD = "IOKR, closest training output"
 COMMON = 10  # σ of the one loss by which everything is chosen and compared
 SHOWN = (7, 10, 12)  # the losses of the published rows, to read ours in their units
 SIGMAS_K = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0)  # what to try for the input kernel
@@ -128,20 +122,6 @@ def published_model(row: Row) -> IOKR:
     return IOKR(gaussian(row.sigma_k), output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
 
 
-def chosen_model(X: Matrix, Y: Matrix) -> IOKRCV:
-    """σ_k and λ by leave-one-out in the output feature space, σ_l of the output kernel by the common loss."""
-    kernels = [gaussian(sigma) for sigma in SIGMAS_K]
-    models: list[IOKRCV] = [IOKRCV(kernels, output_kernel=gaussian(sigma)).fit(X, Y) for sigma in SIGMAS_L]
-    return min(models, key=lambda model: left_out_loss(model, Y))
-
-
-def left_out_loss(model: IOKRCV, Y: Matrix) -> float:
-    """The common loss when each training digit is completed without its own lower half, also as an answer."""
-    inner = np.array(model.embedding_.inner(model.loo_decision_function(), model.embedding_.represent(Y)))
-    np.fill_diagonal(inner, -np.inf)  # ‖ψ(y)‖ = 1: the closest output is the one with the largest inner product
-    return loss(Y, Y[inner.argmax(axis=1)], COMMON)
-
-
 @dataclass(frozen=True)
 class Reading:
     """The first row of Table 2, run once for every fold of every draw."""
@@ -162,58 +142,3 @@ def as_published(images: Matrix, draws: list[Draw], step: Step) -> dict[tuple[in
             unlike = gaussian(row.sigma_k)(split.X_test, split.X) == 0
             reading.tied.append(float(unlike.all(axis=1).mean()))
     return readings
-
-
-def at_published_parameters(images: Matrix, draws: list[Draw], step: Step) -> dict[str, list[float]]:
-    """The identity operator with the parameters of every row of Table 2."""
-    losses: dict[str, list[float]] = defaultdict(list)
-    for draw in draws:
-        step("the parameters of every row")
-        for split, row in itertools.product(splits(images, 5, AS_DISTRIBUTED, draw), PUBLISHED):
-            answers = published_model(row).fit(split.X, split.Y).predict(split.X_test)
-            losses[row.method].append(loss(split.Y_test, answers, row.sigma_l))
-    return losses
-
-
-@dataclass(frozen=True)
-class Common:
-    """Everything under one loss: answers by method and number of folds, and what was chosen."""
-
-    losses: dict[tuple[str, int, float], list[float]]  # method, folds, σ of the loss
-    chosen: dict[int, list[tuple[float, float, float]]]  # folds: σ_k, λ, σ_l
-
-
-def chosen_on_training_part(images: Matrix, draws: list[Draw], step: Step) -> Common:
-    """Every parameter chosen on the training part; two baselines beside."""
-    common = Common(defaultdict(list), defaultdict(list))
-    for draw, n_folds in itertools.product(draws, FOLDS):
-        for split in splits(images, n_folds, AS_DISTRIBUTED, draw):
-            step("everything chosen on the training part")
-            model = chosen_model(split.X, split.Y)
-            common.chosen[n_folds].append(chosen_parameters(model))
-            for (method, answers), sigma in itertools.product(completions(split, model).items(), SHOWN):
-                common.losses[method, n_folds, sigma].append(loss(split.Y_test, answers, sigma))
-    return common
-
-
-def chosen_parameters(model: IOKRCV) -> tuple[float, float, float]:
-    """(σ_k, λ, σ_l)."""
-    return _sigma(model.kernel_), model.alpha_, _sigma(model.output_kernel_)
-
-
-def _sigma(kernel: Any) -> float:
-    """Back from γ = 1/(2σ²)."""
-    return float((2 * kernel.gamma) ** -0.5)
-
-
-def completions(split: Split, model: IOKRCV) -> dict[str, Matrix]:
-    """Lower halves for the test part, by every method."""
-    X, Y = split.X, split.Y
-    pixels = IOKRCV([gaussian(sigma) for sigma in SIGMAS_K], embedding=Identity(centered=True)).fit(X, Y)
-    typical = Y[np.argmin([loss(Y, np.broadcast_to(y, Y.shape), COMMON) for y in Y])]
-    return {
-        METHOD: model.predict(split.X_test),
-        "IOKR on pixels, no pre-image": pixels.predict(split.X_test),
-        "nearest neighbour": KNeighborsRegressor(n_neighbors=1).fit(X, Y).predict(split.X_test),
-        "one answer for all": np.broadcast_to(typical, split.Y_test.shape),
-    }

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, cholesky, eigh, largest_eigenvalue, matmul, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    cholesky,
+    eigh,
+    largest_eigenvalue,
+    matmul,
+    thin_svd,
+    to_numpy,
+)
 from iokr._component import component
 from iokr._validation import check_number
 from iokr.gram.base import Gram
@@ -193,9 +203,8 @@ class _ThinConditionalFactor(_Factor):
 
     def __init__(self, root: _Root, Phi: Array, epsilon: float) -> None:
         super().__init__(root)
-        xp = array_namespace(Phi)
-        self.V, sigma, _ = xp.linalg.svd(root.center(root.share[:, None] * Phi), full_matrices=False)
-        self.shrunk = 1 - xp.sqrt(epsilon / (sigma * sigma + epsilon))
+        self.V, sigma = thin_svd(root.center(root.share[:, None] * Phi))
+        self.shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
 
     def _half(self, B: Array) -> Array:
         """Ĝ B."""

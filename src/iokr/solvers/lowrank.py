@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows
+from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows, thin_svd
 from iokr._component import component
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
@@ -65,8 +65,7 @@ class LowRankPath(Path):
             Phi = take_rows(Phi, self.points.active)
         if self.points.sqrt_w is not None:
             Phi = self.points.sqrt_w[:, None] * Phi
-        xp = array_namespace(Phi)
-        self.V, root, _ = xp.linalg.svd(Phi, full_matrices=False)
+        self.V, root = thin_svd(Phi)
         self.omega = root * root
         self.largest = float(self.omega[0]) * float(self.gamma.max())
 

@@ -1,0 +1,115 @@
+"""`LowRank` equals the dense solvers on kernels with few features, covariance operators included."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from iokr import IOKR, IOKRCV
+from iokr.embeddings import Nystroem as NystroemEmbedding
+from iokr.kernels import RBF, Nystroem
+from iokr.losses import Huber
+from iokr.manifolds import Laplacian
+from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable
+from iokr.solvers import Cholesky, Eigen, LowRank
+
+rng = np.random.default_rng(0)
+X, Y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
+X_new, Y_new = rng.normal(size=(6, 3)), rng.normal(size=(7, 2))
+K = Nystroem(RBF(0.3), rank=8)
+WEIGHT = np.concatenate([np.zeros(3), rng.uniform(0.5, 2.0, size=47)])
+A = np.array([[1.0, 0.4], [0.4, 0.5]])
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("operator", [lambda k: k, lambda k: Decomposable(k, A)], ids=["identity", "full"])
+def test_equals_cholesky(operator, weight):
+    ours = IOKR(operator(K), alpha=0.05, solver=LowRank()).fit(X, Y, sample_weight=weight)
+    dense = IOKR(operator(K), alpha=0.05, solver=Cholesky()).fit(X, Y, sample_weight=weight)
+    assert_allclose(ours.predict(X_new), dense.predict(X_new), atol=1e-10)
+    assert_allclose(ours.loo_decision_function(), dense.loo_decision_function(), atol=1e-9)
+    problem = ours._fitted_problem()
+    assert_allclose(problem.objective(ours.solution_.C), problem.objective(dense.solution_.C), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
+def test_path_equals_that_of_eigen(weight):
+    ours = IOKRCV(K, alphas=(1e-3, 1e-1, 10.0), solver=LowRank()).fit(X, Y, sample_weight=weight)
+    dense = IOKRCV(K, alphas=(1e-3, 1e-1, 10.0), solver=Eigen()).fit(X, Y, sample_weight=weight)
+    assert_allclose(ours.loo_errors_, dense.loo_errors_, rtol=1e-9)
+    assert ours.alpha_ == dense.alpha_
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("epsilon", ["covariance", None, 0.02])
+def test_covariance_operators_equal_the_dense_ones(epsilon, weight, centered):
+    """The same kernel k̂, as features and as a matrix that does not show them, through two different algorithms."""
+
+    def operator(kernel):
+        if epsilon == "covariance":
+            return Covariance(kernel, centered=centered)
+        return ConditionalCovariance(kernel, epsilon, centered=centered)
+
+    class Hidden(Nystroem):
+        def gram(self, R, S=None):
+            return super(Nystroem, self).gram(R, S)
+
+    outputs = {"output_kernel": RBF(0.4), "alpha": 1e-3}
+    ours = IOKR(operator(K), embedding=NystroemEmbedding(50), solver=LowRank(), **outputs)
+    dense = IOKR(operator(Hidden(RBF(0.3), 8)), **outputs)
+    ours.fit(X, Y, sample_weight=weight)
+    dense.fit(X, Y, sample_weight=weight)
+    assert_allclose(ours.scores(X_new, Y_new), dense.scores(X_new, Y_new), atol=1e-6)
+    implicit = IOKR(operator(K), **outputs).fit(X, Y, sample_weight=weight)
+    assert_allclose(implicit.scores(X_new, Y_new), dense.scores(X_new, Y_new), atol=1e-9)
+
+
+def test_full_rank_on_both_sides_is_the_exact_model():
+    kernel, embedding = Nystroem(RBF(0.3), 50), NystroemEmbedding(50)
+    low = IOKR(Covariance(kernel), output_kernel=RBF(0.4), embedding=embedding, alpha=0.01, solver=LowRank())
+    exact = IOKR(Covariance(RBF(0.3)), output_kernel=RBF(0.4), alpha=0.01)
+    assert_allclose(low.fit(X, Y).scores(X_new, Y_new), exact.fit(X, Y).scores(X_new, Y_new), atol=1e-5)
+
+
+def test_error_falls_with_the_rank():
+    exact = IOKR(Covariance(RBF(0.3)), output_kernel=RBF(0.4), alpha=0.01).fit(X, Y).scores(X_new, Y_new)
+    apart = []
+    for rank in (10, 45):
+        kernel, embedding = Covariance(Nystroem(RBF(0.3), rank)), NystroemEmbedding(rank)
+        model = IOKR(kernel, output_kernel=RBF(0.4), embedding=embedding, alpha=0.01, solver=LowRank()).fit(X, Y)
+        apart.append(np.linalg.norm(model.scores(X_new, Y_new) - exact) / np.linalg.norm(exact))
+    assert apart[1] < 0.05 and apart[1] < apart[0] / 5
+
+
+def test_no_matrix_of_all_points_is_formed(monkeypatch):
+    from iokr.gram import DenseGram
+
+    def refuse(self, **options):
+        raise AssertionError("an n × n matrix was formed")
+
+    monkeypatch.setattr(DenseGram, "_evaluate", refuse)
+    for operator in (Covariance, ConditionalCovariance):
+        model = IOKR(operator(K), output_kernel=RBF(0.4), embedding=NystroemEmbedding(8), solver=LowRank())
+        model.fit(X, Y).predict(X_new, Y_new)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (IOKR(RBF(0.3), solver=LowRank()), "no explicit features"),
+        (IOKR(Covariance(K), output_kernel=RBF(0.4), solver=LowRank()), r"embedding=Nystroem\(rank\)"),
+        (IOKR(K, loss=Huber(0.3), solver=LowRank()), "quadratic"),
+        (IOKR(K, manifold=Laplacian(0.1), solver=LowRank()), "manifold"),
+    ],
+    ids=["dense", "implicit", "loss", "manifold"],
+)
+def test_refuses_in_words(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, Y)
+
+
+def test_refuses_missing_targets():
+    holes = Y.copy()
+    holes[3, 1] = np.nan
+    with pytest.raises(ValueError, match="missing targets"):
+        IOKR(K, solver=LowRank()).fit(X, holes)
