@@ -22,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make demo      complete digits from their upper halves; writes iokr-demo/report.html'
+	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
 	@echo 'make test      the test suite'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
@@ -63,7 +63,7 @@ docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist iokr-demo iokr-usps docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
 $(STAMP)/venv:

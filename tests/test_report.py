@@ -8,7 +8,24 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from iokr.report import OURS, Pictures, Report, Spread, Table, Text, check_folder, plot, run_info, text_of, write_run
+from iokr.report import (
+    OURS,
+    Network,
+    Pictures,
+    Report,
+    Spread,
+    Table,
+    Text,
+    check_folder,
+    draw_network,
+    layout,
+    plot,
+    run_info,
+    text_of,
+    to_cytoscape,
+    to_graphml,
+    write_run,
+)
 
 VOID = {"meta", "img", "br"}
 
@@ -189,3 +206,77 @@ def test_without_the_packages_the_page_says_what_to_install(report, monkeypatch)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'iokr\[report\]'"):
         report.html()
+
+
+# ------------------------------------------------------------------------------------------------------------ networks
+
+
+@pytest.fixture
+def network() -> Network:
+    nodes = {"a & b": {"size": 3, "known": True}, "<c>": {"size": np.float64(0.5)}, "é": {"note": "x"}}
+    links = [("a & b", "<c>", {"score": 0.1 + 0.2, "rank": np.int64(1)}), ("<c>", "é", {"kind": "known"})]
+    return Network(nodes, links)
+
+
+def as_networkx(network):
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_nodes_from(network.nodes.items())
+    graph.add_edges_from(network.links)
+    return graph
+
+
+def test_networkx_reads_graphml_back_equal(network, tmp_path):
+    nx = pytest.importorskip("networkx")
+    (tmp_path / "n.graphml").write_text(to_graphml(network), encoding="utf-8")
+    found, expected = nx.read_graphml(tmp_path / "n.graphml"), as_networkx(network)
+    assert dict(found.nodes(data=True)) == dict(expected.nodes(data=True))
+    assert found.adj == expected.adj
+    assert type(found.edges["a & b", "<c>"]["rank"]) is int and found.nodes["a & b"]["known"] is True
+
+
+def test_networkx_reads_cytoscape_json(network):
+    nx = pytest.importorskip("networkx")
+    found, expected = nx.cytoscape_graph(json.loads(to_cytoscape(network))), as_networkx(network)
+    assert set(found.nodes) == set(expected.nodes)
+    assert {frozenset(edge) for edge in found.edges} == {frozenset(edge) for edge in expected.edges}
+    assert found.edges["a & b", "<c>"]["score"] == 0.1 + 0.2
+
+
+def test_graphml_refuses_what_it_cannot_hold():
+    with pytest.raises(ValueError, match="GraphML cannot hold"):
+        to_graphml(Network({"a\x00": {}}))
+    with pytest.raises(TypeError, match="must be text, a number or a truth value"):
+        to_graphml(Network({"a": {"x": [1]}}))
+
+
+def test_linked_nodes_are_drawn_close():
+    pairs = np.array([(i, j) for start in (0, 10) for i in range(start, start + 10) for j in range(i + 1, start + 10)])
+    places = layout(20, pairs, seed=1)
+    assert places.shape == (20, 2) and places.min() >= 0 and places.max() <= 1
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert distance[:10, :10].mean() < 0.5 * distance[:10, 10:].mean()
+    assert np.array_equal(places, layout(20, pairs, seed=1))
+    assert layout(1, []).shape == (1, 2) and layout(0, []).shape == (0, 2)
+
+
+def test_network_figure_is_small_and_takes_the_colours_of_the_page():
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 200, size=(3000, 2))
+    names = {"right": "found", "wrong": "not so", "stressed": "labelled"}
+    links = {"right": pairs[:2000], "wrong": pairs[2000:], "plain": np.empty((0, 2))}
+    figure = draw_network(
+        rng.random((200, 2)), links, caption="c", names=names, classes=np.arange(200) % 9, stressed=np.arange(200) < 9
+    )
+    assert "var(--ours)" in figure.svg and "var(--theirs)" in figure.svg and len(figure.svg) < 400_000
+    assert all(word in figure.svg for word in names.values())
+
+
+def test_a_report_brings_files_of_its_own(report, tmp_path):
+    own = Report("t", "s", files={"edges.tsv": "a\tb\n"})
+    assert [path.name for path in write_run(own, tmp_path)][-2:] == ["edges.tsv", "report.html"]
+    assert (tmp_path / "edges.tsv").read_text() == "a\tb\n"
+    with pytest.raises(FileExistsError, match=r"already holds mine\.txt"):
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "mine.txt").write_text("x")
+        check_folder(tmp_path / "other", more=("mine.txt",))

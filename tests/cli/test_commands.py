@@ -28,7 +28,7 @@ def here(tmp_path, monkeypatch):
 def quick(monkeypatch):
     """Every experiment answers at once, with a table of two rows."""
 
-    def run(self, *, seed=0, repeat=None, progress=None):
+    def run(self, *, seed=0, repeat=None, progress=None, **more):
         progress(0, 1, "working")
         rows = [{"method": "a", "ours": Spread.of([1.0, 2.0])}, {"method": "b", "ours": Spread.of([float(seed)])}]
         return Report("Title", "Summary.", (Table("Rows", rows),), ("A note.",), {"seed": seed, "repeat": repeat})

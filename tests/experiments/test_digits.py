@@ -1,11 +1,11 @@
-"""The demo, on fewer digits: its errors are what they say they are."""
+"""`digits`, on fewer of them: its errors are what they say they are."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from iokr.experiments import DEMO
+from iokr.experiments import find
 from iokr.experiments.images import halves, hidden, whole
 from iokr.report import Figure, Pictures
 
@@ -16,7 +16,7 @@ def report():
         full = load_digits()
         some = Bunch(data=full.data[:400], target=full.target[:400])
         patch.setattr("iokr.experiments.digits.load_digits", lambda: some)
-        return DEMO.run(seed=0)
+        return find("digits").run(seed=0)
 
 
 def test_errors_are_below_both_baselines(report):

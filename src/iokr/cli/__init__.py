@@ -10,6 +10,7 @@ import typer
 from iokr.cli.bench import bench
 from iokr.cli.demo import demo
 from iokr.cli.doctor import doctor
+from iokr.cli.links import links
 from iokr.cli.reproduce import reproduce
 from iokr.cli.shared import guarded, show_version
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 for command in (demo, reproduce, bench, doctor):
     app.command()(guarded(command))
+app.add_typer(links)
 
 
 @app.callback(invoke_without_command=True)

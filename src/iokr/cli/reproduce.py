@@ -27,13 +27,15 @@ def reproduce(
     force: Force = False,
     seed: Seed = 0,
     repeat: Repeat = None,
+    full: Annotated[bool, typer.Option("--full", help="The whole published protocol of a long experiment.")] = False,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a published experiment again, with our figures beside theirs.
 
-    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html.
+    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. A long experiment keeps
+    its finished parts there too, and goes on from them when it was interrupted.
     """
     from iokr.experiments import EXPERIMENTS, find
     from iokr.report import Table
@@ -48,9 +50,10 @@ def reproduce(
         experiment = find(name)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="NAME") from None
+    folder = output or Path(f"iokr-{name}")
     perform(
-        lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress),
-        output or Path(f"iokr-{name}"),
+        lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress, complete=full, folder=folder),
+        folder,
         force=force,
         format=format,
         quiet=quiet,

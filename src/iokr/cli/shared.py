@@ -200,17 +200,21 @@ def perform(
     format: Format | None = None,
     quiet: bool = False,
     verbose: bool = False,
+    more: Sequence[str] = (),
 ) -> None:
-    """Run with a bar, print the tables, and write the run folder if there is one; it is checked before the work."""
+    """Run with a bar, print the tables, and write the run folder if there is one; it is checked before the work.
+
+    `more` are the files of the folder beyond those of every run.
+    """
     from iokr.report import check_folder, require_report_packages, write_run
 
     suffix = format or Format.tsv
     if folder is not None:
         require_report_packages()
-        check_folder(folder, force=force, format=suffix)
+        check_folder(folder, force=force, format=suffix, more=more)
     with bar(quiet=quiet) as progress:
         report = run(progress)
-    print_tables(report.tables, format)
+    print_tables([table for table in report.tables if format or verbose or not table.folded], format)
     if verbose:
         say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
     if folder is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from time import perf_counter
 
 from iokr.datasets.home import DataNotFound, data_files
@@ -31,12 +32,14 @@ class Experiment:
     Parameters
     ----------
     name : str
-        As on the command line; also the module of `iokr.experiments` that holds it.
+        As on the command line; also the module of `iokr.experiments` that holds it, with _ for -.
     title, paper : str
     data : tuple of str
         Data sets it needs, folders of `iokr.datasets.data_home()`.
     threads : int, optional
         BLAS threads; one is best for the many small matrices of some experiments. None leaves it to the library.
+    resumable : bool
+        A long one: it has a short and a complete protocol, and keeps finished parts in the folder of the run.
 
     Examples
     --------
@@ -50,6 +53,12 @@ class Experiment:
     paper: str
     data: tuple[str, ...] = ()
     threads: int | None = None
+    resumable: bool = False
+
+    @property
+    def module(self) -> str:
+        """The module that runs it."""
+        return f"iokr.experiments.{self.name.replace('-', '_')}"
 
     def missing(self) -> list[str]:
         """What keeps it from running, a line for every data set that is not there."""
@@ -61,7 +70,15 @@ class Experiment:
                 lines.append(str(error))
         return lines
 
-    def run(self, *, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
+    def run(
+        self,
+        *,
+        seed: int = 0,
+        repeat: int | None = None,
+        progress: Progress = silent,
+        complete: bool = False,
+        folder: Path | None = None,
+    ) -> Report:
         """Run it.
 
         Parameters
@@ -71,6 +88,10 @@ class Experiment:
         repeat : int, optional
             How often to repeat the random choices; None is what the experiment thinks enough.
         progress : callable, optional
+        complete : bool, default=False
+            The whole published protocol, where the experiment has a shorter one.
+        folder : Path, optional
+            Where a resumable experiment keeps what is finished.
 
         Returns
         -------
@@ -79,9 +100,12 @@ class Experiment:
         """
         from threadpoolctl import threadpool_limits
 
+        if complete and not self.resumable:
+            raise ValueError(f"{self.name} has one protocol; `--full` is for experiments that also have a short one.")
         files = [path for name in self.data for path in data_files(name)]
-        module = import_module(f"iokr.experiments.{self.name}")
+        module = import_module(self.module)
         start = perf_counter()
         with threadpool_limits(self.threads):
-            report: Report = module.run(seed=seed, repeat=repeat, progress=progress)
+            more = {"complete": complete, "folder": folder} if self.resumable else {}
+            report: Report = module.run(seed=seed, repeat=repeat, progress=progress, **more)
         return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))

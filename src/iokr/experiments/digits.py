@@ -1,4 +1,4 @@
-"""The demo: the lower half of scikit-learn's digits from their upper half."""
+"""The lower half of scikit-learn's digits from their upper half."""
 
 from __future__ import annotations
 

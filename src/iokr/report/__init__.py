@@ -5,26 +5,33 @@ Experiments, benchmarks and the demo return one; `Report.html` draws the page, `
 """
 
 from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
+from iokr.report.networks import CLASSES, Network, draw_network, layout, to_cytoscape, to_graphml
 from iokr.report.page import Report, Text
 from iokr.report.run import check_folder, run_info, usable_cores, versions, write_run
 from iokr.report.tables import Spread, Table, text_of
 
 __all__ = [
+    "CLASSES",
     "INK",
     "MUTED",
     "OURS",
     "THEIRS",
     "Figure",
+    "Network",
     "Pictures",
     "Report",
     "Spread",
     "Table",
     "Text",
     "check_folder",
+    "draw_network",
+    "layout",
     "plot",
     "require_report_packages",
     "run_info",
     "text_of",
+    "to_cytoscape",
+    "to_graphml",
     "usable_cores",
     "versions",
     "write_run",

@@ -46,6 +46,8 @@ class Report:
         What a reader has to know to judge the figures.
     info : dict
         Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
+    files : mapping of str to str
+        Further files for the folder of the run, by name.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Report:
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[Table]:

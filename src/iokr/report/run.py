@@ -66,8 +66,8 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_folder(folder: Path, *, force: bool = False, format: str = "tsv") -> None:
-    """Refuse a folder that already holds a run, unless `force`.
+def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
+    """Refuse a folder that already holds a run, or one of the files `more`, unless `force`.
 
     Examples
     --------
@@ -77,13 +77,13 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv") -> N
     """
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; give a folder with -o.")
-    there = [name for name in _run_files(format) if (folder / name).exists()]
+    there = [name for name in (*_run_files(format), *more) if (folder / name).exists()]
     if there and not force:
         raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
 
 
 def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:
-    """Write the table, metrics.json, run.json and report.html into `folder`; return their paths.
+    """Write the table, metrics.json, run.json, the report's own files and report.html; return their paths.
 
     Examples
     --------
@@ -94,13 +94,14 @@ def write_run(report: Report, folder: Path, *, force: bool = False, format: str 
     ...     [path.name for path in write_run(Report("Title", "Summary."), Path(folder))]
     ['table.tsv', 'metrics.json', 'run.json', 'report.html']
     """
-    check_folder(folder, force=force, format=format)
-    contents = (report.table_text(format), _json(report.metrics()), _json(report.info), report.html())
+    check_folder(folder, force=force, format=format, more=tuple(report.files))
+    *data, page = _run_files(format)
+    texts = (report.table_text(format), _json(report.metrics()), _json(report.info))
+    contents = {**dict(zip(data, texts, strict=True)), **report.files, page: report.html()}
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / name for name in _run_files(format)]
-    for path, content in zip(paths, contents, strict=True):
-        path.write_text(content, encoding="utf-8")
-    return paths
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return [folder / name for name in contents]
 
 
 def _run_files(format: str) -> tuple[str, ...]:

@@ -1,0 +1,159 @@
+"""From the options of `iokr links` to a network and a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.datasets import NetworkFiles, read_network
+from iokr.datasets.tables import split_name
+from iokr.estimators.links_path import LinkPredictorCV
+from iokr.kernels.algebra import Mean, Normalized
+from iokr.kernels.alignment import Aligned
+from iokr.kernels.base import Kernel
+from iokr.kernels.nodes import Diffusion
+from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.sets import Tanimoto
+from iokr.kernels.vectors import RBF, Cosine, Linear
+from iokr.manifolds.laplacian import Laplacian
+from iokr.report import Table
+
+__all__ = ["Options", "Task"]
+
+WIDTHS = (0.1, 0.3, 1.0, 3.0)  # of the Gaussian kernel: gamma in units of the median's
+ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-4, 2, 13))
+STRENGTHS = (1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
+NEIGHBOURS = 10
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    edges: str
+    nodes: str | None
+    kernels: tuple[str, ...]
+    ids: str | None
+    labeled: str
+    missing: str
+    scale: bool
+    input_kernel: str
+    combine: str
+    beta: float
+    unlabeled: bool
+    scoring: str
+
+    def paths(self) -> list[Path]:
+        """The files that are read."""
+        named = [self.nodes, *self.kernels, self.edges, self.ids]
+        named += [self.labeled] if self.labeled not in ("edges", "all") else []
+        return list(dict.fromkeys(split_name(name)[0] for name in named if name is not None))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network, its nodes as the model takes them, and the model."""
+
+    options: Options
+    network: NetworkFiles
+    X: NDArray[Any]
+    model: LinkPredictorCV
+
+    @classmethod
+    def of(cls, options: Options) -> Task:
+        """Read the files and set the model up."""
+        network = read_network(
+            options.edges,
+            nodes=options.nodes,
+            kernels=options.kernels,
+            ids=options.ids,
+            labeled=options.labeled,
+            missing=options.missing,
+        )
+        X, kernels = _inputs(options, network)
+        manifold = Laplacian(n_neighbors=NEIGHBOURS) if options.unlabeled else None
+        model = LinkPredictorCV(
+            kernels,
+            alphas=ALPHAS,
+            strengths=STRENGTHS if options.unlabeled else None,
+            scoring=options.scoring,
+            output_kernel=Normalized(Diffusion(options.beta)),
+            manifold=manifold,
+        )
+        return cls(options, network, X, model)
+
+    @property
+    def ids(self) -> NDArray[np.str_]:
+        """Of the nodes."""
+        return self.network.nodes.ids
+
+    def input_table(self) -> Table:
+        """What was read, and what did not fit."""
+        network = self.network
+        nodes = network.nodes
+        measured = (
+            f"{len(nodes.columns)} features" if nodes.X is not None else f"kernels {', '.join(nodes.kernels or {})}"
+        )
+        rows: list[dict[str, Any]] = [
+            {"what": "nodes", "count": len(nodes.ids), "": measured},
+            {
+                "what": "labelled nodes",
+                "count": len(network.labeled),
+                "": _LABELED.get(self.options.labeled, "as listed"),
+            },
+            {
+                "what": "known links",
+                "count": network.n_links,
+                "": "nodes named by row number" if network.by_position else "",
+            },
+        ]
+        if network.comments:
+            rows.append({"what": "comment lines", "count": network.comments, "": "in the edge list"})
+        actions = Counter((f"{r.what}: {r.reason}", r.action) for r in network.rejections)
+        rows += [{"what": what, "count": count, "": action} for (what, action), count in actions.items()]
+        note = "Every row that did not fit is listed in `rejected.tsv`." if network.rejections else ""
+        return Table("Input", rows, note=note)
+
+    def rejected(self) -> str:
+        """The rows that did not fit, as TSV."""
+        head = "file\tline\twhat\tsource\ttarget\treason\taction\tdetail"
+        rows = [
+            "\t".join(_cell(x) for x in (r.file, r.line, r.what, r.source, r.target, r.reason, r.action, r.detail))
+            for r in self.network.rejections
+        ]
+        return "\n".join([head, *rows]) + "\n"
+
+
+_LABELED = {"edges": "those in the edge list", "all": "all"}
+
+
+def _cell(value: Any) -> str:
+    """A value without tabs and line ends."""
+    return " ".join(str("" if value is None else value).split())
+
+
+def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel]]:
+    """Nodes as the kernels take them, and the kernels to choose from."""
+    nodes = network.nodes
+    if nodes.kernels is not None:
+        given: list[Kernel] = [Precomputed(K) for K in nodes.kernels.values()]
+        numbers = np.arange(len(nodes.ids))
+        if len(given) == 1:
+            return numbers, given
+        unit: list[Kernel] = [Normalized(kernel) for kernel in given]
+        return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)]
+    X = np.asarray(nodes.X)
+    if options.scale:
+        deviation = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    if options.input_kernel == "gaussian":
+        gamma = float(RBF().fit(X[network.labeled]).gamma_)
+        return X, [RBF(gamma * width) for width in WIDTHS]
+    if options.input_kernel == "tanimoto":
+        return np.asarray(nodes.X), [Tanimoto()]
+    return X, [Linear() if options.input_kernel == "linear" else Cosine()]

@@ -1,0 +1,264 @@
+"""A network from files: nodes and the known links between them, with a list of everything that did not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes
+from iokr.datasets.tables import FileTable, read_table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["NetworkFiles", "read_network"]
+
+_HEADINGS = frozenset(
+    ("source", "target", "from", "to", "node1", "node2", "node_1", "node_2", "id1", "id2", "protein1", "protein2")
+)
+
+
+@dataclass(frozen=True)
+class NetworkFiles:
+    """A network as files tell it.
+
+    Attributes
+    ----------
+    nodes : Nodes
+    adjacency : sparse array of shape (N, N)
+        Symmetric; the weights of known links, in the order of `nodes.ids`.
+    labeled : ndarray
+        Positions of the nodes between which all links are known.
+    rejections : tuple of Rejection
+        What did not fit, nodes first.
+    comments : int
+        Comment lines in the edge list.
+    by_position : bool
+        The edge list names nodes by row number.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_network
+    >>> with TemporaryDirectory() as folder:
+    ...     nodes, edges = Path(folder, "nodes.csv"), Path(folder, "edges.csv")
+    ...     _ = nodes.write_text("id,size\\na,1\\nb,2\\nc,3\\n")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,a\\na,a\\na,z\\n")
+    ...     network = read_network(edges, nodes=nodes)
+    >>> network.adjacency.toarray().tolist(), network.labeled.tolist()
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [0, 1])
+    >>> network.counts()
+    {'edge: duplicate, the other way round': 1, 'edge: self-loop': 1, 'edge: unknown node': 1}
+    """
+
+    nodes: Nodes
+    adjacency: csr_array
+    labeled: NDArray[np.int64]
+    rejections: tuple[Rejection, ...]
+    comments: int = 0
+    by_position: bool = False
+
+    @property
+    def n_links(self) -> int:
+        """How many links are known."""
+        return self.adjacency.nnz // 2
+
+    def counts(self) -> dict[str, int]:
+        """How often each reason was given."""
+        return dict(Counter(f"{r.what}: {r.reason}" for r in self.rejections))
+
+
+def read_network(
+    edges: Path | str,
+    *,
+    nodes: Path | str | None = None,
+    kernels: Sequence[Path | str] = (),
+    ids: Path | str | None = None,
+    labeled: Path | str = "edges",
+    missing: str = "reject",
+) -> NetworkFiles:
+    """Read nodes and known links, and list everything that does not fit.
+
+    Parameters
+    ----------
+    edges : path
+        Rows `source target [weight]`; the order of the two does not matter. In an .npy or .npz file the nodes may be
+        named by row number (from 0).
+    nodes : path, optional
+        Table of features, see `read_nodes`.
+    kernels : sequence of paths
+        Kernel matrices in place of features, see `read_kernels`.
+    ids : path, optional
+        Ids of the rows of .npy and .npz files.
+    labeled : path or {"edges", "all"}, default="edges"
+        The nodes between which all links are known, so that a missing link is none: those in the edge list; all; or
+        those listed in a file. The other nodes have features only.
+    missing : {"reject", "mean", "zero"}, default="reject"
+        See `read_nodes`.
+
+    Returns
+    -------
+    NetworkFiles
+
+    Raises
+    ------
+    ValueError
+        With file and line, when one link has two weights, or a weight is missing, no number, or negative; and when no
+        link joins two known nodes.
+
+    Examples
+    --------
+    See `NetworkFiles`.
+    """
+    if (nodes is None) == (not kernels):
+        raise ValueError("Give either a table of features or kernel matrices.")
+    found = read_nodes(nodes, ids=ids, missing=missing) if nodes is not None else read_kernels(kernels, ids=ids)
+    table = read_table(edges, 2, names=_HEADINGS - {name.lower() for name in found.ids.tolist()})
+    if table.values.shape[1] > 1:
+        raise ValueError(
+            f"{table.at(0)}: expected source, target and perhaps weight, got {2 + table.values.shape[1]} columns."
+        )
+    at = {name: i for i, name in enumerate(found.ids.tolist())}
+    by_position = table.numbered and not found.numbered and not any(name in at for name in set(table.text.flat))
+    ends = _by_position(table, found) if by_position else table.text
+    links, rejections = _links(table, ends, at, found)
+    if not links:
+        raise ValueError(_no_links(table, ends, found))
+    chosen, more = _labeled(labeled, links, at)
+    known, outside = _split(links, set(chosen.tolist()), table, found)
+    if not known:
+        raise ValueError(f"{table.name}: no link joins two labelled nodes.")
+    rejections += more + outside
+    return NetworkFiles(
+        found,
+        _matrix(links, len(at)),
+        chosen,
+        (*found.rejections, *rejections),
+        table.comments,
+        by_position,
+    )
+
+
+def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
+    """The ids of the nodes that the edge list names by row number; a number that is no row stays as it is."""
+    origin = nodes.origin if nodes.origin is not None else nodes.ids
+    names = {str(i): name for i, name in enumerate(origin.tolist())}
+    return np.array([[names.get(end, end) for end in row] for row in table.text.tolist()])
+
+
+Links = dict[tuple[int, int], tuple[float, int]]  # (i, j), i < j: weight and row of the table
+
+
+def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: Nodes) -> tuple[Links, list[Rejection]]:
+    """The links between known nodes, each once, and what is not one."""
+    lost = {r.source for r in nodes.rejections if r.action == "left out"}
+    weights = table.values[:, 0] if table.values.shape[1] else np.ones(len(ends))
+    seen: dict[tuple[str, str], tuple[float, int, str]] = {}
+    links: Links = {}
+    rejections = []
+    for i, ((source, target), weight) in enumerate(zip(ends.tolist(), weights.tolist(), strict=True)):
+        _check_weight(table, i, weight)
+        reason, action, detail = "", "left out", ""
+        pair = (min(source, target), max(source, target))
+        if not source or not target:
+            reason = "no id"
+        elif source == target:
+            reason = "self-loop"
+        elif pair in seen:
+            other, row, first = seen[pair]
+            if other != weight:
+                raise ValueError(
+                    f"{table.at(i)}: the link {source} – {target} has weight {weight:g}, but {other:g} in "
+                    f"{table.unit} {table.lines[row]}."
+                )
+            reason = "duplicate" if first == source else "duplicate, the other way round"
+            action, detail = "counted once", f"as in {table.unit} {table.lines[row]}"
+        else:
+            seen[pair] = weight, i, source
+            unknown = [end for end in (source, target) if end not in at]
+            if unknown:
+                reason = "a node that was left out" if all(end in lost for end in unknown) else "unknown node"
+                detail = ", ".join(unknown)
+            elif weight == 0:
+                reason, action = "weight 0", "taken as no link"
+            else:
+                a, b = at[source], at[target]
+                links[min(a, b), max(a, b)] = weight, i
+        if reason:
+            rejections.append(
+                Rejection(table.name, int(table.lines[i]), "edge", source, target, reason, action, detail)
+            )
+    return links, rejections
+
+
+def _check_weight(table: FileTable, i: int, weight: float) -> None:
+    if np.isnan(weight):
+        raise ValueError(f"{table.at(i)}, column weight: there is no value.")
+    if weight < 0:
+        raise ValueError(f"{table.at(i)}, column weight: a weight must not be negative, got {weight:g}.")
+
+
+def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes) -> str:
+    """Why no link is left, with an id of either file."""
+    return (
+        f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like "
+        f"{str(ends[0, 0])!r}, the nodes are like {str(nodes.ids[0])!r}."
+    )
+
+
+def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDArray[np.int64], list[Rejection]]:
+    """Positions of the labelled nodes, in order."""
+    if str(labeled) == "edges":
+        return np.unique(np.array(list(links), dtype=np.int64)), []
+    if str(labeled) == "all":
+        return np.arange(len(at)), []
+    table = read_table(labeled, names=frozenset({"id", "ids", "node", "nodes", "name"}))
+    chosen: set[int] = set()
+    rejections = []
+    for line, name in zip(table.lines.tolist(), table.text[:, 0].tolist(), strict=True):
+        if name not in at:
+            rejections.append(Rejection(table.name, line, "node", name, "", "unknown node", "left out"))
+        elif at[name] in chosen:
+            rejections.append(Rejection(table.name, line, "node", name, "", "listed twice", "counted once"))
+        else:
+            chosen.add(at[name])
+    if not chosen:
+        first = str(table.text[0, 0])
+        raise ValueError(f"{table.name}: none of its {len(table.text)} ids is a node; it begins with {first!r}.")
+    return np.array(sorted(chosen)), rejections
+
+
+def _split(links: Links, chosen: set[int], table: FileTable, nodes: Nodes) -> tuple[Links, list[Rejection]]:
+    """The links between labelled nodes; the others are known too, but a model does not learn from them."""
+    known = {pair: value for pair, value in links.items() if pair[0] in chosen and pair[1] in chosen}
+    outside = [
+        Rejection(
+            table.name,
+            int(table.lines[row]),
+            "edge",
+            str(nodes.ids[i]),
+            str(nodes.ids[j]),
+            "a node that is not labelled",
+            "not learned from",
+        )
+        for (i, j), (_, row) in links.items()
+        if (i, j) not in known
+    ]
+    return known, outside
+
+
+def _matrix(links: Links, n: int) -> csr_array:
+    """The symmetric matrix of weights."""
+    from scipy.sparse import csr_array
+
+    i, j = np.array(list(links), dtype=np.int64).T
+    weight = np.array([value for value, _ in links.values()])
+    both = np.concatenate([i, j]), np.concatenate([j, i])
+    return csr_array((np.concatenate([weight, weight]), both), shape=(n, n))

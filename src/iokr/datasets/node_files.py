@@ -1,0 +1,274 @@
+"""Nodes from files: a table of features, or kernel matrices, with an id for every node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.datasets.tables import FileTable, read_table
+
+__all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes"]
+
+FILLS = ("reject", "mean", "zero")
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Something in a file that was not taken as it stands.
+
+    Examples
+    --------
+    >>> from iokr.datasets import Rejection
+    >>> Rejection("edges.tsv", 7, "edge", "a", "a", "self-loop", "left out").reason
+    'self-loop'
+    """
+
+    file: str
+    line: int | None
+    what: str
+    source: str
+    target: str
+    reason: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Ids, with the features of each node or with kernels between them.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (N,)
+    X : ndarray of shape (N, p), or None when kernels were given
+    columns : tuple of str
+        Names of the features.
+    kernels : dict of str to ndarray of shape (N, N)
+    rejections : tuple of Rejection
+    origin : ndarray
+        The ids of all rows of the first file, also of those that were left out: what row numbers refer to.
+    numbered : bool
+        The ids are row numbers, for want of others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.datasets import Nodes
+    >>> Nodes(np.array(["a", "b"]), np.eye(2), ("u", "v")).X.shape
+    (2, 2)
+    """
+
+    ids: NDArray[np.str_]
+    X: NDArray[np.float64] | None
+    columns: tuple[str, ...] = ()
+    kernels: dict[str, NDArray[np.float64]] | None = None
+    rejections: tuple[Rejection, ...] = ()
+    origin: NDArray[np.str_] | None = None
+    numbered: bool = False
+
+
+def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str = "reject") -> Nodes:
+    """Features of nodes from a table whose first column is the id.
+
+    Parameters
+    ----------
+    path : path
+        As `iokr.datasets.tables.read_table` takes it. An .npy file has no ids: they are in `ids`, or are the row
+        numbers from 0; an .npz file may have them as its array ``ids``.
+    ids : path, optional
+        A file with the ids of the rows, in their order.
+    missing : {"reject", "mean", "zero"}, default="reject"
+        What to do with nodes some of whose features are missing: leave them out, or fill in the mean of the column,
+        or zero. Nodes without any feature are left out in any case. All of them are listed.
+
+    Returns
+    -------
+    Nodes
+
+    Raises
+    ------
+    ValueError
+        With file and line: a cell that is no number; one id with two different rows of features.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_nodes
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "nodes.tsv")
+    ...     _ = path.write_text("id\\tsize\\tmass\\na\\t1\\t2\\nb\\t\\t3\\na\\t1\\t2\\n")
+    ...     nodes = read_nodes(path)
+    >>> nodes.ids.tolist(), [(r.source, r.line, r.reason) for r in nodes.rejections]
+    (['a'], [('a', 4, 'duplicate'), ('b', 3, 'missing features')])
+    """
+    if missing not in FILLS:
+        raise ValueError(f"`missing` must be one of {', '.join(FILLS)}, got {missing!r}.")
+    table = _with_ids(read_table(path), ids)
+    if not table.values.shape[1]:
+        raise ValueError(f"{table.name} has ids and no features; expected numbers after the first column.")
+    keep, repeated = _first_of_each(table)
+    values, absent, notes = _fill(table, keep, missing)
+    keep = keep[~absent]
+    if not len(keep):
+        raise ValueError(
+            f"{table.name}: every node has missing features ({notes[0].detail} in {table.unit} {notes[0].line}); "
+            "fill them with --missing mean, or --missing zero."
+        )
+    names = table.columns or tuple(f"x{j + 1}" for j in range(values.shape[1]))
+    X = values[~absent]
+    return Nodes(table.text[keep, 0], X, names, None, (*repeated, *notes), table.text[:, 0], table.numbered)
+
+
+def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) -> Nodes:
+    """Kernel matrices between nodes, matched by their ids.
+
+    A matrix in a text or Parquet file has the ids in its first column, and again as its header (in any order); without
+    a header the columns are in the order of the rows. In an .npy or .npz file it is as `read_nodes` says. Nodes that
+    are not in every file are left out and listed.
+
+    Raises
+    ------
+    ValueError
+        When a matrix is not square or not symmetric, or its rows and columns name different nodes, with file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_kernels
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "k.tsv")
+    ...     _ = path.write_text("id\\ta\\tb\\na\\t2\\t1\\nb\\t1\\t2\\n")
+    ...     nodes = read_kernels([path])
+    >>> nodes.ids.tolist(), nodes.kernels["k"].tolist()
+    (['a', 'b'], [[2.0, 1.0], [1.0, 2.0]])
+    """
+    if not paths:
+        raise ValueError("`paths` must name at least one file.")
+    tables = [_with_ids(read_table(path), ids) for path in paths]
+    read = [_kernel(table) for table in tables]
+    shared = set(read[0][0]).intersection(*(names for names, *_ in read[1:]))
+    lost = {}
+    for table, (names, _, _) in zip(tables, read, strict=True):
+        for line, name in zip(table.lines, names, strict=True):
+            if name not in shared and name not in lost:
+                elsewhere = next(other.name for other, (have, *_) in zip(tables, read, strict=True) if name not in have)
+                lost[name] = Rejection(
+                    table.name, int(line), "node", name, "", "not in every file", "left out", f"not in {elsewhere}"
+                )
+    if not shared:
+        raise ValueError(f"{' and '.join(table.name for table in tables)} have no id in common.")
+    order = [name for name in read[0][0] if name in shared]
+    kernels: dict[str, NDArray[np.float64]] = {}
+    for table, (names, K, _) in zip(tables, read, strict=True):
+        at = {name: i for i, name in enumerate(names)}
+        rows = np.array([at[name] for name in order])
+        kernels[_fresh(table.name, kernels)] = K[np.ix_(rows, rows)]
+    rejections = (*(r for *_, more in read for r in more), *lost.values())
+    return Nodes(np.array(order), None, (), kernels, rejections, tables[0].text[:, 0], tables[0].numbered)
+
+
+def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
+    """The table, with the ids of another file in place of row numbers."""
+    if ids is None:
+        return table
+    if not table.numbered:
+        raise ValueError(f"{table.name} has ids of its own; --ids is for .npy and .npz files that have none.")
+    names = read_table(ids)
+    if len(names.text) != len(table.text):
+        raise ValueError(f"{table.name} has {len(table.text)} rows but {names.name} has {len(names.text)} ids.")
+    return replace(table, text=names.text, numbered=False)
+
+
+def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]]:
+    """Rows of the first occurrence of each id; rows without id and repeated rows are listed, contradictions stop."""
+    first: dict[str, int] = {}
+    rejections = []
+    for i, name in enumerate(table.text[:, 0].tolist()):
+        line = int(table.lines[i])
+        if not name:
+            rejections.append(Rejection(table.name, line, "node", "", "", "no id", "left out"))
+        elif name not in first:
+            first[name] = i
+        elif np.array_equal(table.values[i], table.values[first[name]], equal_nan=True):
+            detail = f"as in {table.unit} {table.lines[first[name]]}"
+            rejections.append(Rejection(table.name, line, "node", name, "", "duplicate", "counted once", detail))
+        else:
+            raise ValueError(
+                f"{table.at(i)}: node {name!r} has other values than in {table.unit} {table.lines[first[name]]}."
+            )
+    if not first:
+        raise ValueError(f"{table.name} has no ids.")
+    return np.array(list(first.values())), rejections
+
+
+def _fill(
+    table: FileTable, keep: NDArray[np.int64], missing: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[Rejection]]:
+    """(values with holes filled, which nodes to leave out, what to list)."""
+    values = table.values[keep].copy()
+    holes = np.isnan(values)
+    counts, p = holes.sum(axis=1), values.shape[1]
+    empty = holes.all(axis=0)
+    if empty.any():
+        raise ValueError(f"{table.name}, column {table.column(int(np.argmax(empty)))}: there is no value in it.")
+    absent = counts == p if missing != "reject" else counts > 0
+    if missing == "mean":
+        values[holes] = np.broadcast_to(np.nanmean(values, axis=0), values.shape)[holes]
+    elif missing == "zero":
+        values[holes] = 0.0
+    filled = {"mean": "filled with the mean of the column", "zero": "filled with 0"}.get(missing, "")
+    notes = [
+        Rejection(
+            table.name,
+            int(table.lines[keep[i]]),
+            "node",
+            str(table.text[keep[i], 0]),
+            "",
+            "missing features",
+            "left out" if absent[i] else filled,
+            f"{counts[i]} of {p}",
+        )
+        for i in np.flatnonzero(counts)
+    ]
+    return values, absent, notes
+
+
+def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Rejection]]:
+    """(ids, symmetric matrix in their order, what to list) of one file."""
+    keep, rejections = _first_of_each(table)
+    if len(keep) < len(table.text):
+        i = min(set(range(len(table.text))) - set(keep.tolist()))
+        raise ValueError(f"{table.at(i)}: node {str(table.text[i, 0])!r} stands twice in a kernel, or has no id.")
+    names, K = table.text[:, 0].tolist(), table.values
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"{table.name}: a kernel must be square, got {K.shape[0]} rows and {K.shape[1]} columns.")
+    if table.columns and list(table.columns) != names:
+        if sorted(table.columns) != sorted(names):
+            odd = next(iter(set(table.columns) ^ set(names)))
+            raise ValueError(f"{table.name}: rows and columns must name the same nodes, but {odd!r} is not in both.")
+        at = {name: j for j, name in enumerate(table.columns)}
+        K = K[:, [at[name] for name in names]]
+    holes = np.isnan(K)
+    if holes.any():
+        i, j = divmod(int(holes.argmax()), len(K))
+        raise ValueError(f"{table.at(i)}, column {names[j]!r}: a kernel has no missing values.")
+    difference = np.abs(K - K.T)
+    if difference.max() > 1e-6 * np.abs(K).max():
+        i, j = divmod(int(difference.argmax()), len(K))
+        raise ValueError(
+            f"{table.at(i)}: a kernel must be symmetric, but k({names[i]}, {names[j]}) = {K[i, j]:g} and "
+            f"k({names[j]}, {names[i]}) = {K[j, i]:g}."
+        )
+    return names, (K + K.T) / 2, rejections
+
+
+def _fresh(name: str, taken: dict[str, NDArray[np.float64]]) -> str:
+    """A short name for the kernel of a file, its own."""
+    base = Path(name.rpartition(":")[2] if ".npz:" in name else name).name.split(".")[0]
+    return base if base not in taken else name

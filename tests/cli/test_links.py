@@ -1,0 +1,228 @@
+"""`iokr links`: files in, ranked links and figures out; bad files are named, odd rows listed."""
+
+import csv
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from iokr.cli import app
+from iokr.datasets import make_communities
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["links", *(str(a) for a in arguments)])
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.fixture(scope="module")
+def network():
+    return make_communities(60, 3, n_relevant=8, n_irrelevant=2, noise=0.1, seed=1)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, network):
+    """Nodes n0 … n59 with features; links between the first forty, a duplicate, a self-loop and an unknown node."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"n{i}" for i in range(60)]
+    lines = ["id\t" + "\t".join(f"x{j}" for j in range(network.X.shape[1]))]
+    lines += ["\t".join([name, *map(repr, row.tolist())]) for name, row in zip(names, network.X, strict=True)]
+    (tmp_path / "nodes.tsv").write_text("\n".join(lines) + "\n")
+    kept = np.random.default_rng(0).permutation(60)[:40]
+    edges = [(names[i], names[j]) for i, j in network.edges if i in kept and j in kept]
+    odd = [edges[0][::-1], (names[kept[0]], names[kept[0]]), (names[kept[0]], "stranger")]
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in [*edges, *odd]))
+    return tmp_path
+
+
+FILES = ("-i", "nodes.tsv", "-e", "edges.csv")
+
+
+def test_predict_writes_the_run_folder(folder):
+    result = invoke("predict", *FILES, "--top", 50)
+    assert result.exit_code == 0, result.output
+    out = folder / "iokr-links"
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "edges.tsv", "network.graphml", "network.cyjs", "rejected.tsv",
+        "table.tsv", "metrics.json", "run.json", "report.html",
+    }  # fmt: skip
+    found = rows(out / "edges.tsv")
+    assert len(found) == 50 and [int(row["rank"]) for row in found] == list(range(1, 51))
+    scores = [float(row["score"]) for row in found]
+    assert scores == sorted(scores, reverse=True)
+    info = json.loads((out / "run.json").read_text())
+    assert len(info["data"]) == 2 and all(len(digest) == 64 for digest in info["data"].values())
+    assert "The first 20 of 50 predicted links" in result.stdout and "ranking pairs" in result.stderr
+
+
+def test_predicted_links_are_new_and_mostly_right(folder, network):
+    assert invoke("predict", *FILES, "--top", 60).exit_code == 0
+    known = {frozenset(row.values()) for row in csv.DictReader((folder / "edges.csv").open())}
+    found = rows(folder / "iokr-links" / "edges.tsv")
+    pairs = [(row["source"], row["target"]) for row in found]
+    assert not [pair for pair in pairs if frozenset(pair) in known]
+    assert len({frozenset(pair) for pair in pairs}) == 60
+    community = {f"n{i}": c for i, c in enumerate(network.communities)}
+    assert np.mean([community[a] == community[b] for a, b in pairs]) > 0.9
+    assert {row["pair"] for row in found} <= {"labelled–labelled", "labelled–new", "new–new"}
+
+
+def test_networkx_reads_the_same_network_from_both_files(folder):
+    assert invoke("predict", *FILES, "--top", 30).exit_code == 0
+    out = folder / "iokr-links"
+    expected = nx.Graph()
+    linked = set()
+    for row in csv.DictReader((folder / "edges.csv").open()):
+        a, b = row["source"], row["target"]
+        if a != b and "stranger" not in (a, b):
+            linked |= {a, b}
+            expected.add_edge(a, b, kind="known", weight=1.0)
+    for row in rows(out / "edges.tsv"):
+        values = {"kind": "predicted", "score": float(row["score"]), "rank": int(row["rank"])}
+        expected.add_edge(row["source"], row["target"], **values)
+    for i in range(60):
+        expected.add_node(f"n{i}", labeled=f"n{i}" in linked)
+    found = nx.read_graphml(out / "network.graphml")
+    assert type(found) is nx.Graph
+    assert dict(found.nodes(data=True)) == dict(expected.nodes(data=True))
+    assert found.adj == expected.adj
+    drawn = nx.cytoscape_graph(json.loads((out / "network.cyjs").read_text()))
+    assert {frozenset(edge) for edge in drawn.edges} == {frozenset(edge) for edge in expected.edges}
+    assert all(drawn.nodes[node]["labeled"] == expected.nodes[node]["labeled"] for node in expected)
+
+
+def test_rows_that_do_not_fit_are_counted_and_listed(folder):
+    result = invoke("predict", *FILES)
+    listed = rows(folder / "iokr-links" / "rejected.tsv")
+    assert [row["reason"] for row in listed] == ["duplicate, the other way round", "self-loop", "unknown node"]
+    assert listed[0]["detail"] == "as in line 2" and listed[2]["detail"] == "stranger"
+    for reason in ("edge: duplicate, the other way round", "edge: self-loop", "edge: unknown node"):
+        assert reason in result.stdout
+
+
+def test_cv_reports_the_three_kinds_of_pairs_apart(folder):
+    result = invoke("cv", *FILES, "--folds", 3, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    out = folder / "iokr-links-cv"
+    table = json.loads((out / "metrics.json").read_text())["tables"][0]["rows"]
+    assert [row["pair of"] for row in table] == ["two known nodes", "a known and a new node", "two new nodes"]
+    assert table[1]["AUC-ROC %"]["mean"] > 70 and table[1]["AUC-ROC %"]["n"] == 3
+    assert table[1]["AUC-PR %"]["mean"] > table[1]["linked %"]
+    curves = rows(out / "curves.tsv")
+    assert {row["curve"] for row in curves} == {"roc", "precision-recall"}
+    assert len(curves) == 3 * 2 * 201
+    assert "fold 3 of 3" in result.stderr
+
+
+def test_kernel_matrices_in_place_of_features(folder, network):
+    K = np.exp(-((network.X[:, None] - network.X[None]) ** 2).sum(axis=2) / 40)
+    ids = [f"n{i}" for i in range(60)]
+    np.savez(folder / "K.npz", ids=ids, K=K)
+    np.savez(folder / "L.npz", ids=ids[::-1], L=(network.X @ network.X.T)[::-1, ::-1])
+    for more in ((), ("-k", "L.npz"), ("-k", "L.npz", "--combine", "alignf")):
+        result = invoke("predict", "-k", "K.npz", *more, "-e", "edges.csv", "-o", "out", "--force", "--top", 5)
+        assert result.exit_code == 0, result.output
+        assert len(rows(folder / "out" / "edges.tsv")) == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--unlabeled",),
+        ("--input-kernel", "cosine"),
+        ("--input-kernel", "linear", "--no-scale"),
+        ("--beta", "3", "--scoring", "average_precision"),
+        ("--labeled", "all"),
+    ],
+)
+def test_options_give_other_models(folder, options):
+    assert invoke("predict", *FILES, "-o", "plain", "-q").exit_code == 0
+    result = invoke("predict", *FILES, "-o", "other", *options, "-q")
+    assert result.exit_code == 0 and result.stderr == "", result.output
+    assert (folder / "plain" / "edges.tsv").read_text() != (folder / "other" / "edges.tsv").read_text()
+
+
+def test_links_to_unlabelled_nodes_are_not_predicted_again(folder):
+    with (folder / "edges.csv").open() as file:
+        first = next(csv.DictReader(file))
+    (folder / "labeled.txt").write_text("\n".join(f"n{i}" for i in range(60) if f"n{i}" != first["source"]) + "\n")
+    result = invoke("predict", *FILES, "--labeled", "labeled.txt", "--top", 1770)
+    assert result.exit_code == 0, result.output
+    pairs = {frozenset((row["source"], row["target"])) for row in rows(folder / "iokr-links" / "edges.tsv")}
+    assert frozenset((first["source"], first["target"])) not in pairs
+    assert "a node that is not labelled" in (folder / "iokr-links" / "rejected.tsv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "edges.csv",
+            "n0,n1,1\nn1,n2,1\nn1,n0,2\n",
+            "edges.csv, line 3: the link n1 – n0 has weight 2, but 1 in line 1",
+        ),
+        ("edges.csv", "n0,n1,1\nn1,n2,x\n", "edges.csv, line 2, column 3: 'x' is not a number"),
+        ("edges.csv", "a,b\nc,d\n", "none of its 2 rows joins two nodes"),
+        ("edges.csv", "", "edges.csv holds no rows"),
+        ("nodes.tsv", "id\tx\nn0\t1\nn0\t2\n", "nodes.tsv, line 3: node 'n0' has other values than in line 2"),
+        ("nodes.tsv", "id\tx\nn0\t1\nn1\tone\n", "nodes.tsv, line 3, column 'x': 'one' is not a number"),
+    ],
+)
+@pytest.mark.parametrize("command", ["cv", "predict"])
+def test_bad_files_are_one_line_and_exit_1(folder, command, name, content, message):
+    (folder / name).write_text(content)
+    result = invoke(command, *FILES, "-q")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.output
+    assert not (folder / "iokr-links").exists() and not (folder / "iokr-links-cv").exists()
+
+
+def test_a_file_that_is_not_there(folder):
+    result = invoke("predict", "-i", "no.tsv", "-e", "edges.csv", "-q")
+    assert (result.exit_code, result.stderr) == (1, "iokr: no.tsv is not there.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "-e", "edges.csv"),
+        ("predict", "-i", "nodes.tsv"),
+        ("predict", *FILES, "-k", "K.npz"),
+        ("predict", *FILES, "--top", "0"),
+        ("predict", *FILES, "--beta", "-1"),
+        ("cv", *FILES, "--folds", "1"),
+        ("nonsense",),
+    ],
+)
+def test_wrong_usage_exits_with_2(folder, arguments):
+    result = invoke(*arguments)
+    assert result.exit_code == 2 and "Traceback" not in result.output
+
+
+def test_too_few_nodes_for_the_folds(folder):
+    result = invoke("cv", *FILES, "--folds", 39, "-q")
+    assert result.exit_code == 1 and "too few for 39 folds" in result.stderr
+
+
+def test_nothing_is_overwritten_without_force(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / "edges.tsv").write_text("mine")
+    result = invoke("predict", *FILES, "-o", "out")
+    assert result.exit_code == 1 and "already holds edges.tsv; use --force" in result.stderr
+    assert [path.name for path in (folder / "out").iterdir()] == ["edges.tsv"] and "reading" not in result.stderr
+    assert invoke("predict", *FILES, "-o", "out", "--force", "-q").exit_code == 0
+    assert (folder / "out" / "edges.tsv").read_text() != "mine"
+
+
+def test_help_names_both_commands():
+    result = invoke("-h")
+    assert result.exit_code == 0 and "cv" in result.stdout and "predict" in result.stdout
+    assert "Usage" in invoke("cv", "-h").stdout and "--missing" in invoke("predict", "--help").stdout
