@@ -21,6 +21,7 @@ __all__ = ["ADMM"]
 _RELAX = 1.7
 _CHECK = 4  # steps between looks at the gap
 _POLISH = 1e-8  # tolerance below which Newton steps pay
+_KINK = 2.0  # rows that sit at a kink of the loss hide its curvature: what the others show is too little
 _SOON = 100  # steps after which those are not a few
 _TINY = 1e-300
 
@@ -136,7 +137,8 @@ def _iterate(
                 continue  # the last few steps are cheaper than a new factor
             # W = −ρb is a slope of the loss at u, so ‖ΔW‖/‖Δu‖ is the curvature that it shows here: ρ should be that.
             moved, turned = float(norm(u - u_before)), float(norm(b - b_before))
-            factor = min(max(turned / max(moved, _TINY), 0.05), 20.0)
+            shown = (1.0 if problem.loss.smooth else _KINK) * turned / max(moved, _TINY)
+            factor = min(max(shown, 0.05), 20.0)
             if not 1 / 2 <= factor <= 2:
                 rho, b = factor * rho, b / factor
                 z = u + b
@@ -157,8 +159,8 @@ def _polish(
 
 
 def _first_rho(problem: LabeledProblem) -> float:
-    """1 for losses of the scale of ½r², 1/median‖ψ_i‖ for those of the scale of r."""
+    """1 for losses of the scale of ½r², 3/median‖ψ_i‖ for those of the scale of r, residuals being shorter."""
     if problem.loss.smooth:
         return 1.0
     length = float(np.median(np.sqrt(to_numpy(row_sq_norms(problem.Psi)))))
-    return 1 / length if length > 0 else 1.0
+    return 3 / length if length > 0 else 1.0
