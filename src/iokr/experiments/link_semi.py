@@ -1,0 +1,159 @@
+"""Few labelled nodes, as in B16 Tables 3, 6 and 7: EM and PKMR beside ridge under several penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr.estimators.links import LinkPredictor
+from iokr.estimators.links_path import LinkPredictorCV
+from iokr.experiments.link_protocol import (
+    BOTH_NEW,
+    ONE_NEW,
+    TEST,
+    Chosen,
+    Draw,
+    Matrix,
+    few_labels,
+    labelled_draws,
+    published_beside_ours,
+    spread,
+)
+from iokr.manifolds import Heat
+from iokr.report import Spread, Table
+from iokr.rivals import PKMR, EMCompletion, Naive
+
+__all__ = [
+    "ALPHAS",
+    "EM",
+    "IOKR",
+    "KMR",
+    "NAIVE",
+    "PERCENTS",
+    "SHARES",
+    "SMOOTH",
+    "STRENGTHS",
+    "SUPERVISED",
+    "UNSEEN",
+    "Few",
+    "Printed",
+    "few_draws",
+    "parse",
+    "penalties_table",
+    "published_table",
+    "seconds_table",
+    "semi_methods",
+]
+
+SHARES = (0.05, 0.1, 0.2)
+PERCENTS = tuple(f"{share:.0%}" for share in SHARES)
+ALPHAS, STRENGTHS = tuple(np.logspace(-2, 1, 7)), (0.0, 0.01, 0.1, 1.0)
+EM, KMR, IOKR, UNSEEN = "EM, transductive", "PKMR, transductive", "IOKR, transductive", "IOKR, semi-supervised"
+NAIVE, SMOOTH, SUPERVISED = "Naive", "I − exp(−L), which smooths", "no penalty"
+Printed = dict[str, dict[str, tuple[float, float]]]
+Few = dict[tuple[str, float], list[Chosen]]
+
+
+def parse(text: str, columns: tuple[str, ...]) -> Printed:
+    """Printed figures, a line for each method: `name | mean deviation | …`."""
+    rows = {}
+    for line in text.strip().splitlines():
+        name, *cells = (cell.strip() for cell in line.split("|"))
+        pairs = ((float(mean), float(std)) for mean, std in (cell.split() for cell in cells))
+        rows[name] = dict(zip(columns, pairs, strict=True))
+    return rows
+
+
+def semi_methods(n_nodes: int) -> dict[str, Any]:
+    """Similarity of the inputs, EM and PKMR; ridge with the penalty as printed, with one that smooths, without any.
+
+    The graph of the penalty joins each node to a tenth of the others, its nearest.
+    """
+    neighbours = max(1, n_nodes // 10)
+
+    def ridge(literal: bool) -> LinkPredictorCV:
+        manifold = Heat(1.0, 1.0, literal=literal, n_neighbors=neighbours)
+        return LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=manifold)
+
+    return {
+        NAIVE: [Naive()],
+        EM: [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
+        KMR: [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
+        IOKR: ridge(literal=True),
+        SMOOTH: ridge(literal=False),
+        SUPERVISED: LinkPredictorCV(alphas=ALPHAS),
+    }
+
+
+def few_draws(
+    methods: Mapping[str, Any],
+    K: Matrix,
+    W: Matrix,
+    n_test: int,
+    draws: list[tuple[int, int]],
+    step: Callable[[str], None],
+    timed: tuple[str, ...] = (),
+) -> tuple[Few, dict[tuple[str, float], list[float]]]:
+    """Every method at every share of labelled nodes; and the seconds of those that are timed, parameters fixed."""
+    few: Few = {(name, share): [] for name in methods for share in SHARES}
+    seconds: dict[tuple[str, float], list[float]] = {(name, share): [] for name in timed for share in SHARES}
+    for share in SHARES:
+        for draw in labelled_draws(W, n_test, share, draws):
+            for name, method in methods.items():
+                step(f"{share:.0%} labelled")
+                found = few_labels(method, K, W, draw)
+                few[name, share].append(found)
+                if name in timed:
+                    seconds[name, share].append(_time(found, K, W, draw))
+    return few, seconds
+
+
+def _time(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
+    """Seconds to learn and score once more, with what was chosen."""
+    model = found.model
+    if isinstance(model, LinkPredictorCV):
+        strength = model.strength_ or STRENGTHS[1]  # a penalty costs the same whatever its strength
+        model = LinkPredictor(alpha=model.alpha_, manifold=clone(model.manifold).set_params(strength=strength))
+    return few_labels([clone(model).set_params(kernel=None)], K, W, draw, ("roc_auc",)).seconds
+
+
+def published_table(title: str, printed: Printed, few: Few, measure: str, note: str = "") -> Table:
+    """The four rows of B16's Tables 3 and 6, ours beside."""
+    sources = {name: (name, ONE_NEW) for name in (NAIVE, EM, KMR, IOKR)} | {UNSEEN: (IOKR, TEST)}
+    ours = {
+        row: {
+            percent: [found.figures[part][measure] for found in few[method, share]]
+            for percent, share in zip(PERCENTS, SHARES, strict=True)
+        }
+        for row, (method, part) in sources.items()
+    }
+    return published_beside_ours(title, PERCENTS, {NAIVE: {}, **printed}, ours, note=note)
+
+
+def penalties_table(few: Few, rows: Mapping[str, str] | None = None) -> Table:
+    """Ridge under several penalties, each kind of pairs apart."""
+    rows = rows or {SUPERVISED: SUPERVISED, IOKR: "exp(−L), as printed", SMOOTH: SMOOTH}
+    lines = []
+    for name, label in rows.items():
+        for part in (ONE_NEW, BOTH_NEW, TEST):
+            row: dict[str, Any] = {"penalty": label, "pairs": part}
+            for measure, short in (("roc_auc", "ROC"), ("average_precision", "PR")):
+                for percent, share in zip(PERCENTS, SHARES, strict=True):
+                    row[f"{short}, {percent}"] = spread(c.figures[part][measure] for c in few[name, share])
+            lines.append(row)
+    return Table("Ridge under three penalties, kinds of pairs apart, percent", lines)
+
+
+def seconds_table(title: str, printed: Printed, seconds: Mapping[tuple[str, float], list[float]]) -> Table:
+    """Seconds for a draw, printed and ours."""
+    rows = []
+    for name, theirs in printed.items():
+        row: dict[str, Any] = {"method": name}
+        for percent, share in zip(PERCENTS, SHARES, strict=True):
+            row[f"{percent}, published"] = Spread(*theirs[percent], digits=2)
+            row[f"{percent}, ours"] = Spread.of(seconds[name, share], digits=2)
+        rows.append(row)
+    return Table(title, rows, ours=tuple(f"{percent}, ours" for percent in PERCENTS))
