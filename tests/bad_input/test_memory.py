@@ -4,11 +4,15 @@ import re
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, diags_array
 
 import iokr._memory
-from iokr import IOKR, IOKRCV
+from iokr import IOKR, IOKRCV, LinkPredictor, OutputKernelTree
+from iokr.embeddings import Eigen
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
+from iokr.operator_kernels import ConditionalCovariance, Covariance
+from iokr.rivals import PKMR
 
 N = 300  # one Gram matrix: 720 kB
 
@@ -47,15 +51,34 @@ def test_a_semi_supervised_fit_is_refused(little, large, refuses):
         IOKR(manifold=Laplacian(0.1)).fit(X[:50], Y[:50], X_unlabeled=X[50:])
 
 
-def test_nothing_large_is_allocated_before_the_refusal(little, large):
+def ring(n):
+    """Every node linked to the next."""
+    return csr_array(diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1]))
+
+
+FITS = {
+    "IOKR": lambda X, Y: IOKR(RBF(0.5)).fit(X, Y),
+    "output kernel": lambda X, Y: IOKR(RBF(0.5), output_kernel=RBF(0.5)).fit(X, Y),
+    "eigenbasis": lambda X, Y: IOKR(RBF(0.5), output_kernel=RBF(0.5), embedding=Eigen()).fit(X, Y),
+    "conditional covariance": lambda X, Y: IOKR(ConditionalCovariance(RBF(0.5)), alpha=0.1).fit(X, Y),
+    "trees": lambda X, Y: OutputKernelTree(RBF(0.5)).fit(X, Y),
+    "links": lambda X, Y: LinkPredictor(RBF(0.5)).fit(X, ring(len(X))),
+    "rival": lambda X, Y: PKMR(RBF(0.5)).fit(X, ring(len(X))),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_nothing_large_is_allocated_before_the_refusal(monkeypatch, name):
     import tracemalloc
 
-    X, Y = np.repeat(large[0], 10, axis=0), np.repeat(large[1], 10, axis=0)
-    IOKR(RBF(0.5)).fit(X[:5], Y[:5])  # imports
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(10 * N, 3)), rng.normal(size=(10 * N, 2))
+    FITS[name](X[:5], Y[:5])  # imports
+    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 100_000)
     tracemalloc.start()
     try:
-        with pytest.raises(MemoryError):
-            IOKR(RBF(0.5)).fit(X, Y)
+        with pytest.raises(MemoryError, match=r"needs about .* are available"):
+            FITS[name](X, Y)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -66,6 +89,7 @@ def test_enough_memory_is_no_obstacle(monkeypatch, large):
     monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 8 * N * N * 20)
     IOKR().fit(*large)
     IOKRCV().fit(*large)
+    IOKR(Covariance(RBF(0.5)), output_kernel=RBF(0.5)).fit(*large)
 
 
 def test_the_estimate_is_real():

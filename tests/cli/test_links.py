@@ -121,6 +121,46 @@ def test_cv_reports_the_three_kinds_of_pairs_apart(folder):
     assert "fold 3 of 3" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [((0,), "left"), ((0, 1), "mean of left, right"), ((0, 1, "--combine", "alignf"), " left + ")],
+    ids=["one", "mean", "aligned"],
+)
+def test_given_kernels_are_called_by_their_names(folder, network, given, words):
+    """Not by their entries."""
+    names = [f"n{i}" for i in range(60)]
+    options = []
+    for part in given:
+        if isinstance(part, str):
+            options.append(part)
+            continue
+        X = network.X[:, part::2]
+        K = X @ X.T
+        path = folder / f"{('left', 'right')[part]}.tsv"
+        lines = ["\t".join([name, *map(repr, row.tolist())]) for name, row in zip(names, K, strict=True)]
+        path.write_text("\n".join(["\t".join(["id", *names]), *lines]) + "\n")
+        options += ["-k", path.name]
+    result = invoke("predict", *options, "-e", "edges.csv", "--top", 5)
+    assert result.exit_code == 0, result.output
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("input kernel")]
+    assert words in line and "array" not in result.stdout
+
+
+def test_unlabelled_nodes_take_part_in_cross_validation(folder):
+    """The figures are on the same pairs and others: nodes without known links are there when the model is fitted."""
+    ends = {row[name] for row in csv.DictReader((folder / "edges.csv").open()) for name in ("source", "target")}
+    head, *lines = (folder / "nodes.tsv").read_text().splitlines(keepends=True)
+    (folder / "fewer.tsv").write_text(head + "".join(line for line in lines if line.split("\t")[0] in ends))
+    figures = []
+    for nodes, more in (("nodes", ["--unlabeled"]), ("fewer", ["--unlabeled"]), ("nodes", []), ("fewer", [])):
+        result = invoke("cv", "-i", f"{nodes}.tsv", "-e", "edges.csv", "--no-scale", *more, "-o", "out", "--force")
+        assert result.exit_code == 0, result.output
+        figures.append(json.loads((folder / "out" / "metrics.json").read_text())["tables"][0]["rows"])
+    assert [row["pairs"] for row in figures[0]] == [row["pairs"] for row in figures[1]]
+    assert figures[0] != figures[1]
+    assert figures[2] == figures[3]
+
+
 def test_kernel_matrices_in_place_of_features(folder, network):
     K = np.exp(-((network.X[:, None] - network.X[None]) ** 2).sum(axis=2) / 40)
     ids = [f"n{i}" for i in range(60)]

@@ -124,7 +124,8 @@ def test_weights_are_kept_and_zero_is_no_link(read):
         ("a\tb\t1\t1\n", r"edges\.tsv, line 1: expected source, target and perhaps weight, got 4 columns"),
         ("a\tb\nb\n", r"edges\.tsv, line 2: expected 2 columns as in line 1, got 1"),
         ("y\tz\nz\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'y', the nodes are like 'a'"),
-        ("a\ta\n", r"none of its 1 rows joins two nodes"),
+        ("a\ta\n", r"edges\.tsv: none of its 1 rows is a link: self-loop \(1\)"),
+        ("a\tb\t0\nb\tc\t0\nc\tc\t1\n", r"none of its 3 rows is a link: weight 0 \(2\), self-loop \(1\)"),
     ],
 )
 def test_contradictions_stop_with_file_and_line(read, edges, message):
@@ -242,6 +243,7 @@ def test_a_network_of_kernels(tmp_path):
         ("id\ta\tz\na\t2\t1\nb\t1\t2\n", r"k\.tsv: rows and columns must name the same nodes, but '[bz]' is not"),
         ("id\ta\tb\na\t2\t\nb\t1\t2\n", r"k\.tsv, line 2, column 'b': a kernel has no missing values"),
         ("id\ta\tb\na\t2\t1\na\t2\t1\n", r"k\.tsv, line 3: node 'a' stands twice"),
+        ("id\ta\tb\na\t0\t1\nb\t1\t0\n", r"k\.tsv` must be positive semi-definite"),
     ],
 )
 def test_kernels_that_are_none(tmp_path, content, message):

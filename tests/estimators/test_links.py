@@ -296,6 +296,13 @@ def test_threshold_with_ties_and_at_the_ends():
     assert 0.1 < ranking.f1_threshold(np.array([True, False]), np.array([0.3, 0.1])) < 0.3
 
 
+def test_threshold_between_neighbouring_numbers():
+    for low in (np.nextafter(1.0, 0.0), 1.0, np.nextafter(1.0, 2.0)):
+        high = np.nextafter(low, np.inf)
+        theta = ranking.f1_threshold(np.array([True, False]), np.array([high, low]))
+        assert low <= theta < high
+
+
 def test_threshold_by_node_folds_with_a_margin():
     """Out-of-fold scores by hand: every pair with a node of the fold, by a model of the other nodes' links."""
     from iokr.model_selection import NodeKFold

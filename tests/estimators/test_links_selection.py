@@ -92,3 +92,11 @@ def test_refusals():
     star[0, 1] = star[1, 0] = 1.0
     with pytest.raises(ValueError, match="No fold has links"):
         LinkPredictorCV(cv=3, output_kernel=Diffusion(1.0)).fit(S.X[:6], star)
+
+
+def test_the_fitted_model_keeps_no_list_of_pairs():
+    S = network(0, N=40, n=40)
+    model = LinkPredictorCV(alphas=(0.1, 1.0)).fit(S.X, S.W)
+    assert not hasattr(model.model_, "links")
+    assert model.decision_function().shape == (40, 40)
+    assert LinkPredictorCV(alphas=(0.1, 1.0), cv=np.int64(3)).fit(S.X, S.W).scores_.shape == (2,)

@@ -108,6 +108,8 @@ def test_refusals(metric):
         metric([1, 0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="NaN"):
         metric([1, 0], [1.0, np.nan])
+    with pytest.raises(ValueError, match="`truth` contains NaN"):
+        metric([1.0, np.nan, 0.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="no pairs"):
         metric([], [])
     with pytest.raises(ValueError, match="no pairs"):
@@ -125,3 +127,8 @@ def test_refuses_more_than_there_are():
         precision_at_k([1, 0], [1.0, 2.0], 3)
     with pytest.raises(ValueError, match="`k` must be an integer of at least 1"):
         precision_at_k([1, 0], [1.0, 2.0], 0)
+
+
+def test_a_pair_of_unknown_truth_can_be_left_out():
+    truth, scores = np.array([1.0, np.nan, 0.0]), [3.0, 2.0, 1.0]
+    assert roc_auc_pairs(truth, scores, where=~np.isnan(truth)) == 1.0

@@ -121,3 +121,39 @@ def test_refusals():
         cross_validate_links(LinkPredictor(), S.X, S.W[1:, 1:])
     with pytest.raises(ValueError, match="symmetric"):
         cross_validate_links(LinkPredictor(), S.X, np.triu(S.W))
+
+
+def test_folds_are_any_integer_or_a_splitter():
+    options = {"settings": ("new-new",)}
+    figures = cross_validate_links(Spy(S.W), S.X, S.W, cv=np.int64(4), **options)
+    assert figures.equals(cross_validate_links(Spy(S.W), S.X, S.W, cv=NodeKFold(4), **options))
+    for cv in ([(np.arange(30), np.arange(30, 40))], 2.5, "four"):
+        with pytest.raises(TypeError, match="`cv` must be a number of folds or a splitter"):
+            cross_validate_links(Spy(S.W), S.X, S.W, cv=cv)
+
+
+def test_a_fold_without_links_to_learn_from_is_named():
+    W = np.zeros((6, 6))
+    W[0, 1] = W[1, 0] = 1.0
+    with pytest.raises(ValueError, match="Fold 0 leaves no link between known nodes"):
+        cross_validate_links(LinkPredictor(), np.arange(6.0)[:, None], W, NodeKFold(3, shuffle=False))
+
+
+def test_nodes_outside_the_labelled_ones_lend_their_features_only():
+    """Scores of the labelled nodes by hand, the others being given to the model."""
+    labeled = np.random.default_rng(0).permutation(40)[:30]
+    model = LinkPredictor(RBF(0.5), alpha=0.1, manifold=Laplacian(0.5, 5))
+    figures = cross_validate_links(model, S.X, S.W, cv=3, labeled=labeled).set_index(["fold", "setting"])
+    for fold, (train, test) in enumerate(NodeKFold(3).split(labeled)):
+        scores = model.fit(S.X, S.W, labeled=labeled[train]).decision_function()
+        ends = np.ix_(labeled[test], labeled[train])
+        assert figures.roc_auc[fold, "known-new"] == roc_auc_pairs(S.W[ends].ravel(), scores[ends].ravel())
+        assert figures.n_pairs[fold, "known-new"] == 200
+        assert figures.n_pairs[fold, "new-new"] == 45
+    alone = cross_validate_links(model, S.X[labeled], S.W[np.ix_(labeled, labeled)], cv=3)
+    assert not np.allclose(alone.roc_auc, figures.roc_auc)
+    mask = np.isin(np.arange(40), labeled)
+    same = cross_validate_links(LinkPredictor(), S.X, S.W, cv=3, labeled=mask)
+    assert same.equals(cross_validate_links(LinkPredictor(), S.X, S.W, cv=3, labeled=np.sort(labeled)))
+    with pytest.raises(ValueError, match="`labeled` names node 40, but X has 40 nodes"):
+        cross_validate_links(model, S.X, S.W, labeled=[0, 40])

@@ -247,6 +247,18 @@ def test_precomputed_inputs_and_outputs():
     assert_close(square.weights(RBF(0.5)(X_new, X)), direct.weights(X_new), 1e-12)
 
 
+@pytest.mark.parametrize("bad", [None, "rbf", Covariance(RBF())])
+@pytest.mark.parametrize("make", [Covariance, ConditionalCovariance, lambda k: Decomposable(k, np.eye(2))])
+def test_what_is_no_scalar_kernel_is_refused(make, bad):
+    with pytest.raises(TypeError, match=r"`kernel` of .* must be a scalar kernel, got"):
+        IOKR(make(bad)).fit(np.ones((3, 1)), np.ones((3, 2)))
+
+
+def test_centring_is_yes_or_no():
+    with pytest.raises(ValueError, match="`centered` must be one of True, False, got 'no'"):
+        IOKR(Covariance(RBF(), "no")).fit(np.ones((3, 1)), np.ones((3, 2)))
+
+
 def test_what_has_no_formula_is_refused():
     X, _, Y, _ = data(8)
     holes = Y.copy()

@@ -113,3 +113,26 @@ def test_refuses_missing_targets():
     holes[3, 1] = np.nan
     with pytest.raises(ValueError, match="missing targets"):
         IOKR(K, solver=LowRank()).fit(X, holes)
+
+
+def test_is_chosen_where_features_are_few():
+    few = IOKR(K, alpha=0.1).fit(X, Y)
+    assert isinstance(few.solver_.chosen_, LowRank)
+    assert "8 features for 50 points" in few.solver_.explain()
+    assert_allclose(few.predict(X_new), IOKR(K, alpha=0.1, solver=Cholesky()).fit(X, Y).predict(X_new), atol=1e-10)
+    path, dense = (IOKRCV(K, solver=solver).fit(X, Y, sample_weight=WEIGHT) for solver in (None, Eigen()))
+    assert isinstance(path.solver_, LowRank) or isinstance(path.solver_.chosen_, LowRank)
+    assert_allclose(path.loo_errors_, dense.loo_errors_, rtol=1e-6)
+    assert_allclose(few.weights(X_new) @ Y, few.predict(X_new), atol=1e-10)
+    many = IOKR(Nystroem(RBF(0.3), rank=11), alpha=0.1).fit(X, Y)
+    assert isinstance(many.solver_.chosen_, Cholesky)
+
+
+def test_many_points_need_little_memory(monkeypatch):
+    import iokr._memory
+
+    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 8 * 2000 * 200)  # n × n: ten times that
+    points = rng.normal(size=(2000, 3))
+    assert IOKR(K, alpha=0.1).fit(points, points).score(points, points) > 0
+    with pytest.raises(MemoryError, match="2000 points"):
+        IOKR(K, alpha=0.1, solver=Cholesky()).fit(points, points)

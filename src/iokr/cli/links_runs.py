@@ -61,9 +61,10 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
 
     figures = cross_validate_links(
         task.model,
-        task.X[labeled],
-        task.network.adjacency[labeled][:, labeled],
+        task.X,
+        task.network.adjacency,
         NodeKFold(folds, shuffle=True, random_state=seed),
+        labeled=labeled,
         watch=watch,
     )
     progress(total - 1, total, "drawing the page")
@@ -116,7 +117,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
         (
             _first(found),
             task.input_table(),
-            _chosen_table(model),
+            _chosen_table(task, model),
             *_drawing(task, found, seed),
         ),
         (
@@ -268,9 +269,20 @@ def _network(task: Task, found: list[dict[str, Any]]) -> Network:
     return Network(nodes, links)
 
 
-def _chosen_table(model: Any) -> Table:
+def _kernel_words(task: Task, kernel: Any) -> str:
+    """The input kernel, given ones by their names."""
+    names = list(task.network.nodes.kernels or {})
+    if not names:
+        return re.sub(r"\d+\.\d{5,}", lambda m: f"{float(m[0]):.4g}", str(kernel))
+    weights = getattr(kernel, "weights_", None)
+    if weights is not None:
+        return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True))
+    return names[0] if len(names) == 1 else f"mean of {', '.join(names)}"
+
+
+def _chosen_table(task: Task, model: Any) -> Table:
     rows = [
-        {"what": "input kernel", "value": re.sub(r"\d+\.\d{5,}", lambda m: f"{float(m[0]):.4g}", str(model.kernel_))},
+        {"what": "input kernel", "value": _kernel_words(task, model.kernel_)},
         {"what": "alpha", "value": f"{model.alpha_:.3g}"},
         *([{"what": "strength of unlabelled nodes", "value": f"{model.strength_:.3g}"}] if model.manifold else []),
         {"what": f"leave-one-out {model.scoring}, optimistic", "value": f"{np.max(model.scores_):.3f}"},

@@ -130,7 +130,7 @@ def read_network(
     ends = _by_position(table, found) if by_position else table.text
     links, rejections = _links(table, ends, at, found)
     if not links:
-        raise ValueError(_no_links(table, ends, found))
+        raise ValueError(_no_links(table, ends, found, rejections))
     chosen, more = _labeled(labeled, links, at)
     known, outside = _split(links, set(chosen.tolist()), table, found)
     if not known:
@@ -205,8 +205,12 @@ def _check_weight(table: FileTable, i: int, weight: float) -> None:
         raise ValueError(f"{table.at(i)}, column weight: a weight must not be negative, got {weight:g}.")
 
 
-def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes) -> str:
-    """Why no link is left, with an id of either file."""
+def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections: list[Rejection]) -> str:
+    """Why no link is left; where ids do not match, with one of either file."""
+    reasons = Counter(r.reason for r in rejections)
+    if "unknown node" not in reasons:
+        counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+        return f"{table.name}: none of its {len(ends)} rows is a link: {counts}."
     return (
         f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like "
         f"{str(ends[0, 0])!r}, the nodes are like {str(nodes.ids[0])!r}."

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._validation import check_psd
 from iokr.datasets.tables import FileTable, read_table
 
 __all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes"]
@@ -265,7 +266,7 @@ def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Reje
             f"{table.at(i)}: a kernel must be symmetric, but k({names[i]}, {names[j]}) = {K[i, j]:g} and "
             f"k({names[j]}, {names[i]}) = {K[j, i]:g}."
         )
-    return names, (K + K.T) / 2, rejections
+    return names, np.asarray(check_psd((K + K.T) / 2, table.name)), rejections
 
 
 def _fresh(name: str, taken: dict[str, NDArray[np.float64]]) -> str:

@@ -13,7 +13,9 @@ from iokr._validation import check_vectors
 from iokr.gram.dense import DenseGram
 from iokr.kernels.base import Kernel, check_gram
 
-__all__ = ["Embedding", "KernelEmbedding"]
+__all__ = ["WAYS_OUT", "Embedding", "KernelEmbedding"]
+
+WAYS_OUT = "Ways out: fewer rows or, where `embedding` is a parameter, `Nystroem(rank)`."
 
 _PANEL = 1 << 22
 

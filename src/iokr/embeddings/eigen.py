@@ -8,8 +8,9 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, gemm, row_sq_norms, to_numpy
 from iokr._component import component
+from iokr._memory import check_memory
 from iokr._validation import check_integer, check_number
-from iokr.embeddings.base import KernelEmbedding
+from iokr.embeddings.base import WAYS_OUT, KernelEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Eigen"]
@@ -49,6 +50,7 @@ class Eigen(KernelEmbedding):
         """Z (n, r) with Z Zᵀ = K_Y."""
         S = self._fit_kernel(Y, kernel)
         n = S.shape[0]
+        check_memory(32.0 * n * n, f"The eigenbasis of an output kernel on {n} points", WAYS_OUT)
         t, Q = eigh(self.kernel_.gram(S).detach(lower=True), overwrite=True)
         t, Q = to_numpy(t)[::-1], to_numpy(Q)[:, ::-1]
         tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)

@@ -8,7 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, matmul, pivoted_cholesky, to_numpy
 from iokr._component import component
-from iokr.embeddings.base import KernelEmbedding
+from iokr._memory import check_memory
+from iokr.embeddings.base import WAYS_OUT, KernelEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Implicit"]
@@ -33,7 +34,9 @@ class Implicit(KernelEmbedding):
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """The identity: output i has weight 1 on itself."""
         S = self._fit_kernel(Y, kernel)
-        return np.eye(S.shape[0])
+        n = S.shape[0]
+        check_memory(16.0 * n * n, f"An output kernel on {n} points", WAYS_OUT)
+        return np.eye(n)
 
     def weights(self, H: Array) -> Array:
         """The coordinates themselves."""

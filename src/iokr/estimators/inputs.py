@@ -105,6 +105,6 @@ def _check_is_table(X: Any, name: str) -> None:
     if not fits:
         first = X[0] if len(X) else None
         raise ValueError(
-            f"`{name}` must be a matrix of numbers with rows of equal length for this `kernel`, but it holds "
-            f"objects such as {first!r:.40}; choose a kernel that takes them, for example `FromFunction(f)`."
+            f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
+            f"{first!r:.40}; estimators with a `kernel` take them, for example with `FromFunction(f)`."
         )

@@ -15,6 +15,7 @@ from iokr._objects import n_objects
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
+from iokr.model_selection.nodes import check_labeled
 
 __all__ = ["Network", "check_network", "fit_output_kernel"]
 
@@ -58,7 +59,7 @@ def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
     in `labeled` are read.
     """
     N = n_objects(X)
-    index = _check_labeled(labeled, N)
+    index = check_labeled(labeled, N)
     n = len(index)
     W = _matrix(adjacency)
     if W.shape not in {(n, n), (N, N)}:
@@ -105,35 +106,6 @@ def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, 
     for part in wanting:
         part.graph = None  # what was fitted is kept; a copy of the graph need not be
     return kernel, kernel.coordinates(R)
-
-
-def _check_labeled(labeled: Any, N: int) -> np.ndarray:
-    """Indices of the labelled nodes."""
-    if N == 0:
-        raise ValueError("`X` is empty; at least two nodes are needed.")
-    if labeled is None:
-        index = np.arange(N)
-    else:
-        given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
-        if given.ndim != 1:
-            raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
-        if given.dtype.kind == "b":
-            if len(given) != N:
-                raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
-            index = np.flatnonzero(given)
-        elif given.dtype.kind in "iu":
-            index = given.astype(np.intp)
-        else:
-            raise TypeError(f"`labeled` must hold node numbers (integers) or a mask, got dtype {given.dtype}.")
-        if len(index) and (index.min() < 0 or index.max() >= N):
-            worst = int(index.min() if index.min() < 0 else index.max())
-            raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
-        if len(np.unique(index)) < len(index):
-            twice = np.flatnonzero(np.bincount(index) > 1)[0]
-            raise ValueError(f"`labeled` names node {int(twice)} more than once.")
-    if len(index) < 2:
-        raise ValueError(f"At least two labelled nodes are needed, got {len(index)}.")
-    return index
 
 
 def _matrix(adjacency: Any) -> Any:

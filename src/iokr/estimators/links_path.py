@@ -20,7 +20,7 @@ from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.metrics.pairs import average_precision_pairs, roc_auc_pairs
-from iokr.model_selection.nodes import NodeKFold
+from iokr.model_selection.nodes import node_folds
 from iokr.problem import Solution
 from iokr.solvers.base import Path, Solver
 
@@ -139,6 +139,7 @@ class LinkPredictorCV(LinkRegression):
         if self.cv is None:
             search.links = self._labeled_pairs()
             search.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+            del search.links  # n² numbers that the model needs no more
             self.model_, self.scores_, self.best_index_ = search, -search.loo_errors_, search.best_index_
             self.alpha_, self.strength_ = search.alpha_, search.strength_
             self.kernel_ = search.kernel_
@@ -184,7 +185,7 @@ class LinkPredictorCV(LinkRegression):
             raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
         n, labeled, graph = len(self.labeled_), self.labeled_, self.network_.graph
         X, linked = take(self.nodes_, labeled), graph.toarray() > 0
-        splits = list((NodeKFold(self.cv) if isinstance(self.cv, int) else self.cv).split(np.arange(n)))
+        splits = list(node_folds(self.cv).split(np.arange(n)))
         scores, used = np.zeros((len(kernels), len(strengths), len(alphas))), 0
         for train, test in splits:
             new = np.isin(np.arange(n), test)

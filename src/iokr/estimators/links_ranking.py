@@ -76,4 +76,5 @@ def f1_threshold(truth: Array, scores: Array) -> float:
     best = int(np.argmax(f1))
     if best + 1 == len(s):
         return float(np.nextafter(s[-1], -np.inf))
-    return float((s[best] + s[best + 1]) / 2)
+    between = float((s[best] + s[best + 1]) / 2)
+    return between if between < s[best] else float(s[best + 1])  # next to each other, the mean can round up

@@ -26,7 +26,9 @@ def principal_axes(Z: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.nd
         s, U = eigh(A.T @ A, overwrite=True)
     else:
         s, V = eigh(A @ A.T, overwrite=True)
-        kept = s > n * np.finfo(float).eps * max(float(s[-1]), 0.0)
+        if s[-1] <= 0:  # one point: any axis has all of its variance
+            return Z[:, :1], np.zeros(1)
+        kept = s > n * np.finfo(float).eps * float(s[-1])
         s, V = s[kept], V[:, kept]
         U = A.T @ (V / np.sqrt(s))
     return Z @ U[:, ::-1], np.clip(s[::-1], 0.0, None)

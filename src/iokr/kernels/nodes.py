@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, diags_array
 
 from iokr._array import Array, blocks, eigh, is_array, to_numpy
 from iokr._component import component
+from iokr._memory import check_memory
 from iokr._validation import check_number, check_vectors
 from iokr.kernels.base import FeatureKernel
 from iokr.kernels.precomputed import check_indices
@@ -21,6 +22,7 @@ _EXACT = 2048  # nodes up to which a sparse Laplacian is diagonalised; a series 
 _DENSE = 0.05  # share of non-zero weights above which it is diagonalised anyway
 _COLUMNS = 64  # of a product with the Laplacian at a time, within the cache
 _EPS = float(np.finfo(np.float64).eps)
+_WAYS_OUT = "Ways out: fewer labelled nodes, or a machine with more memory."
 
 
 class NodeKernel(FeatureKernel):
@@ -65,6 +67,7 @@ class NodeKernel(FeatureKernel):
         L = csr_array(diags_array(W.sum(axis=1)) - W)
         self.n_nodes_ = W.shape[0]
         if self.n_nodes_ <= _EXACT or W.nnz > _DENSE * self.n_nodes_**2:
+            check_memory(32.0 * self.n_nodes_**2, f"{type(self).__name__} of {self.n_nodes_} nodes", _WAYS_OUT)
             values, U = eigh(L.toarray(), overwrite=True)
             self.features_ = np.ascontiguousarray(U * self.root(np.clip(values, 0.0, None)))
             self.error_ = 0.0
@@ -80,6 +83,7 @@ class NodeKernel(FeatureKernel):
         index = check_indices(X, self.n_nodes_, type(self).__name__, "node")
         if self.error_ == 0.0:
             return np.asarray(self.features_[index])
+        check_memory(8.0 * len(index) * self.n_nodes_, f"{type(self).__name__} of {len(index)} nodes", _WAYS_OUT)
         rows = np.empty((len(index), self.n_nodes_))
         for part in blocks(len(index), _COLUMNS):
             unit = np.zeros((self.n_nodes_, part.stop - part.start))

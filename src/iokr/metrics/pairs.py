@@ -173,7 +173,8 @@ class _Curve(NamedTuple):
 
 
 def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
-    linked, values = _dense(truth, "truth") != 0, _dense(scores, "scores")
+    found, values = _dense(truth, "truth"), _dense(scores, "scores")
+    linked = found != 0
     if linked.shape != values.shape:
         raise ValueError(f"`truth` has shape {linked.shape} but `scores` has {values.shape}; they must be the same.")
     counted = np.ones(linked.shape, dtype=bool) if where is None else _dense(where, "where").astype(bool)
@@ -185,6 +186,8 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
                 f"Matrices of pairs must be square, got shape {linked.shape}; for a block pass lists, `matrix.ravel()`."
             )
         counted = np.triu(counted, k=1)
+    if np.isnan(found[counted]).any():
+        raise ValueError("`truth` contains NaN: some pairs are neither linked nor not; leave them out with `where`.")
     linked, values = linked[counted], values[counted].astype(np.float64)
     if not len(values):
         raise ValueError("There are no pairs to rank.")

@@ -13,7 +13,7 @@ from iokr._array import to_numpy
 from iokr._objects import n_objects
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import pair_metrics
-from iokr.model_selection.nodes import NodeKFold
+from iokr.model_selection.nodes import check_labeled, node_folds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ def cross_validate_links(
     adjacency: Any,
     cv: Any = 5,
     *,
+    labeled: Any = None,
     settings: tuple[str, ...] = SETTINGS,
     watch: Callable[[int, str, np.ndarray, np.ndarray], None] | None = None,
 ) -> pd.DataFrame:
@@ -44,9 +45,12 @@ def cross_validate_links(
         `LinkPredictor`, or one of `iokr.rivals`.
     X : array or sequence of N nodes
     adjacency : array or sparse matrix of shape (N, N)
-        Symmetric.
+        Symmetric; only rows and columns in `labeled` are read.
     cv : int or splitter, default=5
         An integer is `NodeKFold(cv)`.
+    labeled : integers, or mask of shape (N,), default=None
+        The nodes whose mutual links are all known, of which the folds are made; None is all. The others lend their
+        features to models that use unlabelled nodes, and are not scored.
     settings : tuple of str
         Which of "known-known", "known-new", "new-new"; without the first, one fit less per fold.
     watch : callable, default=None
@@ -81,21 +85,23 @@ def cross_validate_links(
     N = n_objects(X)
     if W.shape[0] != N:
         raise ValueError(f"`adjacency` has {W.shape[0]} nodes but X has {N}; cross-validation needs all links.")
-    folds = NodeKFold(cv) if isinstance(cv, int) else cv
+    folds, index = node_folds(cv), check_labeled(labeled, N)
     rows: list[dict[str, Any]] = []
     linked = W.toarray() != 0
-    for fold, (train, test) in enumerate(folds.split(np.arange(N))):
-        new = np.zeros(N, dtype=bool)
-        new[test] = True
-        where = {"known-new": new[:, None] != new[None, :], "new-new": new[:, None] & new[None, :]}
+    for fold, (train, test) in enumerate(folds.split(index)):
+        train = index[train]
+        known, new = np.zeros((2, N), dtype=bool)
+        known[train] = new[index[test]] = True
+        mixed = known[:, None] & new[None, :]
+        where = {"known-new": mixed | mixed.T, "new-new": new[:, None] & new[None, :]}
         wanted = [setting for setting in ("known-new", "new-new") if setting in settings]
         if "known-known" in settings:
             hidden = _hidden(train, N, folds.get_n_splits(), fold)
-            S = _scores(model, X, csr_array(W.multiply(~hidden)), train)
+            S = _scores(model, X, csr_array(W.multiply(~hidden)), train, fold)
             rows.append({"fold": fold, "setting": "known-known", **_figures(linked, S, hidden)})
             _show(watch, fold, "known-known", linked, S, hidden)
         if wanted:
-            S = _scores(model, X, W, train)
+            S = _scores(model, X, W, train, fold)
             rows += [{"fold": fold, "setting": s, **_figures(linked, S, where[s])} for s in wanted]
             for setting in wanted:
                 _show(watch, fold, setting, linked, S, where[setting])
@@ -109,7 +115,11 @@ def _show(watch: Any, fold: int, setting: str, linked: np.ndarray, S: np.ndarray
         watch(fold, setting, linked[pairs], S[pairs])
 
 
-def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray) -> np.ndarray:
+def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray, fold: int) -> np.ndarray:
+    if W[train][:, train].nnz == 0:
+        raise ValueError(
+            f"Fold {fold} leaves no link between known nodes to learn from; use fewer folds, or more links."
+        )
     return to_numpy(clone(model).fit(X, W, labeled=train).decision_function())
 
 

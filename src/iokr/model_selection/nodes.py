@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from iokr._array import is_array, to_numpy
 from iokr._objects import n_objects
 from iokr._validation import check_integer
 
-__all__ = ["NodeKFold"]
+__all__ = ["NodeKFold", "check_labeled", "node_folds"]
+
+
+def check_labeled(labeled: Any, N: int) -> np.ndarray:
+    """Numbers of the labelled nodes of N, from numbers, a mask, or None for all."""
+    if N == 0:
+        raise ValueError("`X` is empty; at least two nodes are needed.")
+    if labeled is None:
+        index = np.arange(N)
+    else:
+        given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
+        if given.ndim != 1:
+            raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
+        if given.dtype.kind == "b":
+            if len(given) != N:
+                raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
+            index = np.flatnonzero(given)
+        elif given.dtype.kind in "iu":
+            index = given.astype(np.intp)
+        else:
+            raise TypeError(f"`labeled` must hold node numbers (integers) or a mask, got dtype {given.dtype}.")
+        if len(index) and (index.min() < 0 or index.max() >= N):
+            worst = int(index.min() if index.min() < 0 else index.max())
+            raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
+        if len(np.unique(index)) < len(index):
+            twice = np.flatnonzero(np.bincount(index) > 1)[0]
+            raise ValueError(f"`labeled` names node {int(twice)} more than once.")
+    if len(index) < 2:
+        raise ValueError(f"At least two labelled nodes are needed, got {len(index)}.")
+    return index
+
+
+def node_folds(cv: Any) -> Any:
+    """The splitter that `cv` stands for: an integer is `NodeKFold(cv)`."""
+    if isinstance(cv, Integral):
+        return NodeKFold(cv)  # type: ignore[arg-type]
+    if not hasattr(cv, "split") or not hasattr(cv, "get_n_splits"):
+        raise TypeError(f"`cv` must be a number of folds or a splitter such as `NodeKFold(5)`, got {cv!r:.60}.")
+    return cv
 
 
 class NodeKFold:

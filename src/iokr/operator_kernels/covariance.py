@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from iokr._array import (
     Array,
@@ -20,57 +19,37 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import component
-from iokr._validation import check_number
+from iokr._memory import check_memory
+from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
 from iokr.gram.dense import DenseGram
 from iokr.gram.kronecker import KroneckerGram
 from iokr.gram.oblique import ObliqueGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.separable import Separable
 
 __all__ = ["ConditionalCovariance", "Covariance"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_WAYS_OUT = "Ways out: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
 
 
-class _OutputCovariance(OperatorKernel):
+class _OutputCovariance(Separable):
     """𝒦(x, z) = k(x, z) A with A = Φ F Fᵀ Φᵀ, Φ = [ψ(y_1) … ψ(y_n)]: a subclass says what F is.
 
     Outputs as vectors give A = (FᵀΨ)ᵀ(FᵀΨ). Outputs known through K_Y only need FᵀK_YF = W diag(t) Wᵀ: on weights of
     the ψ(y_i), the eigenvectors of A are the columns of E = K_Y F W and the rows of L = (F W)ᵀ, with L E = diag(t).
     """
 
-    kernel: Kernel
     centered: bool
 
     explicit_outputs = False
     spans = True
 
-    @property
-    def pairwise(self) -> bool:
-        """Whether X is a Gram matrix."""
-        return self.kernel.pairwise
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the scalar kernel."""
-        return bool(getattr(self.kernel, "trusted", True))
-
-    @property
-    def domain(self) -> str:
-        """The kind of inputs."""
-        return self.kernel.domain
-
-    @property
-    def scalar(self) -> Kernel | None:
-        """k."""
-        return self.kernel
-
     def fit(self, X: Any, Psi: Array | None = None) -> _OutputCovariance:
         """Fit a clone of the scalar kernel; the operator waits for the outputs."""
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"`kernel` of {type(self).__name__} must be a scalar kernel, got {self.kernel!r:.60}.")
-        self.kernel_ = clone(self.kernel).fit(X)
+        check_choice(self.centered, "centered", (True, False))
+        self._fit_scalar(X)
         return self
 
     def adapt(self, gram: DenseGram, Psi: Array | None, output_gram: DenseGram | None, weight: Any) -> None:
@@ -79,6 +58,8 @@ class _OutputCovariance(OperatorKernel):
             self.__dict__.pop(stale, None)
         n = gram.shape[0]
         like = gram.diagonal() if Psi is None else Psi
+        squares = 6 if Psi is None else self._squares(gram)
+        check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _WAYS_OUT, like)
         root = _Root(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
         half = self._factor(gram, root, Psi is not None)
         if Psi is not None:
@@ -96,17 +77,13 @@ class _OutputCovariance(OperatorKernel):
         xp = array_namespace(like)
         self._oblique = (values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
 
+    def _squares(self, gram: DenseGram) -> int:
+        """How many n × n arrays F takes when the outputs are in coordinates. May be overridden."""
+        return 0
+
     @abstractmethod
     def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
         """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
-
-    def represent(self, X: Any) -> Any:
-        """The scalar kernel's representation."""
-        return self.kernel_.represent(X)
-
-    def gram(self, R: Any, S: Any = None) -> Gram:
-        """C ↦ K C A."""
-        return self.around(self.kernel_.gram(R, S))
 
     def around(self, K: DenseGram) -> Gram:
         """C ↦ K C A, or B ↦ K B where B contains A."""
@@ -309,6 +286,10 @@ class ConditionalCovariance(_OutputCovariance):
     kernel: Kernel
     epsilon: float | None = None
     centered: bool = False
+
+    def _squares(self, gram: DenseGram) -> int:
+        """K, its scaled copy and the factor, unless K is a product of thin matrices."""
+        return 3 if getattr(gram, "factor", None) is None else 0
 
     def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
         Phi = getattr(gram, "factor", None)  # K = Φ Φᵀ: no n × n matrix is needed

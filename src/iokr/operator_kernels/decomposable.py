@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
 from iokr.gram.dense import DenseGram
 from iokr.gram.kronecker import KroneckerGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.separable import Separable
 
 __all__ = ["Decomposable"]
 
 
 @component
-class Decomposable(OperatorKernel):
+class Decomposable(Separable):
     """𝒦(x, z) = k(x, z) A.
 
     A says which outputs should go together: ‖h‖² = Σ_pq (A⁺)_pq ⟨h^p, h^q⟩_k, so h stays in the range of A.
@@ -51,30 +49,9 @@ class Decomposable(OperatorKernel):
     kernel: Kernel
     A: Any
 
-    @property
-    def pairwise(self) -> bool:
-        """Whether X is a Gram matrix."""
-        return self.kernel.pairwise
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the scalar kernel."""
-        return bool(getattr(self.kernel, "trusted", True))
-
-    @property
-    def domain(self) -> str:
-        """The kind of inputs."""
-        return self.kernel.domain
-
-    @property
-    def scalar(self) -> Kernel | None:
-        """k."""
-        return self.kernel
-
     def fit(self, X: Any, Psi: Array | None = None) -> Decomposable:
         """Fit a clone of the kernel and check A against the outputs."""
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"`kernel` of Decomposable must be a scalar kernel, got {self.kernel!r}.")
+        self._fit_scalar(X)
         self.A_ = check_psd(self.A, "A")
         if Psi is not None:  # None: implicit outputs, where the estimator has seen to A = aI
             if Psi.shape[1] != self.A_.shape[0]:
@@ -83,16 +60,7 @@ class Decomposable(OperatorKernel):
                     f"it must be ({Psi.shape[1]}, {Psi.shape[1]})."
                 )
             self.A_ = asarray_like(self.A_, Psi)
-        self.kernel_ = clone(self.kernel).fit(X)
         return self
-
-    def represent(self, X: Any) -> Any:
-        """The scalar kernel's representation."""
-        return self.kernel_.represent(X)
-
-    def gram(self, R: Any, S: Any = None) -> KroneckerGram:
-        """C ↦ K C A."""
-        return self.around(self.kernel_.gram(R, S))
 
     def around(self, K: DenseGram) -> KroneckerGram:
         """C ↦ K C A."""

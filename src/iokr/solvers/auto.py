@@ -14,10 +14,12 @@ from iokr.solvers.cholesky import Cholesky
 from iokr.solvers.conjugate import ConjugateGradient
 from iokr.solvers.coordinate import CoordinateDescent
 from iokr.solvers.eigen import Eigen
+from iokr.solvers.lowrank import LowRank
 from iokr.solvers.manifold import ManifoldEigen
 
 __all__ = ["Auto"]
 
+_THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
 
 
@@ -82,6 +84,12 @@ class Auto(Solver):
                 f"unlabelled points with {values}: {_count(factors, 'Cholesky factorisation')} of αI + γFᵀKF "
                 "(M = F Fᵀ), symmetric although MK is not."
             )
+        elif LowRank().refuses(problem) is None and _THIN * _n_features(problem) <= problem.n_labeled:
+            self.chosen_ = LowRank()
+            self.reason_ = (
+                f"the kernel has {_count(_n_features(problem), 'feature')} for {problem.n_labeled} points: one thin "
+                "singular value decomposition serves every alpha and every eigenvalue, and nothing is n × n."
+            )
         elif factors < (5 if loo else 10) and not Cholesky().refuses(problem):
             self.chosen_ = Cholesky()
             self.reason_ = (
@@ -139,6 +147,11 @@ class Auto(Solver):
         if not isinstance(chosen, ClosedForm):
             raise ValueError(f"{chosen!r} has no closed form.")
         return chosen
+
+
+def _n_features(problem: Problem) -> int:
+    """p of K = Φ Φᵀ, Φ (n, p)."""
+    return int(problem.gram.K.factor.shape[1])  # type: ignore[attr-defined]
 
 
 def _too_large(problem: Problem) -> bool:
