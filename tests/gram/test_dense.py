@@ -63,3 +63,20 @@ def test_rows_diagonal_and_restriction(kept):
     assert_close(gram.rows(slice(2, 5)), K[2:5], 1e-13)
     assert_close(gram.diagonal(), np.diag(K), 1e-13)
     assert_close(gram.restrict(rows).dense(), K[np.ix_(rows, rows)], 1e-13)
+
+
+@pytest.mark.parametrize("panel", [1, 5, 12, 100])
+def test_panels_that_the_kernel_asks_for(panel):
+    """The same matrix, and above the diagonal nothing but the panels' corners is evaluated."""
+    X, evaluated = vectors(12, seed=1), []
+
+    def block(R, S):
+        evaluated.append(len(R) * len(S))
+        return R @ S.T
+
+    gram = DenseGram(block, X, panel=panel)
+    assert_close(gram.dense(), X @ X.T, 1e-14)
+    heights = [min(panel, 12 - start) for start in range(0, 12, panel)]
+    assert sum(evaluated) == (144 + sum(h * h for h in heights)) // 2
+    rows = np.array([3, 0, 11])
+    assert_close(gram.restrict(rows).dense(), (X @ X.T)[np.ix_(rows, rows)], 1e-14)

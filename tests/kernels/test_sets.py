@@ -8,7 +8,8 @@ import reference
 from iokr import IOKR
 from iokr._objects import concat
 from iokr.datasets import sample
-from iokr.kernels import Jaccard, Tanimoto
+from iokr.kernels import Jaccard, Tanimoto, sets
+from iokr.kernels.compiled import compiled
 from reference import assert_close
 
 
@@ -97,3 +98,17 @@ def test_jaccard_of_sets_parsed_in_parts():
 def test_what_is_no_set_is_named(bad):
     with pytest.raises(TypeError, match=r"(Object|Set) 1 "):
         Jaccard()([{1}, bad])
+
+
+@pytest.mark.parametrize("elements", [3, 64, 65, 300])
+def test_bits_and_counts_agree(elements, monkeypatch):
+    """Elements in one word, a whole one, one more, several; some unknown to the other side; empty sets."""
+    pytest.importorskip("numba")
+    assert compiled(sets._bits_shared) is not None
+    rng = np.random.default_rng(0)
+    X, Z = ([set(rng.integers(shift, elements, size=20).tolist()) for _ in range(8)] + [set()] for shift in (0, 2))
+    naive = [[len(x & z) / len(x | z) if x | z else 1.0 for z in Z] for x in X]
+    for words in (0, 10**6):
+        monkeypatch.setattr(sets, "_WORDS", words)
+        assert sets._as_bits(*(Jaccard().represent(side).parts[0] for side in (X, Z))) == (words > 0)
+        assert_close(Jaccard()(X, Z), naive, 1e-15)

@@ -1,4 +1,4 @@
-"""Words with gaps beside their explicit features, compiled and in NumPy."""
+"""Words with gaps beside their explicit features: listed, compiled and in NumPy."""
 
 from collections import Counter
 from itertools import combinations
@@ -10,14 +10,16 @@ from iokr.kernels import Subsequence, subsequences
 from iokr.kernels.compiled import compiled
 from reference import assert_close
 
-ROUTES = ["compiled", "numpy"]
+ROUTES = ["listed", "mixed", "compiled", "numpy"]
 
 
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch):
+    if request.param != "listed":  # else these strings have few places
+        monkeypatch.setattr(subsequences, "_PLACES", 20 if request.param == "mixed" else -1)
     if request.param == "numpy":
         monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
-    else:
+    elif request.param == "compiled":
         pytest.importorskip("numba")
         assert compiled(subsequences._subsequence) is not None
     return request.param
@@ -64,6 +66,23 @@ def test_many_pairs_at_once_in_small_tiles(monkeypatch):
 
     X = words(23, 12)
     whole = Subsequence(2, 0.5)(X)
+    monkeypatch.setattr(subsequences, "_PLACES", -1)
     monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
     monkeypatch.setattr(ragged, "_CELLS", 300)
+    monkeypatch.setattr(subsequences, "_STEPS", 5)
     assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
+
+
+def test_words_are_listed_where_that_costs_less_than_the_recursion():
+    k = Subsequence(3, 0.5)
+    X = ["ab", "abcab" * 3, "abcab" * 5]
+    R = k.represent(X)
+    assert np.diff(R.parts[1].matrix.indptr).astype(bool).tolist() == [False, True, False]
+    assert_close(k.block(R, R), [[naive(x, z, 3, 0.5) for z in X] for x in X], 1e-13)
+
+
+def test_strings_listed_a_few_at_a_time(monkeypatch):
+    X, Z = words(23, 12), words(9, 12, seed=1)
+    whole = Subsequence(3, 0.5)(X, Z)
+    monkeypatch.setattr(subsequences, "_STRINGS", 4)
+    assert_close(Subsequence(3, 0.5)(X, Z), whole, 1e-15)

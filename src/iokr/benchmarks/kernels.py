@@ -35,6 +35,7 @@ from iokr.kernels import (
     WeisfeilerLehman,
     counts,
     series,
+    sets,
     subsequences,
 )
 from iokr.kernels.base import Kernel
@@ -153,7 +154,7 @@ def pair_loop(X: Sequence[Any], pair: Pair) -> Matrix:
 @contextmanager
 def _loops(compiled: bool) -> Iterator[None]:
     """Kernels as they are, or as they are where Numba is not installed."""
-    modules: list[Any] = [counts, subsequences, series]
+    modules: list[Any] = [counts, sets, subsequences, series]
     kept = [module.compiled for module in modules]
     if not compiled:
         for module in modules:

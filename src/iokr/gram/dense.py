@@ -31,6 +31,8 @@ class DenseGram(Gram):
     R, S : representations of the objects; without S the matrix is symmetric.
     diag : callable, optional
         `diag(R)`, the exact diagonal of a symmetric matrix.
+    panel : int, optional
+        Rows of a symmetric matrix evaluated at a time: with fewer, less is evaluated above the diagonal.
 
     Examples
     --------
@@ -42,9 +44,15 @@ class DenseGram(Gram):
     """
 
     def __init__(
-        self, block: Callable[[Any, Any], Array], R: Any, S: Any = None, diag: Callable[[Any], Array] | None = None
+        self,
+        block: Callable[[Any, Any], Array],
+        R: Any,
+        S: Any = None,
+        diag: Callable[[Any], Array] | None = None,
+        *,
+        panel: int | None = None,
     ) -> None:
-        self._block, self._R, self._S, self._diag = block, R, S, diag
+        self._block, self._R, self._S, self._diag, self._panel = block, R, S, diag, panel
         self.symmetric = S is None
         self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
         self._kept: Array | None = None
@@ -88,7 +96,7 @@ class DenseGram(Gram):
 
     def restrict(self, rows: Any) -> DenseGram:
         """The Gram of some of the objects among themselves."""
-        return DenseGram(self._block, take_rows(self._R, rows), diag=self._diag)
+        return DenseGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
     def __matmul__(self, C: Array) -> Array:
         if self._kept is not None:
@@ -102,7 +110,8 @@ class DenseGram(Gram):
     def _evaluate(self, *, mirror: bool) -> Array:
         n, m = self.shape
         S = self._R if self._S is None else self._S
-        height = min(n, max(_PANEL, _TILE // max(m, 1)))
+        usual = max(_PANEL, _TILE // max(m, 1))
+        height = min(n, self._panel or usual if self.symmetric else usual)
         head = take_rows(self._R, slice(0, height))
         first = self._block(head, head if self.symmetric else S)
         if not is_numpy(first):  # a device wants one large product, not panels that fit a cache

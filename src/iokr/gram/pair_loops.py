@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from iokr._array import blocks
 
 __all__ = ["compiled", "has_compiler", "row_dots", "scatter_rows"]
 
-_ROWS = 4096  # gathered at a time without a compiler
+_ROWS = 2048  # of one factor gathered at a time without a compiler
 
 
 @cache
@@ -53,11 +52,17 @@ def row_dots(A: np.ndarray, B: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.n
     if loop is not None:
         loop(A, B, a, b, out)
         return out
+    # Rows of B for a few rows of A at a time: one product gives all their pairings, of which the listed ones are kept.
     starts = np.concatenate([[0], np.flatnonzero(np.diff(a)) + 1, [len(a)]])
-    for start, stop in pairwise(starts.tolist()):
-        for rows in blocks(stop - start, _ROWS):
-            here = slice(start + rows.start, start + rows.stop)
-            out[here] = B[b[here]] @ A[a[start]]
+    few = 4 if A.shape[1] > 200 else 16
+    group = np.repeat(np.arange(len(starts) - 1) % few, np.diff(starts))
+    for first in range(0, len(starts) - 1, few):
+        last = min(first + few, len(starts) - 1)
+        left = A[a[starts[first:last]]].T
+        for rows in blocks(int(starts[last] - starts[first]), _ROWS):
+            here = slice(int(starts[first]) + rows.start, int(starts[first]) + rows.stop)
+            products = B[b[here]] @ left
+            out[here] = products[np.arange(len(products)), group[here]]
     return out
 
 

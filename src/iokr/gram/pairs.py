@@ -15,10 +15,12 @@ from iokr.gram.pair_loops import has_compiler, row_dots, scatter_rows
 
 __all__ = ["PairGram", "pair_diagonal", "pair_entries"]
 
-# Nanoseconds of one multiplication and addition, from which the form of a product is chosen.
+# Nanoseconds of one multiplication and addition, from which the form of a product is chosen: in a product of matrices;
+# along rows and in inner products, compiled, then without a compiler, while K fits the cache and beyond.
 _GEMM, _ENTRY, _FACTOR = 0.04, 8.0, 0.04
-_AXPY, _DOT = 0.35, 0.3
-_AXPY_PLAIN, _DOT_PLAIN, _CALL = 0.8, 0.8, 5000.0  # without a compiler, and what a call costs
+_AXPY, _DOT = (0.12, 0.4), (0.13, 0.3)
+_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
+_CACHE = 1 << 20  # numbers
 _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
 
@@ -84,7 +86,7 @@ class PairGram(DenseGram):
     # ------------------------------------------------------------------------------------------ products
 
     def __matmul__(self, C: Array) -> Array:
-        if self._kept is not None or self._product_cost() * C.shape[1] > self._direct_cost(C.shape[1]):
+        if self._kept is not None or self.product_cost() * C.shape[1] > self._direct_cost(C.shape[1]):
             return super().__matmul__(C)
         xp = array_namespace(C)
         return xp.stack([self.product(C[:, j]) for j in range(C.shape[1])], axis=1)
@@ -186,8 +188,9 @@ class PairGram(DenseGram):
         (rows, columns), n = self.nodes.shape, len(self.left)
         fast = has_compiler()
         points = len(self.right) * (1 if self.ordered else 2)
-        axpy, dot, calls = (_AXPY, _DOT, 0.0) if fast else (_AXPY_PLAIN, _DOT_PLAIN, _CALL * rows)
-        scatter, gather = points * rows * axpy, n * columns * dot + calls
+        beyond = int(rows * columns > _CACHE)
+        axpy, dot = (_AXPY[beyond], _DOT[beyond]) if fast else (_AXPY_PLAIN[beyond], _DOT_PLAIN[beyond])
+        scatter, gather = points * rows * axpy, n * columns * dot + (0.0 if fast else _CALL * rows)
         return scatter, columns * columns * rows * _GEMM, gather, rows * rows * columns * _GEMM
 
     @property
@@ -196,7 +199,7 @@ class PairGram(DenseGram):
         sparse, dense, dots, gemm = self._costs()
         return sparse <= dense, dots <= gemm
 
-    def _product_cost(self) -> float:
+    def product_cost(self) -> float:
         """Nanoseconds of `product`, about."""
         sparse, dense, dots, gemm = self._costs()
         return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
@@ -214,7 +217,7 @@ class PairGram(DenseGram):
         free = available_memory(self.nodes)
         if free is not None and 8.0 * n * n > free / 4:
             return True
-        return self._direct_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self._product_cost()
+        return self._direct_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()
 
 
 def pair_entries(

@@ -1,32 +1,68 @@
 """Scalar kernels k(x, z), on inputs and on outputs, and what can be built from them."""
 
 from iokr.kernels.algebra import Centered, Mean, Normalized, Product, Scaled, Sum
+from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel
-from iokr.kernels.features import Features
+from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
+from iokr.kernels.grakel import GraKeL
+from iokr.kernels.graphs import ShortestPath, WeisfeilerLehman
+from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
+from iokr.kernels.nystroem import Nystroem
+from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, SetKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
-from iokr.kernels.sets import Tanimoto
+from iokr.kernels.rankings import Kendall, Mallows, Spearman, order_ranks
+from iokr.kernels.sequences import Positional
+from iokr.kernels.series import GlobalAlignment
+from iokr.kernels.sets import Jaccard, Tanimoto
+from iokr.kernels.strings import Mismatch, Spectrum
+from iokr.kernels.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
     "RBF",
+    "Aligned",
+    "CartesianPair",
     "Centered",
     "Columns",
     "Cosine",
     "Delta",
+    "Diffusion",
+    "EmpiricalMap",
     "FeatureKernel",
     "Features",
     "FromFunction",
+    "GlobalAlignment",
+    "GraKeL",
+    "Jaccard",
+    "Kendall",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mallows",
     "Mean",
+    "MetricPair",
+    "Mismatch",
+    "MixedPair",
+    "NodeKernel",
     "Normalized",
+    "Nystroem",
+    "PairKernel",
     "PairwiseKernel",
     "Polynomial",
+    "Positional",
     "Precomputed",
     "Product",
+    "RegularizedLaplacian",
     "Scaled",
+    "SetKernel",
+    "ShortestPath",
+    "Spearman",
+    "Spectrum",
+    "Subsequence",
     "Sum",
     "Tanimoto",
+    "TensorPair",
+    "WeisfeilerLehman",
+    "order_ranks",
 ]

@@ -13,7 +13,7 @@ from iokr._objects import Parts
 from iokr._validation import check_number
 from iokr.kernels.base import Kernel, fit_part
 
-__all__ = ["Centered", "Mean", "Normalized", "Product", "Scaled", "Sum"]
+__all__ = ["Centered", "Mean", "Normalized", "Product", "Scaled", "SeveralKernels", "Sum"]
 
 _PANEL = 1 << 22  # entries evaluated at a time when only a mean is wanted
 
@@ -36,6 +36,11 @@ class _Binary(Kernel):
     def pairwise(self) -> bool:
         """Whether a part is `Precomputed()`."""
         return any(getattr(k, "pairwise", False) for k in (self.left, self.right))
+
+    @property
+    def panel(self) -> int | None:  # type: ignore[override]
+        """The fewest rows that a part asks for."""
+        return _fewest_rows([self.left, self.right])
 
     def fit(self, X: Any) -> _Binary:
         """Fit clones of both."""
@@ -111,6 +116,11 @@ class _Unary(Kernel):
         """That of the base."""
         return bool(getattr(self.base, "pairwise", False))
 
+    @property
+    def panel(self) -> int | None:  # type: ignore[override]
+        """That of the base."""
+        return _fewest_rows([self.base])
+
     def fit(self, X: Any) -> _Unary:
         """Fit a clone of the base."""
         self.base_ = fit_part(self.base, "base", X)
@@ -150,20 +160,8 @@ class Scaled(_Unary):
         return self.factor * self.base_.diag(R)
 
 
-@component
-class Mean(Kernel):
-    """k(x, z) = (1/T) Σ_t k_t(x, z): several views of the same objects, weighted alike.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear, Mean
-    >>> Mean([Linear(), 3.0 * Linear()])([[1.0]], [[2.0]])
-    array([[4.]])
-    """
+class SeveralKernels(Kernel):
+    """Several kernels on the same objects: what `Mean` and `Aligned` share."""
 
     kernels: Sequence[Kernel]
 
@@ -182,16 +180,39 @@ class Mean(Kernel):
         """Whether a part is `Precomputed()`."""
         return any(getattr(k, "pairwise", False) for k in self.kernels)
 
-    def fit(self, X: Any) -> Mean:
+    @property
+    def panel(self) -> int | None:  # type: ignore[override]
+        """The fewest rows that a part asks for."""
+        return _fewest_rows(self.kernels)
+
+    def fit(self, X: Any) -> SeveralKernels:
         """Fit a clone of each."""
         if len(self.kernels) == 0:
-            raise ValueError("`kernels` is empty; a mean needs at least one kernel.")
+            raise ValueError("`kernels` is empty; at least one kernel is needed.")
         self.kernels_ = [fit_part(k, "kernels", X) for k in self.kernels]
         return self
 
     def represent(self, X: Any) -> Parts:
         """All representations."""
         return Parts(*(k.represent(X) for k in self.kernels_))
+
+
+@component
+class Mean(SeveralKernels):
+    """k(x, z) = (1/T) Σ_t k_t(x, z): several views of the same objects, weighted alike.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, Mean
+    >>> Mean([Linear(), 3.0 * Linear()])([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    kernels: Sequence[Kernel]
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(x_i, z_j)."""
@@ -234,6 +255,11 @@ class Normalized(_Unary):
         scale = R.parts[1]
         xp = array_namespace(scale)
         return xp.astype(scale > 0, scale.dtype)
+
+    def coordinates(self, R: Parts) -> Array:
+        """Rows of the base's coordinates, scaled to unit length."""
+        X, scale = R
+        return self.base_.coordinates(X) * scale[:, None]
 
 
 @component
@@ -286,6 +312,11 @@ class Centered(_Unary):
 def _common_domain(kernels: Sequence[Kernel]) -> str:
     domains = {str(getattr(k, "domain", "any")) for k in kernels}
     return domains.pop() if len(domains) == 1 else "any"
+
+
+def _fewest_rows(kernels: Sequence[Kernel]) -> int | None:
+    asked = [getattr(k, "panel", None) for k in kernels]
+    return min((rows for rows in asked if rows), default=None)
 
 
 def _row_means(K: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, gemm, row_sq_norms
+from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, pivoted_cholesky, row_sq_norms, to_numpy
 from iokr._component import Component
 from iokr._objects import as_objects
 from iokr._validation import check_psd
@@ -41,6 +41,8 @@ class Kernel(Component, ABC):
 
     domain: str = "any"  # "vectors", "strings", ...: the objects it takes
     trusted: bool = True  # known to be positive semi-definite; what the user brings is checked
+    panel: int | None = None  # rows of a symmetric Gram matrix at a time: few where an entry costs much
+    supervised: bool = False  # `fit(X, target)` learns from the Gram of the outputs, too
 
     @property
     def pairwise(self) -> bool:
@@ -65,7 +67,13 @@ class Kernel(Component, ABC):
 
     def gram(self, R: Any, S: Any = None) -> DenseGram:
         """The map C ↦ K C. May be overridden: how K is stored."""
-        return DenseGram(self.block, R, S, self.diag)
+        return DenseGram(self.block, R, S, self.diag, panel=self.panel)
+
+    def coordinates(self, R: Any) -> Array:
+        """V (n, r) with V Vᵀ = K: the objects in Euclidean coordinates. May be overridden."""
+        K = self.gram(R).detach()
+        V, _ = pivoted_cholesky(to_numpy(K), overwrite=isinstance(K, np.ndarray) and K.flags.c_contiguous)
+        return asarray_like(V, K)
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
@@ -162,3 +170,7 @@ class FeatureKernel(Kernel):
     def diag(self, R: Any) -> Array:
         """The (n,) array of ‖φ(x_i)‖²."""
         return row_sq_norms(R)
+
+    def coordinates(self, R: Any) -> Array:
+        """The features themselves, unless they are longer than the objects are many."""
+        return super().coordinates(R) if is_sparse(R) or R.shape[1] > R.shape[0] else R

@@ -16,5 +16,5 @@ def compiled(loop: Callable[..., Any]) -> Callable[..., Any] | None:
         from numba import njit
     except ImportError:
         return None
-    machine_code: Callable[..., Any] = njit(cache=True, nogil=True, fastmath={"contract"})(loop)
+    machine_code: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(loop)
     return machine_code

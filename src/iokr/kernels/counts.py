@@ -65,11 +65,24 @@ class Counts:
 
     @classmethod
     def of(
-        cls, rows: np.ndarray, columns: np.ndarray, n: int, vocabulary: Vocabulary, weight: np.ndarray | None = None
+        cls,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        n: int,
+        vocabulary: Vocabulary,
+        weight: np.ndarray | None = None,
+        values: np.ndarray | None = None,
     ) -> Counts:
-        """Counted from one (object, feature) at a time."""
-        ones = np.ones(len(rows))
-        return cls(sp.csr_array((ones, (rows, columns)), shape=(n, len(vocabulary))), vocabulary, weight)
+        """Counted from one (object, feature) at a time, each as 1 or as its value."""
+        values = np.ones(len(rows)) if values is None else values
+        return cls(sp.csr_array((values, (rows, columns)), shape=(n, len(vocabulary))), vocabulary, weight)
+
+    @classmethod
+    def sets(cls, columns: np.ndarray, sizes: Any, vocabulary: Vocabulary) -> Counts:
+        """Objects one after the other, each with so many features, no feature twice."""
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.intp)])
+        matrix = sp.csr_array((np.ones(len(columns)), columns, starts), shape=(len(starts) - 1, len(vocabulary)))
+        return cls(matrix, vocabulary)
 
     def __len__(self) -> int:
         return int(self.shape[0])
@@ -113,11 +126,13 @@ def inner(R: Counts, S: Counts) -> np.ndarray:
     if S.weight is not None:
         A = sp.csr_array((A.data * S.weight[A.indices], A.indices, A.indptr), shape=A.shape)
     full = fill >= _DENSE
+    K: np.ndarray = np.zeros((len(R), len(S)))
+    if not full.any():
+        _add_product(A, B, K)
+        return K
     places = np.where(full, np.cumsum(full) - 1, -1)
     n_full = int(full.sum())
-    K: np.ndarray = np.zeros((len(R), len(S)))
-    if n_full:
-        np.matmul(_moved(A, places, n_full).toarray(), _moved(B, places, n_full).toarray().T, out=K)
+    np.matmul(_moved(A, places, n_full).toarray(), _moved(B, places, n_full).toarray().T, out=K)
     rest = np.where((fill > 0) & ~full, np.cumsum(~full) - 1, -1)
     if (rest >= 0).any():
         n_rest = int((~full).sum())
@@ -149,7 +164,7 @@ def sq_norms(R: Counts) -> np.ndarray:
     if R.weight is not None:
         squares *= R.weight[R.matrix.indices]
     rows = np.repeat(np.arange(len(R)), np.diff(R.matrix.indptr))
-    return np.bincount(rows, squares, minlength=len(R))
+    return np.bincount(rows, squares, minlength=len(R)).astype(np.float64)  # integers if there is nothing to count
 
 
 def name_rows(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from iokr._validation import check_psd, check_vectors
 from iokr.gram.dense import DenseGram
 from iokr.kernels.base import Kernel
 
-__all__ = ["Precomputed"]
+__all__ = ["Precomputed", "check_indices"]
 
 
 @component
@@ -58,7 +58,7 @@ class Precomputed(Kernel):
         """Row numbers; for `Precomputed()`, rows k(x, x_i) of objects."""
         size = self.matrix_.shape[0]
         if not self.pairwise or len(getattr(X, "shape", ())) == 1:  # the objects of `fit` are 0 … n − 1 in both forms
-            return _indices(X, size)
+            return check_indices(X, size, "Precomputed(matrix)", "row")
         rows = check_vectors(X, "X (rows of a precomputed Gram matrix)", sparse=False)
         if rows.shape[1] != size:
             raise ValueError(
@@ -92,23 +92,23 @@ class Precomputed(Kernel):
         return DenseGram(self.block, R, S, self.diag)
 
 
-def _indices(X: Any, size: int) -> np.ndarray:
+def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:
+    """Numbers of rows (or nodes) below `size`, as integers."""
     index = to_numpy(X) if is_array(X) else np.asarray(X)
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     if index.ndim != 1:
         raise ValueError(
-            f"With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got shape {index.shape}."
+            f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got shape {index.shape}."
         )
     if index.dtype.kind not in "iu":
         if index.dtype.kind == "O":
-            raise TypeError(
-                "With `Precomputed(matrix)` objects are row numbers, a 1-D array of integers, got other objects."
-            )
+            raise TypeError(f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got other objects.")
         if index.dtype.kind not in "f" or np.any(index != np.floor(index)):
-            raise TypeError(f"With `Precomputed(matrix)` objects are row numbers, integers, got dtype {index.dtype}.")
+            raise TypeError(f"With `{kernel}` objects are {what} numbers, integers, got dtype {index.dtype}.")
         index = index.astype(np.intp)
     if index.size and (index.min() < 0 or index.max() >= size):
         worst = int(index.min() if index.min() < 0 else index.max())
-        raise ValueError(f"Row number {worst} is outside the Gram matrix, which has {size} rows (0 to {size - 1}).")
+        where = f"the {'Gram matrix' if what == 'row' else 'graph'}, which has {size} {what}s"
+        raise ValueError(f"{what.capitalize()} number {worst} is outside {where} (0 to {size - 1}).")
     return index.astype(np.intp)

@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["LANES", "Ragged", "pair_tiles", "side_by_side"]
 
-LANES = 8  # objects that compiled loops compare with another at once
+LANES = 32  # objects that compiled loops compare with another at once: what a step waits for, another does not
 
 _CELLS = 1 << 15  # of the arrays in which pairs of objects are compared at once, which stay in the cache: 256 kB
 
@@ -89,15 +89,15 @@ def _groups(R: Ragged, partners: int, length: int) -> Iterator[np.ndarray]:
 
 
 def side_by_side(R: Ragged, fill: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(order, values, lengths): objects in order of length, eight side by side and filled up, and how long eight are.
+    """(order, values, lengths): objects in order of length, `LANES` side by side and filled up to the longest.
 
-    values is (sum of lengths, 8, …): entry t of eight objects is one row.
+    values is (sum of lengths, LANES, …): entry t of objects side by side is one row. lengths has one for each group.
     """
     order = np.argsort(R.lengths, kind="stable")
     starts = range(0, len(R), LANES)
     lengths = np.array([R.lengths[order[min(start + LANES, len(R)) - 1]] for start in starts], dtype=np.intp)
     values = np.full((int(lengths.sum()), LANES, *R.values.shape[1:]), fill, dtype=R.values.dtype)
     for start, stop, length in zip(starts, np.cumsum(lengths), lengths, strict=True):
-        eight = R[order[start : start + LANES]].padded(fill)
-        values[stop - length : stop, : len(eight)] = eight.swapaxes(0, 1)
+        group = R[order[start : start + LANES]].padded(fill)
+        values[stop - length : stop, : len(group)] = group.swapaxes(0, 1)
     return order, values, lengths

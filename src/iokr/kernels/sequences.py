@@ -15,6 +15,7 @@ from iokr._validation import check_choice
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.generic import Delta
+from iokr.kernels.strings import letters
 
 __all__ = ["Positional", "Positions", "sequences_of"]
 
@@ -170,6 +171,8 @@ def sequences_of(X: Any) -> list[Any]:
         X = X.to_numpy()
     sequences = list(X) if is_array(X) else as_objects(X).tolist()
     for i, x in enumerate(sequences):
+        if type(x) is str and x:
+            continue
         if not hasattr(x, "__len__") or isinstance(x, (dict, set, frozenset)):
             raise TypeError(f"Object {i} must be a sequence (a string, a list, rows of a matrix), got {x!r:.60}.")
         if len(x) == 0:
@@ -179,17 +182,23 @@ def sequences_of(X: Any) -> list[Any]:
 
 def _entries(sequences: list[Any]) -> Counts:
     """One (position, entry) after the other."""
-    flat = list(chain.from_iterable(sequences))
-    if not all(isinstance(x, str) for x in sequences):
-        flat = [key(entry) for entry in flat]
-    numbers, codes = numbered(flat)
+    entries, codes = _numbered_entries(sequences)
     sizes = np.array([len(x) for x in sequences])
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    places = np.arange(len(flat)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    names, first = name_rows(np.stack([places, codes], axis=1), max(int(sizes.max()), len(numbers)))
-    entries = list(numbers)
-    columns: dict[Hashable, int] = {(int(places[i]), entries[codes[i]]): j for j, i in enumerate(first)}
-    return Counts.of(rows, names, len(sizes), Vocabulary(columns))
+    places = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    names, first = name_rows(np.stack([places, codes], axis=1), max(int(sizes.max()), len(entries)))
+    where, what = places[first].tolist(), codes[first].tolist()
+    columns: dict[Hashable, int] = {(t, entries[c]): j for j, (t, c) in enumerate(zip(where, what, strict=True))}
+    return Counts.sets(names, sizes, Vocabulary(columns))
+
+
+def _numbered_entries(sequences: list[Any]) -> tuple[list[Hashable], np.ndarray]:
+    """(entries, codes): the distinct entries, and which of them stand one after the other."""
+    if all(isinstance(x, str) for x in sequences):
+        points = letters(sequences).values
+        codes, first = name_rows(points[:, None], int(points.max()) + 1)
+        return [chr(point) for point in points[first].tolist()], codes
+    numbers, codes = numbered([key(entry) for entry in chain.from_iterable(sequences)])
+    return list(numbers), codes
 
 
 def _positions(sequences: list[Any]) -> list[tuple[Any, np.ndarray]]:

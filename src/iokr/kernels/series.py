@@ -82,6 +82,7 @@ class GlobalAlignment(Kernel):
     sigma: float | None = None
 
     domain = "series"
+    panel = 2 * LANES
 
     def fit(self, X: Any) -> GlobalAlignment:
         """The bandwidth and the number of channels."""
@@ -99,10 +100,7 @@ class GlobalAlignment(Kernel):
     def represent(self, X: Any) -> Parts:
         """The points, and log K(x, x)."""
         R = series(X, self.n_channels_)
-        loop = compiled(_align)
-        if loop is None:
-            return Parts(R, pair_tiles(R, R, self._compare, paired=True, flat=True)[:, 0])
-        return Parts(R, np.array([self._compiled(loop, R[i : i + 1], R[i : i + 1])[0, 0] for i in range(len(R))]))
+        return Parts(R, pair_tiles(R, R, self._compare, paired=True, flat=True)[:, 0])
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(x_i, z_j)."""
@@ -126,23 +124,29 @@ class GlobalAlignment(Kernel):
 
     def _compiled(self, loop: Any, X: Ragged, Z: Ragged) -> np.ndarray:
         """log K of all pairs, from panels of exp(‖a − b‖²/(2σ²)) between points of some x and of some z."""
-        logs = np.empty((len(X), len(Z)))
+        logs, distances = np.empty((len(X), len(Z))), compiled(_add_squares)
+        assert distances is not None
         width = 1.0 / (np.sqrt(2.0) * self.sigma_)
         order, lanes, lengths = side_by_side(Z, -np.inf)  # κ = 0 beyond the ends
+        left, starts = _gathered(X)
+        left *= width
+        ends = starts + X.lengths
         stops = np.cumsum(lengths)
         for g, (stop, length) in enumerate(zip(stops, lengths, strict=True)):
-            right = lanes[stop - length : stop].reshape(length * LANES, -1) * width
+            right = np.ascontiguousarray(lanes[stop - length : stop].reshape(length * LANES, -1).T) * width
             mine = order[g * LANES : (g + 1) * LANES]
             here = np.empty((len(X), LANES))
             sizes = np.ones(LANES, dtype=np.intp)
             sizes[: len(mine)] = Z.lengths[mine]
-            height = max(1, _POINTS // len(right) // int(X.lengths.max()))
+            height = max(1, _POINTS // right.shape[1] // int(X.lengths.max(initial=1)))
+            panel = np.empty((height * int(X.lengths.max(initial=1)), right.shape[1]))
             for rows in blocks(len(X), height):
-                left, starts = _gathered(X[rows])
-                E = _sq_distances(left * width, right)
+                first = starts[rows.start]
+                E = panel[: ends[rows.stop - 1] - first]
+                distances(left[first : ends[rows.stop - 1]], right, E)
                 with np.errstate(over="ignore"):
                     np.exp(E, out=E)
-                loop(E, starts, X.lengths[rows], length, sizes, here[rows])
+                loop(E, starts[rows] - first, X.lengths[rows], length, sizes, here[rows])
             logs[:, mine] = here[:, : len(mine)]
         return logs
 
@@ -177,7 +181,7 @@ class GlobalAlignment(Kernel):
 
 
 def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: Any) -> None:
-    """logs[i, w] = log K(x_i, z_w) for eight z side by side, κ = 1/(2E − 1); Numba compiles it."""
+    """logs[i, w] = log K(x_i, z_w) for z side by side, κ = 1/(2E − 1); Numba compiles it."""
     M = np.empty((longest + 1, LANES))
     left, diagonal, largest, scale = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for i in range(len(lengths)):
@@ -189,8 +193,8 @@ def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: An
                 diagonal[w], left[w], largest[w], M[0, w] = M[0, w], 0.0, 0.0, 0.0
             for q in range(longest):
                 for w in range(LANES):
-                    above = M[q + 1, w]
-                    new = (above + diagonal[w] + left[w]) / (2.0 * E[p, q * LANES + w] - 1.0)
+                    above, kappa = M[q + 1, w], 1.0 / (2.0 * E[p, q * LANES + w] - 1.0)
+                    new = kappa * left[w] + kappa * (above + diagonal[w])  # the step to the right waits for one sum
                     M[q + 1, w] = new
                     diagonal[w], left[w] = above, new
                     largest[w] = new if new > largest[w] else largest[w]
@@ -202,6 +206,16 @@ def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: An
         for w in range(LANES):
             end = M[sizes[w], w]
             logs[i, w] = np.log(end) + scale[w] if end > 0.0 else -np.inf
+
+
+def _add_squares(X: Any, Z: Any, D: Any) -> None:
+    """D[i, j] = ‖x_i − z_j‖² for the columns z_j of Z; Numba compiles it."""
+    for i in range(X.shape[0]):
+        D[i] = 0.0
+        for c in range(X.shape[1]):
+            x = X[i, c]
+            for j in range(Z.shape[1]):
+                D[i, j] += (x - Z[c, j]) * (x - Z[c, j])
 
 
 def _gathered(R: Ragged) -> tuple[np.ndarray, np.ndarray]:

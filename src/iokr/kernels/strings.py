@@ -16,7 +16,7 @@ from iokr.kernels.base import Kernel
 from iokr.kernels.counts import Counts, Vocabulary, inner, name_rows, sq_norms
 from iokr.kernels.ragged import Ragged
 
-__all__ = ["Mismatch", "Spectrum", "letters"]
+__all__ = ["Mismatch", "Spectrum", "letters", "name_words"]
 
 
 def letters(X: Any) -> Ragged:
@@ -70,7 +70,7 @@ class Spectrum(Kernel):
         n = check_integer(self.n, "n", minimum=1)
         strings = letters(X)
         rows, grams = _windows(strings, n)
-        names, words = _words(grams)
+        names, words = name_words(grams)
         return Counts.of(rows, names, len(strings), Vocabulary({w: i for i, w in enumerate(words)}))
 
     def block(self, R: Counts, S: Counts) -> Array:
@@ -147,7 +147,7 @@ class Mismatch(Kernel):
         weight: list[np.ndarray] = []
         for size, w in shared.items():
             for kept in combinations(range(n), size) if w else ():
-                names, words = _words(grams[:, kept])
+                names, words = name_words(grams[:, kept])
                 columns.append(names + len(vocabulary))
                 weight.append(np.full(len(words), w))
                 vocabulary.update({(kept, word): len(vocabulary) + i for i, word in enumerate(words)})
@@ -213,7 +213,7 @@ def _windows(strings: Ragged, n: int) -> tuple[np.ndarray, np.ndarray]:
     return rows, strings.values[(strings.starts[rows] + within)[:, None] + np.arange(n)]
 
 
-def _words(grams: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def name_words(grams: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """(names, words): equal rows get equal names, and the string that each name stands for."""
     n, width = grams.shape
     if n == 0 or width == 0:

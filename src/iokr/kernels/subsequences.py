@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array
+from iokr._array import Array, blocks
 from iokr._component import component
+from iokr._objects import Parts
 from iokr._validation import check_integer, check_number
 from iokr.kernels.base import Kernel
 from iokr.kernels.compiled import compiled
+from iokr.kernels.counts import Counts, Vocabulary, inner, sq_norms
 from iokr.kernels.ragged import LANES, Ragged, pair_tiles, side_by_side
-from iokr.kernels.strings import letters
+from iokr.kernels.strings import letters, name_words
 
 __all__ = ["Subsequence"]
+
+_PLACES = 1 << 10  # of words in a string, listed at most
+_STRINGS = 1 << 10  # whose places are listed at a time
+_STEPS = 64  # of a sum in one product
 
 
 @component
@@ -26,8 +35,9 @@ class Subsequence(Kernel):
         A_1 = decay² M,   A_i[p, q] = M[p, q] Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i−1}[p', q']
 
     with M[p, q] = 1{x_p = z_q}, k = Σ_pq A_n[p, q]: n |x| |z| steps for a pair, compiled with the `fast` extra, else
-    in NumPy over many pairs at once. A string of fewer than n letters has ψ(x) = 0. Values shrink as decay^(2n): wrap
-    in `Normalized`.
+    in NumPy over many pairs at once. Short strings, with at most 1024 places of words and no more than those steps
+    (16 letters for n = 3), have φ listed, and a block is one product of sparse rows. A string of fewer than n letters
+    has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
 
     Parameters
     ----------
@@ -51,6 +61,7 @@ class Subsequence(Kernel):
     decay: float = 0.5
 
     domain = "strings"
+    panel = 4 * LANES
 
     def fit(self, X: Any) -> Subsequence:
         """Check n and decay."""
@@ -59,13 +70,59 @@ class Subsequence(Kernel):
             raise ValueError(f"`decay` must be a number above 0 and at most 1, got {self.decay!r}.")
         return self
 
-    def represent(self, X: Any) -> Ragged:
-        """The letters."""
+    def represent(self, X: Any) -> Parts:
+        """The letters, and φ of short strings."""
         self.fit(X)
-        return letters(X)
+        strings = letters(X)
+        return Parts(strings, self._listed(strings))
 
-    def block(self, R: Ragged, S: Ragged) -> Array:
+    def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(x_i, z_j)."""
+        (x, x_words), (z, z_words) = R, S
+        x_long, z_long = (np.flatnonzero(~self._short(side)) for side in (x, z))
+        if len(x_long) == len(x) or len(z_long) == len(z):
+            return self._recursion(x, z)
+        K = inner(x_words, z_words)
+        if len(x_long):
+            K[x_long] = self._recursion(x[x_long], z)
+        if len(z_long):
+            x_short = np.flatnonzero(self._short(x))
+            K[np.ix_(x_short, z_long)] = self._recursion(x[x_short], z[z_long])
+        return K
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        strings, words = R
+        k, rest = sq_norms(words), np.flatnonzero(~self._short(strings))
+        k[rest] = pair_tiles(strings[rest], strings[rest], self._compare, paired=True)[:, 0]
+        return k
+
+    def _short(self, strings: Ragged) -> np.ndarray:
+        """Whose words are listed: each string by its length alone."""
+        sizes, of = np.unique(strings.lengths, return_inverse=True)
+        return np.array([comb(s, self.n) <= min(_PLACES, self.n * s * s) for s in sizes.tolist()], dtype=bool)[of]
+
+    def _listed(self, strings: Ragged) -> Counts:
+        """φ_u(x) of short strings; rows of the others are empty."""
+        parts = [self._words(strings[rows]) for rows in blocks(len(strings), _STRINGS)]
+        return reduce(Counts.concat, parts) if parts else self._words(strings)
+
+    def _words(self, strings: Ragged) -> Counts:
+        """The same, from all places of words in strings of one length at once."""
+        n, short = self.n, self._short(strings)
+        rows, grams, values = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int64)], [np.empty(0)]
+        for size in np.unique(strings.lengths[short]).tolist():
+            places = np.array([*combinations(range(size), n)], dtype=np.intp).reshape(-1, n)
+            mine = np.flatnonzero(strings.lengths == size)
+            rows.append(np.repeat(mine, len(places)))
+            grams.append(strings.values[strings.starts[mine, None, None] + places].reshape(-1, n))
+            values.append(np.tile(float(self.decay) ** (places[:, -1] - places[:, 0] + 1), len(mine)))
+        names, words = name_words(np.concatenate(grams))
+        vocabulary = Vocabulary({word: i for i, word in enumerate(words)})
+        return Counts.of(np.concatenate(rows), names, len(strings), vocabulary, values=np.concatenate(values))
+
+    def _recursion(self, R: Ragged, S: Ragged) -> np.ndarray:
+        """k(x_i, z_j) through A_1, …, A_n."""
         loop = compiled(_subsequence)
         if loop is None:
             return pair_tiles(R, S, self._compare)
@@ -75,28 +132,35 @@ class Subsequence(Kernel):
         K[:, order] = sorted_K
         return K
 
-    def diag(self, R: Ragged) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return pair_tiles(R, R, self._compare, paired=True)[:, 0]
-
     def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
-        """k(x_i, z_i), all pairs at once: arrays are (|x|, |z|, pairs)."""
-        x, z = X.padded(-1).T, Z.padded(-2).T
-        M = (np.ascontiguousarray(x)[:, None] == np.ascontiguousarray(z)[None]).astype(np.float64)
-        A = self.decay**2 * M
-        C = np.empty_like(A)
+        """k(x_i, z_i), all pairs at once: arrays are (pairs, |x|, |z|)."""
+        M = (X.padded(-1)[:, :, None] == Z.padded(-2)[:, None, :]).astype(np.float64)
+        A, B, C = M, np.empty_like(M), np.empty_like(M)
+        flat = (1, -1, M.shape[2])  # one product instead of one for each pair
         for _ in range(self.n - 1):
-            C[:, 0] = 0.0
-            for q in range(1, A.shape[1]):  # C[·, q] = Σ_{q' < q} decay^(q − q') A[·, q']
-                np.add(C[:, q - 1], A[:, q - 1], out=C[:, q])
-                C[:, q] *= self.decay
-            A[0] = 0.0
-            for p in range(1, A.shape[0]):  # the same over p' < p
-                np.add(A[p - 1], C[p - 1], out=A[p])
-                A[p] *= self.decay
-            A *= M
-        k: np.ndarray = A.sum(axis=(0, 1))
+            _sums_before(A.reshape(flat), float(self.decay), 2, C.reshape(flat))
+            _sums_before(C, float(self.decay), 1, B)
+            A = np.multiply(B, M, out=B)
+        k: np.ndarray = self.decay**2 * A.sum(axis=(1, 2))
         return k
+
+
+def _sums_before(A: np.ndarray, decay: float, axis: int, out: np.ndarray) -> None:
+    """out[q] = Σ_{q' < q} decay^(q − q') A[q'] along axis 1 or 2: products with triangles, and what came before."""
+    others = (slice(None),) * axis
+    for part in blocks(A.shape[axis], _STEPS):
+        steps = np.arange(1, part.stop - part.start + 1)
+        triangle = np.triu(decay ** np.maximum(steps - steps[:, None], 0), 1)
+        fade = decay**steps
+        here = out[(*others, part)]
+        if axis == 1:
+            np.matmul(triangle.T, A[(*others, part)], out=here)
+            fade = fade[:, None]
+        else:
+            np.matmul(A[(*others, part)], triangle, out=here)
+        if part.start:
+            last = (*others, slice(part.start - 1, part.start))
+            here += (A[last] + out[last]) * fade
 
 
 def _subsequence(x: Any, starts: Any, lengths: Any, z: Any, groups: Any, n: Any, decay: Any, K: Any) -> None:

@@ -1,0 +1,402 @@
+"""Kernels on unordered pairs of nodes, and on finite sets: what a kernel on their members says of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
+from iokr._component import component
+from iokr._objects import as_objects, n_objects
+from iokr._validation import check_number
+from iokr.gram.dense import DenseGram
+from iokr.gram.pairs import PairGram, pair_diagonal, pair_entries
+from iokr.kernels.base import Kernel, fit_part
+
+__all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "SetKernel", "TensorPair", "check_pairs"]
+
+
+def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
+    """(n, 2) row numbers below `size`, as integers."""
+    values = to_numpy(pairs) if is_array(pairs) else np.asarray(pairs)
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
+    if values.dtype.kind not in "iu":
+        if values.dtype.kind not in "fO":
+            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got dtype {values.dtype}.")
+        try:
+            whole = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got other objects.") from None
+        if not np.all(whole == np.floor(whole)):
+            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got {whole.ravel()[:4]}.")
+        values = whole
+    values = values.astype(np.intp)
+    if values.size and (values.min() < 0 or (size is not None and values.max() >= size)):
+        worst = int(values.min() if values.min() < 0 else values.max())
+        wanted = f", of which there are {size} (0 to {(size or 1) - 1})" if size is not None else ""
+        raise ValueError(f"Row number {worst} in `{name}` is outside the {where}{wanted}.")
+    return values
+
+
+class PairKernel(Kernel):
+    """k_P({a, b}, {c, d}) from k on nodes; pairs are rows of two node numbers.
+
+    A subclass has the fields `base` and `nodes`, and writes its formula in `_entries`, `_diagonal` and, where products
+    need no matrix, `gram`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import PairKernel, TensorPair
+    >>> issubclass(TensorPair, PairKernel)
+    True
+    """
+
+    base: Any
+    nodes: Any
+
+    domain = "pairs"
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """As far as the kernel on nodes is."""
+        return bool(self.base.trusted)
+
+    def fit(self, X: Any) -> PairKernel:
+        """Fit `base` to the nodes, or to the node numbers in X where these are the nodes."""
+        if isinstance(self.base, Kernel) and self.base.pairwise:
+            raise ValueError("`base` must know k between any nodes: give `Precomputed(matrix)`, not `Precomputed()`.")
+        if self.nodes is not None:
+            self.base_ = fit_part(self.base, "base", self.nodes)
+            self.nodes_ = self.base_.represent(self.nodes)
+        else:
+            self.base_ = fit_part(self.base, "base", np.unique(check_pairs(X, None)))
+        return self
+
+    def represent(self, X: Any) -> np.ndarray:
+        """Node numbers, (n, 2)."""
+        return check_pairs(X, None if self.nodes is None else int(self.nodes_.shape[0]))
+
+    def _nodes_at(self, index: np.ndarray) -> Any:
+        return self.base_.represent(index) if self.nodes is None else take_rows(self.nodes_, index)
+
+    def _between(self, R: np.ndarray, S: np.ndarray | None) -> tuple[Array, np.ndarray, np.ndarray | None, np.ndarray]:
+        """k between the nodes in R and those in S, the pairs as positions there, and which nodes are the same."""
+        u, left = np.unique(R, return_inverse=True)
+        left = left.reshape(R.shape)
+        if S is None:
+            return self.base_.gram(self._nodes_at(u)).dense(), left, None, np.arange(len(u))
+        v, right = np.unique(S, return_inverse=True)
+        same = np.searchsorted(v, u)
+        same = np.where(v[np.minimum(same, max(len(v) - 1, 0))] == u, same, -1) if len(v) else np.full(len(u), -1)
+        return self.base_.block(self._nodes_at(u), self._nodes_at(v)), left, right.reshape(S.shape), same
+
+    @abstractmethod
+    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
+        """k_P from K on positions."""
+
+    @abstractmethod
+    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
+        """k_P(p, p) from K on positions."""
+
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k_P(p_i, q_j)."""
+        K, left, right, same = self._between(R, S)
+        return self._entries(K, left, right if right is not None else left, same)
+
+    def diag(self, R: np.ndarray) -> Array:
+        """The (n,) array of k_P(p_i, p_i)."""
+        K, left, _, _ = self._between(R, None)
+        return self._diagonal(K, left)
+
+
+class _OrderMean(PairKernel):
+    """The mean over both orders of 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d)."""
+
+    @property
+    @abstractmethod
+    def _delta(self) -> float:
+        """δ."""
+
+    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
+        return pair_entries(K, left, right, mix=self._delta, same=same)
+
+    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
+        return pair_diagonal(K, left, mix=self._delta)
+
+    def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> DenseGram:
+        """The map c ↦ f between pairs, without a matrix of pairs."""
+        K, left, right, same = self._between(R, S)
+        return PairGram(K, left, right, mix=self._delta, same=same)
+
+
+@component
+class TensorPair(_OrderMean):
+    """k_P({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): the tensor product pairwise kernel (TPPK).
+
+    Two pairs are alike when each node of one is like a node of the other. A product with its Gram matrix needs no
+    matrix of pairs: about 3nm multiplications for n pairs of m nodes.
+
+    Parameters
+    ----------
+    base : Kernel
+        k on the nodes.
+    nodes : array or sequence of m objects, default=None
+        The nodes; pairs are row numbers of it. None: the numbers themselves are what `base` takes, as with
+        `Precomputed(matrix)`.
+
+    References
+    ----------
+    Ben-Hur, Noble, Bioinformatics 21, 2005; Hue, Vert, ICML 2010, Eq. 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Precomputed, TensorPair
+    >>> K = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> TensorPair(Precomputed(K))([[0, 1], [2, 1]], [[1, 0]])
+    array([[1.25],
+           [0.  ]])
+    """
+
+    base: Any
+    nodes: Any = None
+
+    @property
+    def _delta(self) -> float:
+        return 0.0
+
+
+@component
+class MixedPair(_OrderMean):
+    """k_P = mean over the orders of both pairs of 2[δ1{a=c} + (1 − δ)k(a, c)] k(b, d): from TPPK to local models.
+
+    δ = 0 is `TensorPair`, δ = 1 is `CartesianPair`, whose pairs speak only to pairs that share a node. 1{a=c} compares
+    node numbers, not features: for a node that was not seen it is 0.
+
+    Parameters
+    ----------
+    base : Kernel
+        k on the nodes.
+    mix : float
+        δ from 0 to 1; larger listens more to pairs that share a node.
+    nodes : array or sequence of m objects, default=None
+        The nodes; None: `base` takes their numbers.
+
+    References
+    ----------
+    Hue, Vert, ICML 2010, Eq. 11, whose kernel is half of this one and whose λ is our δ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import RBF, MixedPair
+    >>> k = MixedPair(RBF(1.0), 0.5, nodes=[[0.0], [1.0], [2.0]])
+    >>> k([[0, 1]], [[1, 0], [0, 2], [2, 2]]).round(3)
+    array([[1.068, 0.279, 0.007]])
+    """
+
+    base: Any
+    mix: float
+    nodes: Any = None
+
+    @property
+    def _delta(self) -> float:
+        return check_mix(self.mix)
+
+
+@component
+class CartesianPair(_OrderMean):
+    """k_P({a, b}, {c, d}) = ½[1{a=c}k(b, d) + 1{b=d}k(a, c) + 1{a=d}k(b, c) + 1{b=c}k(a, d)].
+
+    `MixedPair(base, 1)`: a pair learns only from pairs with one of its nodes, as local models do.
+
+    Parameters
+    ----------
+    base : Kernel
+        k on the nodes.
+    nodes : array or sequence of m objects, default=None
+        The nodes; None: `base` takes their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import CartesianPair, Precomputed
+    >>> CartesianPair(Precomputed(np.eye(3)))([[0, 1]], [[1, 0], [0, 2], [2, 2]])
+    array([[1., 0., 0.]])
+    """
+
+    base: Any
+    nodes: Any = None
+
+    @property
+    def _delta(self) -> float:
+        return 1.0
+
+
+@component
+class MetricPair(PairKernel):
+    """k_P({a, b}, {c, d}) = [k(a, c) − k(a, d) − k(b, c) + k(b, d)]²: the metric learning pairwise kernel (MLPK).
+
+    ⟨φ(a) − φ(b), φ(c) − φ(d)⟩²: a machine with it learns a quadratic form of φ(a) − φ(b), a metric between nodes. It is
+    0 for self-pairs.
+
+    Parameters
+    ----------
+    base : Kernel
+        k on the nodes.
+    nodes : array or sequence of m objects, default=None
+        The nodes; None: `base` takes their numbers.
+
+    References
+    ----------
+    Vert, Qiu, Noble, BMC Bioinformatics 8 (Suppl. 10), 2007.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, MetricPair
+    >>> MetricPair(Linear(), nodes=[[0.0], [2.0], [3.0]])([[0, 1], [2, 2]], [[2, 1]])
+    array([[4.],
+           [0.]])
+    """
+
+    base: Any
+    nodes: Any = None
+
+    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
+        (a, b), (c, d) = left.T, right.T
+        rows = take_rows(K, a) - take_rows(K, b)
+        if isinstance(rows, np.ndarray):
+            return (rows[:, c] - rows[:, d]) ** 2
+        xp = array_namespace(rows)
+        c, d = asarray_like(c, rows), asarray_like(d, rows)
+        return (xp.take(rows, c, axis=1) - xp.take(rows, d, axis=1)) ** 2
+
+    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
+        xp, (a, b) = array_namespace(K), left.T
+        diagonal = xp.linalg.diagonal(K)
+        k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)
+        return (take_rows(diagonal, a) + take_rows(diagonal, b) - 2 * k_ab) ** 2
+
+
+def check_mix(mix: Any) -> float:
+    """δ from 0 to 1."""
+    value = check_number(mix, "mix", minimum=0.0)
+    if value > 1:
+        raise ValueError(f"`mix` must be a number from 0 to 1, got {mix!r}.")
+    return value
+
+
+@component
+class SetKernel(Kernel):
+    """k_P(p, q) = mean of k(x, z) over x ∈ p, z ∈ q: an object is a finite set of objects.
+
+    The kernel between the mean features of two sets. Bags of instances, molecules with several conformers, or the two
+    orders of a pair: `TensorPair` is the mean of 2k(a, c)k(b, d) over {(a, b), (b, a)}. A member that is listed twice
+    counts twice.
+
+    Parameters
+    ----------
+    base : Kernel
+        k on the members.
+
+    References
+    ----------
+    Hue, Vert, ICML 2010, Eq. 2.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear, SetKernel
+    >>> SetKernel(Linear())([[[0.0], [2.0]], [[3.0]]])
+    array([[1., 3.],
+           [3., 9.]])
+    """
+
+    base: Any
+
+    domain = "bags"
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """As far as the kernel on members is."""
+        return bool(self.base.trusted)
+
+    def fit(self, X: Any) -> SetKernel:
+        """Fit `base` to all members."""
+        if isinstance(self.base, Kernel) and self.base.pairwise:
+            raise ValueError("`base` must know k between any members: give `Precomputed(matrix)`, not `Precomputed()`.")
+        members, _ = _flatten(X, self.base)
+        self.base_ = fit_part(self.base, "base", members)
+        return self
+
+    def represent(self, X: Any) -> _Bags:
+        """Members one after the other, and where each set begins."""
+        members, starts = _flatten(X, self.base)
+        return _Bags(self.base_.represent(members), starts, np.arange(len(starts) - 1))
+
+    def block(self, R: _Bags, S: _Bags) -> Array:
+        """The (n, m) array of means of k(x, z)."""
+        (left, sizes), (right, others) = R.chosen(), S.chosen()
+        K = self.base_.block(left, right)
+        xp = array_namespace(K)
+        return xp.matmul(xp.matmul(_averages(sizes, K), K), _averages(others, K).T)
+
+    def diag(self, R: _Bags) -> Array:
+        """The mean of k over each set with itself."""
+        values = []
+        for i in range(len(R)):
+            members, _ = R[i : i + 1].chosen()
+            K = self.base_.block(members, members)
+            values.append(array_namespace(K).mean(K))
+        xp = array_namespace(*values)
+        return xp.stack(values) if values else np.empty(0)
+
+
+class _Bags:
+    """Represented members of many sets; indexing takes sets."""
+
+    def __init__(self, members: Any, starts: np.ndarray, rows: np.ndarray) -> None:
+        self.members, self.starts, self.rows = members, starts, rows
+        self.shape = (len(rows),)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> _Bags:
+        return _Bags(self.members, self.starts, self.rows[index])
+
+    def chosen(self) -> tuple[Any, np.ndarray]:
+        """The members of these sets and how many each has."""
+        sizes = np.diff(self.starts)[self.rows]
+        first = np.repeat(self.starts[self.rows] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+        return take_rows(self.members, first + np.arange(int(sizes.sum()))), sizes
+
+
+def _averages(sizes: np.ndarray, like: Array) -> Array:
+    """(sets, members): 1/|p| where a member is in p."""
+    A = np.zeros((len(sizes), int(sizes.sum())))
+    A[np.repeat(np.arange(len(sizes)), sizes), np.arange(A.shape[1])] = np.repeat(1 / np.maximum(sizes, 1), sizes)
+    return asarray_like(A, like)
+
+
+def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
+    """All members in one sequence, and where each set begins in it."""
+    n_objects(X)
+    bags = []
+    for i in range(n_objects(X)):
+        bag = X[i] if not hasattr(X, "iloc") else X.iloc[i]
+        if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
+            raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
+        bags.append(bag if hasattr(bag, "shape") else list(bag))
+    sizes = np.array([n_objects(bag) for bag in bags], dtype=np.intp)
+    if np.any(sizes == 0):
+        raise ValueError(f"Set {int(np.argmin(sizes))} is empty; a mean over no members is undefined.")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    if all(is_array(bag) for bag in bags) and bags:
+        return array_namespace(*bags).concat(bags, axis=0), starts
+    members = [member for bag in bags for member in bag]
+    if getattr(base, "domain", "any") in ("vectors", "fingerprints", "indices", "pairs"):
+        return np.asarray(members), starts
+    return as_objects(members), starts
