@@ -21,7 +21,7 @@ import iokr.solvers
 import reference
 from iokr._objects import as_objects
 from iokr.datasets import sample
-from iokr.decoders import Candidates, Threshold
+from iokr.decoders import Assignment, Candidates, FixedPoint, NGramPath, Positions, Threshold
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Identity, Implicit
@@ -220,6 +220,10 @@ DECODERS = {
     "Identity": [IdentityDecoder()],
     "Candidates": [Candidates(), Candidates(by="score")],
     "Threshold": [Threshold()],
+    "Assignment": [Assignment(), Assignment(exact=0)],
+    "Positions": [Positions()],
+    "NGramPath": [NGramPath(), NGramPath(3, 6)],
+    "FixedPoint": [FixedPoint(), FixedPoint(1, 20, 1e-6)],
 }
 MANIFOLDS = {
     "Laplacian": [GraphLaplacian(0.5), GraphLaplacian(0.5, 3)],

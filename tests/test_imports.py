@@ -10,16 +10,17 @@ import pytest
 import iokr
 
 PUBLIC = {
-    "iokr": "IOKR IOKRCV CandidateSets SharedCandidates Unlabeled",
+    "iokr": "IOKR IOKRCV CandidateSets LinkPredictor LinkPredictorCV SharedCandidates Unlabeled",
     "iokr.kernels": """Linear Polynomial RBF Laplacian Cosine Tanimoto Delta FromFunction Features Precomputed
-                       Sum Product Scaled Normalized Centered""",
+                       Sum Product Scaled Normalized Centered Mean Aligned Diffusion RegularizedLaplacian""",
     "iokr.operator_kernels": "Decomposable",
     "iokr.embeddings": "Identity Implicit Eigen",
     "iokr.losses": "Square",
     "iokr.manifolds": "Laplacian IteratedLaplacian Heat Given",
     "iokr.solvers": "Auto Eigen Cholesky ManifoldEigen",
     "iokr.decoders": "Identity Candidates Threshold",
-    "iokr.model_selection": "cross_val_rank",
+    "iokr.model_selection": "NodeKFold cross_val_rank cross_validate_links",
+    "iokr.metrics": "roc_auc_pairs average_precision_pairs precision_at_k top_k_accuracy mean_rank hamming f1_samples",
 }
 NAMES = [(module, name) for module, names in PUBLIC.items() for name in names.split()]
 METHODS = ["fit", "decision_function", "loo_decision_function", "weights", "scores", "distances", "rank"]

@@ -5,13 +5,20 @@ import pytest
 from sklearn.base import clone
 
 from iokr import IOKR
-from iokr.decoders import Candidates, Threshold
+from iokr.decoders import Assignment, Candidates, FixedPoint, NGramPath, Positions, Threshold
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen, Identity, Implicit
-from iokr.kernels import RBF, Linear, Tanimoto
-from members import DECODERS
+from iokr.kernels import RBF, Delta, Kendall, Linear, Normalized, Positional, Spearman, Spectrum, Tanimoto
+from members import DECODERS, objects
 
-INSTANCES = [decoder for rows in DECODERS.values() for decoder in rows]
+STRUCTURED = {  # the objects and output kernels of decoders that search a space of their own
+    Assignment: ("rankings", [Spearman(), Kendall(), Positional(Delta()), Normalized(Kendall()), 2.0 * Spearman()]),
+    Positions: ("strings", [Positional(Delta()), Normalized(Positional(Delta())), 3.0 * Positional(Delta())]),
+    NGramPath: ("strings", [Spectrum(2), Normalized(Spectrum(2)), 2.0 * Spectrum(3)]),
+    FixedPoint: ("vectors", [RBF(0.5), Normalized(RBF(0.5)), 2.0 * RBF(0.5)]),
+}
+EVERY = [decoder for rows in DECODERS.values() for decoder in rows]
+INSTANCES = [decoder for decoder in EVERY if type(decoder) not in STRUCTURED]
 SPACES = {
     "vectors": (None, Identity()),
     "centred vectors": (None, Identity(centered=True)),
@@ -62,3 +69,34 @@ def test_the_given_decoder_is_not_changed(decoder):
     before = dict(vars(decoder))
     IOKR(RBF(2.0), decoder=decoder).fit(np.arange(10.0)[:, None], binary())
     assert vars(decoder) == before
+
+
+@pytest.mark.parametrize("embedding", [Implicit(), Eigen()], ids=repr)
+@pytest.mark.parametrize(
+    ("decoder", "domain", "kernel"),
+    [
+        pytest.param(decoder, domain, kernel, id=f"{decoder!r}-{' '.join(repr(kernel).split())}")
+        for decoder in EVERY
+        if type(decoder) in STRUCTURED
+        for domain, kernels in [STRUCTURED[type(decoder)]]
+        for kernel in kernels
+    ],
+)
+def test_the_image_of_an_object_is_decoded_to_it(decoder, domain, kernel, embedding):
+    Y = objects(domain, 9)
+    embedding, decoder = clone(embedding), clone(decoder)
+    Psi = embedding.fit_transform(Y, clone(kernel).fit(Y))
+    found = decoder.fit(Y, embedding).decode(Psi, embedding)
+    if isinstance(decoder, NGramPath):  # strings can have the same n-grams
+        np.testing.assert_allclose(kernel(list(found)), kernel(list(Y)))
+    elif domain == "strings":
+        assert list(found) == list(Y)
+    else:
+        np.testing.assert_allclose(np.stack(list(found)), np.stack(list(Y)), atol=1e-6)
+
+
+@pytest.mark.parametrize("decoder", [decoder for decoder in EVERY if type(decoder) in STRUCTURED], ids=repr)
+@pytest.mark.parametrize("kernel", [None, Linear(), Tanimoto()])
+def test_decoders_refuse_spaces_that_are_not_theirs(decoder, kernel):
+    with pytest.raises(ValueError, match="use `Candidates"):
+        IOKR(RBF(2.0), output_kernel=kernel, decoder=decoder).fit(np.arange(10.0)[:, None], binary())

@@ -62,7 +62,7 @@ def test_every_experiment_and_benchmark_is_in_the_guide():
     from iokr.experiments import EXPERIMENTS
 
     text = (DOCS / "guide" / "reproduction.rst").read_text(encoding="utf-8")
-    experiments = re.findall(r"^   ``(\w+)`` \|", text, flags=re.MULTILINE)
+    experiments = re.findall(r"^   ``([\w-]+)`` \|", text, flags=re.MULTILINE)
     assert experiments == [experiment.name for experiment in EXPERIMENTS]
     for title, _ in available():
         assert f"``iokr bench {title}``" in text

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from iokr import IOKR, IOKRCV
+from iokr import IOKR, IOKRCV, MultiTask, MultiTaskCV
 from iokr.embeddings import Identity
 from iokr.kernels import Linear
 from iokr.solvers import Eigen
@@ -26,6 +26,10 @@ REASON = "to leave out one of two equal rows is not to leave out a row of weight
         IOKRCV(),
         IOKRCV(alphas=(0.1,)),  # nothing to select: no exception
         IOKRCV(alphas=(0.1, 1.0), cv=2),
+        MultiTask(),
+        MultiTask(coupling="output"),
+        MultiTask(learn_tasks=True, tol=1e-10),
+        MultiTaskCV(strengths=(0.0, 0.5)),
     ]
 )
 def test_scikit_learn_accepts(estimator, check):

@@ -19,6 +19,11 @@ __all__ = ["BENCHMARKS", "available", "run"]
 BENCHMARKS = {
     "ridge": "Closed forms: one fit, a path with leave-one-out, ranking, unlabelled points, memory",
     "losses": "Margin, Huber and ε losses to a gap of 1e-6: gradient methods, quadratic programs, ridge fits",
+    "covariance": "Covariance operators of implicit outputs: one fit, one more λ, growth, the low-rank option, memory",
+    "links": "Link prediction: one fold beside every rival, the best links of 10 000 nodes, memory",
+    "trees": "Output-kernel forests, beside scikit-learn's on coordinates of the outputs; splits on fewer coordinates",
+    "kernels": "Gram matrices of strings, rankings, sets, graphs and series: loops over pairs, GraKeL, tslearn",
+    "pairs": "Ridge and margin on pairs of nodes without a matrix of pairs, beside dense Grams and the vec trick",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 
@@ -30,7 +35,7 @@ def available() -> list[tuple[str, str]]:
     --------
     >>> from iokr.benchmarks import available
     >>> [name for name, title in available()]
-    ['ridge', 'losses', 'gpu']
+    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'gpu']
     """
     return list(BENCHMARKS.items())
 

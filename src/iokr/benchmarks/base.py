@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from iokr.benchmarks.memory import Footprint
 from iokr.report import Report, Table, run_info
 
-__all__ = ["Contender", "Disagreement", "Question", "Target", "Verdict", "ask", "check_agreement", "survey"]
+__all__ = ["Contender", "Deadline", "Disagreement", "Question", "Target", "Verdict", "ask", "check_agreement", "survey"]
 
 _PAUSE = 0.12  # seconds between runs: idle threads of a BLAS spin for about 0.1 s and would slow the next one
 
@@ -89,6 +89,15 @@ class Target:
         if self.at_most is not None:
             return Verdict(f"{question.title}: time / {self.other}", ours / other, at_most=self.at_most)
         return Verdict(f"{question.title}: {self.other} / time", other / ours, at_least=self.at_least)
+
+
+@dataclass(frozen=True)
+class Deadline(Target):
+    """t(other) ≤ `at_most` seconds."""
+
+    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
+        """The median beside this target."""
+        return Verdict(f"{question.title}: seconds of {self.other}", seconds[self.other], at_most=self.at_most)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ _BLOCK = 128  # entries whose updates are gathered into one product
 class Quadratic(Protocol):
     """½αᵀQα − 1ᵀα, as far as `minimize_box` needs to know Q."""
 
-    schedule: tuple[int, int, int]  # sweeps before the first Newton step, sweeps later, Newton steps in a row
+    # Sweeps before the first Newton step, sweeps later, at most that many when Newton fails, Newton steps in a row.
+    schedule: tuple[int, int, int, int]
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
@@ -42,7 +43,8 @@ class DenseQuadratic:
 
     def __init__(self, Q: np.ndarray) -> None:
         self.Q, self._sweep = Q, _compiled_sweep()
-        self.schedule = (_SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS, 10 * _SWEEPS, _NEWTON)
+        first = _SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS
+        self.schedule = (first, 10 * _SWEEPS, 10 * _SWEEPS, _NEWTON)
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
@@ -72,8 +74,8 @@ def minimize_box(
     n = len(upper)
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q.product(alpha) - 1.0
-    sweeps, later, newton = Q.schedule
-    done, gap = 0, box_gap(alpha, gradient, upper)
+    sweeps, later, most, newton = Q.schedule
+    done, gap, before = 0, box_gap(alpha, gradient, upper), np.inf
     while gap > tol and done < limit:
         for _ in range(min(sweeps, limit - done)):
             Q.sweep(upper, alpha, gradient)
@@ -81,7 +83,10 @@ def minimize_box(
             gap = box_gap(alpha, gradient, upper)
             if gap <= tol:
                 break
-        for _ in range(min(newton, limit - done)):
+        if gap > before / 2:  # Newton steps do not get on: rest longer between them
+            later = min(2 * later, most)
+        before = gap
+        for _ in range(min(newton, limit - done - 1)):  # a sweep comes last: Newton steps lower J, not always the gap
             if gap <= tol or not _newton(Q, upper, alpha, gradient):
                 break
             done += 1

@@ -98,6 +98,11 @@ def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarr
     return low_rank_preconditioner(gram, shift)
 
 
+def _features(n: int) -> int:
+    """Products of two eigenvectors that are worth it for n pairs: a few dozen do most of the work."""
+    return int(np.clip(n // 60, min(100, n // 4), _FEATURES))
+
+
 def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """M = Z Zᵀ + diag(d): Z from the products of two leading eigenvectors of K, d the shift and what Z lacks on G's
     diagonal. M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), and products with Z are those of a small K.
@@ -110,7 +115,7 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
     V = leading_factor(to_numpy(K), _RANK) * (1 - gram.mix) ** 0.25
     strength = np.outer((V * V).sum(axis=0), (V * V).sum(axis=0))
     i, j = np.nonzero(strength) if gram.ordered else np.nonzero(np.triu(strength))
-    kept = np.argsort(-strength[i, j], kind="stable")[: int(np.clip(n // 20, 20, _FEATURES))]
+    kept = np.argsort(-strength[i, j], kind="stable")[: _features(n)]
     i, j = i[kept], j[kept]
     factor = np.full(len(i), np.sqrt(2.0)) if gram.ordered else np.where(i == j, np.sqrt(0.5), 1.0)
     a, b = gram.left.T
@@ -124,11 +129,16 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
         return Z
 
     height = max(1, _CHUNK // max(len(i), 1))
-    explained = np.concatenate([np.einsum("ij,ij->i", Z, Z) for Z in map(features, blocks(n, height))])
+    parts = list(blocks(n, height))
+    kept_Z = features(parts[0]) if len(parts) == 1 else None
+    explained = np.empty(n)
+    for rows in parts:
+        Z = features(rows) if kept_Z is None else kept_Z
+        explained[rows] = np.einsum("ij,ij->i", Z, Z)
     d = shift + np.clip(diagonal - explained, 0.0, None)
     H = np.eye(len(i))
-    for rows in blocks(n, height):
-        Z = features(rows)
+    for rows in parts:
+        Z = features(rows) if kept_Z is None else kept_Z
         H += matmul(Z.T, Z / d[rows, None])
     small = cholesky(H)
     order, (sorted_a, sorted_b) = gram._order, gram._sorted_left

@@ -42,7 +42,7 @@ class PairQuadratic:
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
         self.gram, self.y, self.lam = gram, y, lam
         self.K = np.ascontiguousarray(to_numpy(gram.nodes))
-        self.schedule = (5, 2, 2)
+        self.schedule = (5, 2, 64, 2)
         owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
         self.order = np.argsort(owner, kind="stable")
         self.starts = np.concatenate([[0], np.flatnonzero(np.diff(owner[self.order])) + 1, [len(owner)]])

@@ -25,15 +25,19 @@ def solve_pairs(problem: Problem, gram: PairGram, tol: float, limit: int, start:
     host = is_numpy(gram.nodes, Psi)
     if host and (complete := CompletePairs(gram, shift)).exact:
         return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))
-    precondition = _by_columns(pair_preconditioner(gram, shift)) if host and len(shift) >= _FEW else _same
     column, w = (asarray_like(values, Psi)[:, None] for values in (shift, weight))
     first = None if start is None or start.C.shape != Psi.shape else start.C
-    C, R, n_iter = conjugate_gradients(lambda P: gram @ P + column * P, Psi, precondition, tol, limit, first)
+
+    def system(P: Array) -> Array:
+        return gram @ P + column * P
+
+    precondition = _by_columns(pair_preconditioner(gram, shift)) if host and len(shift) >= _FEW else _same
+    C, R, n_iter = conjugate_gradients(system, Psi, precondition, tol, limit, first)
     xp = array_namespace(R)
     # ∇J is Σ_p k_P(·, p) d_p with d = −wR, and J is α-strongly convex in f: J − min J ≤ ⟨d, G d⟩/(2α).
     J_0 = float(xp.sum(w * Psi * Psi)) / 2
     gap = float(xp.sum(w * R * (gram @ (w * R)))) / (2 * problem.alpha * J_0) if J_0 else 0.0
-    return Solution(C, max(n_iter, 1), max(gap, 0.0), bool(xp.all(_norms(R) <= tol * _norms(Psi))))
+    return Solution(C, max(n_iter, 1), max(gap, 0.0), _small(R, Psi, tol))
 
 
 def conjugate_gradients(
@@ -72,6 +76,10 @@ def _same(R: Array) -> Array:
 
 def _by_columns(one: Callable[[np.ndarray], np.ndarray]) -> Callable[[Array], Array]:
     return lambda R: np.stack([one(R[:, j]) for j in range(R.shape[1])], axis=1)
+
+
+def _small(R: Array, Psi: Array, tol: float) -> bool:
+    return bool(array_namespace(R).all(_norms(R) <= tol * _norms(Psi)))
 
 
 def _norms(R: Array) -> Array:

@@ -1,0 +1,82 @@
+"""Pairs and their labels, checked: each pair once, two labels coded −1 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array, to_numpy
+from iokr._validation import check_same_length, check_weight
+from iokr.kernels.pairs import check_pairs
+
+__all__ = ["PairData", "check_pair_data"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairData:
+    """Distinct pairs, smaller number first, with targets and weights.
+
+    `inverse` says which of them each given pair is, `swapped` whether it was given the other way round.
+    """
+
+    pairs: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray | None
+    classes: np.ndarray | None = None
+    inverse: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    swapped: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=bool))
+
+    def both_orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points (a, b), then (b, a) for pairs of two nodes, their targets, and the weight of the pair shared."""
+        two = np.flatnonzero(self.pairs[:, 0] != self.pairs[:, 1])
+        weight = np.ones(len(self.pairs)) if self.weight is None else self.weight.copy()
+        weight[two] /= 2
+        points = np.concatenate([self.pairs, self.pairs[two, ::-1]])
+        source = np.concatenate([np.arange(len(self.pairs)), two])
+        return points, self.target[source], weight[source]
+
+
+def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary: bool) -> PairData:
+    """Pairs of row numbers below `size` with one label each."""
+    given = check_pairs(pairs, size, where="rows of X")
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    n = check_same_length(given, y, "pairs")
+    target, classes = _code(y)
+    if binary and classes is None:
+        raise ValueError("`MaxMargin()` needs a binary `y`, two different labels; use `Square()` for other targets.")
+    weight = check_weight(sample_weight, n, given)
+    low, high = given.min(axis=1), given.max(axis=1)
+    keys, first, inverse = np.unique(low * size + high, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    clash = np.flatnonzero(target != target[first][inverse])
+    if len(clash):
+        a, b = low[clash[0]], high[clash[0]]
+        raise ValueError(f"The pair {{{a}, {b}}} has two different labels; give each pair one, or their mean.")
+    w = np.ones(n) if weight is None else weight
+    total = np.bincount(inverse, weights=w, minlength=len(keys))
+    distinct = np.stack([keys // size, keys % size], axis=1)
+    everything = np.all(total > 0)
+    if not everything:
+        raise ValueError("Some pairs have weight zero; leave them out.")
+    merged = None if np.all(total == 1) else total
+    return PairData(distinct, target[first], merged, classes, inverse, given[:, 0] > given[:, 1])
+
+
+def _code(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers to learn, and the two labels where there are two."""
+    values = to_numpy(y) if is_array(y) else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"`y` must be one label per pair, a 1-D array, got shape {values.shape}.")
+    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+        raise ValueError("`y` contains NaN or infinity; leave such pairs out.")
+    classes = np.unique(values)
+    if len(classes) == 2:
+        return np.where(values == classes[1], 1.0, -1.0), classes
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"`y` must hold numbers, or two different labels, got {len(classes)} labels.")
+    return values.astype(np.float64), None
