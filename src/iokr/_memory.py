@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,12 @@ def available_memory(like: Any = None) -> int | None:
     return min(known) if known else None
 
 
-def check_memory(needed: float, what: str, ways_out: str, like: Any = None) -> None:
-    """Raise `MemoryError` when `what` needs more bytes than there are."""
+def check_memory(needed: float, what: str | Callable[[], str], ways_out: str, like: Any = None) -> None:
+    """Raise `MemoryError` when `what` needs more bytes than there are; words that take time come from a function."""
     available = available_memory(like)
     if available is not None and needed > available:
+        words = what if isinstance(what, str) else what()
         raise MemoryError(
-            f"{what} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
+            f"{words} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
             f"({available} bytes) are available. {ways_out}"
         )

@@ -128,7 +128,7 @@ def test_quadratic_programs_leave_no_better_corner(solver, rng):
 def test_loops_without_numba_are_used_only_where_asked_for():
     before = boxes._compiled_sweep
     with losses._loops(compiled=False):
-        assert boxes._compiled_sweep() is boxes._blocked_sweep
+        assert boxes._compiled_sweep() is boxes._gradient_steps
     assert boxes._compiled_sweep is before
 
 

@@ -41,7 +41,7 @@ def sweeps(request, monkeypatch):
     if request.param == "compiled":
         pytest.importorskip("numba")
     else:
-        monkeypatch.setattr(boxes, "_compiled_sweep", lambda: boxes._blocked_sweep)
+        monkeypatch.setattr(boxes, "_compiled_sweep", lambda: boxes._gradient_steps)
     return request.param
 
 
@@ -65,25 +65,55 @@ def test_both_kinds_of_loops_give_the_same_answer(monkeypatch):
         s = case("margin", n=25, seed=3, **options)
         compiled = CoordinateDescent(tol=1e-12).solve(s.posed())
         with monkeypatch.context() as patch:
-            patch.setattr(boxes, "_compiled_sweep", lambda: boxes._blocked_sweep)
+            patch.setattr(boxes, "_compiled_sweep", lambda: boxes._gradient_steps)
             plain = CoordinateDescent(tol=1e-12).solve(s.posed())
         assert_close(values(s, compiled.C), values(s, plain.C), 1e-10)
 
 
-def test_one_sweep_is_the_same_in_loops_compiled_and_in_blocks(monkeypatch):
+def test_a_compiled_sweep_is_the_loop(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr(boxes, "_BLOCK", 7)
     Q, upper = box_problem(11)
     Q[3, :] = Q[:, 3] = 0.0  # a zero on the diagonal
     ends = []
-    for sweep in (boxes._sweep, boxes._compiled_sweep(), boxes._blocked_sweep):
+    for sweep in (boxes._sweep, boxes._compiled_sweep()):
         alpha, gradient = np.zeros(20), np.full(20, -1.0)
         for _ in range(3):
             sweep(Q, upper, alpha, gradient)
         assert_close(gradient, Q @ alpha - 1, 1e-12)
         ends.append(alpha)
     assert_close(ends[1], ends[0], 1e-12)
-    assert_close(ends[2], ends[0], 1e-12)
+
+
+@pytest.mark.parametrize("rank", [None, 3, 1])
+def test_gradient_steps_never_climb_and_stay_in_the_box(rank):
+    Q, upper = box_problem(12, rank=rank)
+    Q[3, :] = Q[:, 3] = 0.0
+    alpha, gradient = np.zeros(20), np.full(20, -1.0)
+    start = last = box_value(Q, alpha)
+    for _ in range(30):
+        boxes._gradient_steps(Q, upper, alpha, gradient)
+        assert_close(gradient, Q @ alpha - 1, 1e-12)
+        assert np.all((alpha >= 0) & (alpha <= upper))
+        value = box_value(Q, alpha)
+        assert value <= last + 1e-14 * abs(start - last)
+        last = value
+    assert alpha[3] == upper[3]
+    assert_close(last, box_value(Q, exact(Q, upper)), 1e-6)
+
+
+def test_entries_at_a_bound_are_left_out(sweeps, monkeypatch):
+    """Most outputs are easy: few entries are free, and the answer is that of the whole problem."""
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(300, 3)), rng.normal(size=(300, 40))
+    Y[:, :3] += 3 * np.sin(X)
+    Y /= np.linalg.norm(Y, axis=1)[:, None]
+    Q = 20 * (Y @ Y.T) * np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10)
+    sizes, restrict = [], boxes.DenseQuadratic.restrict
+    monkeypatch.setattr(boxes.DenseQuadratic, "restrict", lambda Q, keep: sizes.append(len(keep)) or restrict(Q, keep))
+    alpha, _, gap = boxes.minimize_box(Q, np.ones(300), 1e-10, 10_000)
+    assert gap <= 1e-10
+    assert sizes and max(sizes) < 300
+    assert_close(box_value(Q, alpha), box_value(Q, exact(Q, np.ones(300))), 1e-7)
 
 
 # ------------------------------------------------------------------------------- the box problem

@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -71,9 +72,8 @@ class Solver(Component, ABC):
         reason = self.refuses(problem)
         if reason is not None:
             raise ValueError(f"{self!r} cannot solve this problem: {reason}")
-        check_memory(
-            self.memory(problem), f"A dense fit of {problem.gram.shape[0]} points with {self!r}", _WAYS_OUT, problem.Psi
-        )
+        what = partial("A dense fit of {} points with {!r}".format, problem.gram.shape[0], self)
+        check_memory(self.memory(problem), what, _WAYS_OUT, problem.Psi)
 
     def explain(self) -> str:
         """What is used and why, in words."""

@@ -7,16 +7,19 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 
-from iokr._array import NotPositiveDefinite, blocks, cholesky
+from iokr._array import NotPositiveDefinite, cholesky
 
 __all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box", "newton_directions"]
 
-_SWEEPS = 3  # before the Newton steps; ten times as many when they are compiled, or when Newton does not get on
 _NEWTON = 50  # Newton steps in a row, at most
 _FREE = 6000  # entries solved for at once, at most
 _DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
-_BLOCK = 128  # entries whose updates are gathered into one product
+_STEPS = 10  # projected gradient steps that count as one sweep
+_GROUP = 10  # sweeps whose progress is judged together
+_PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
+_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at its bound when its slope is not near zero; the share worth leaving out
 
 
 class Quadratic(Protocol):
@@ -24,6 +27,7 @@ class Quadratic(Protocol):
 
     # Sweeps before the first Newton step, sweeps later, at most that many when Newton fails, Newton steps in a row.
     schedule: tuple[int, int, int, int]
+    patience: float  # sweeps that cost as much as a Newton step
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
@@ -31,37 +35,36 @@ class Quadratic(Protocol):
     def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
         """−(Q_FF + τI)⁻¹ g_F for the free entries F, the first τ being the least."""
 
-    def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """Q δ for a change δ of some entries."""
-
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, α and g in place."""
+        """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, or what lowers the objective as much; in place."""
 
 
 class DenseQuadratic:
-    """½αᵀQα − 1ᵀα for a stored Q."""
+    """½αᵀQα − 1ᵀα for a stored Q: compiled sweeps, or projected gradient steps where nothing is compiled."""
 
     def __init__(self, Q: np.ndarray) -> None:
         self.Q, self._sweep = Q, _compiled_sweep()
-        first = _SWEEPS if self._sweep is _blocked_sweep else 10 * _SWEEPS
-        self.schedule = (first, 10 * _SWEEPS, 10 * _SWEEPS, _NEWTON)
+        compiled = self._sweep is not _gradient_steps
+        self.first = 8 if compiled else 1  # sweeps over all entries, before those at a bound are left out
+        self.schedule = (30, 30, 30, _NEWTON) if compiled else (3, 3, 30, _NEWTON)
+        self.patience = len(Q) / _PATIENCE if compiled else 1.0
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
-        return np.asarray(self.Q @ alpha)
+        return np.asarray(dsymv(1.0, self.Q.T, alpha))
+
+    def restrict(self, keep: np.ndarray) -> DenseQuadratic:
+        """The same between some entries."""
+        return DenseQuadratic(self.Q.take(keep, axis=0).take(keep, axis=1))
 
     def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
         """−(Q_FF + τI)⁻¹ g_F by Cholesky; none when too many are free."""
         if len(free) > _FREE:
             return
-        yield from newton_directions(self.Q[np.ix_(free, free)], slope)
-
-    def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """Q δ for a change δ of some entries."""
-        return np.asarray(change @ self.Q[free])
+        yield from newton_directions(self.Q.take(free, axis=0).take(free, axis=1), slope)
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """Entry by entry, compiled or in blocks."""
+        """Entry by entry, or some steps along the gradient."""
         self._sweep(self.Q, upper, alpha, gradient)
 
 
@@ -71,52 +74,102 @@ def minimize_box(
     """(α, steps, gap): the minimiser over 0 ≤ α ≤ upper, to a relative gap of `tol`."""
     if isinstance(Q, np.ndarray):
         Q = DenseQuadratic(Q)
-    n = len(upper)
+    n, goal = len(upper), tol * float(upper.sum())
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q.product(alpha) - 1.0
-    sweeps, later, most, newton = Q.schedule
-    done, gap, before = 0, box_gap(alpha, gradient, upper), np.inf
+    done, gap = 0, box_gap(alpha, gradient, upper)
     while gap > tol and done < limit:
-        for _ in range(min(sweeps, limit - done)):
-            Q.sweep(upper, alpha, gradient)
-            done += 1
-            gap = box_gap(alpha, gradient, upper)
-            if gap <= tol:
-                break
+        if isinstance(Q, DenseQuadratic):
+            done += _shrunk(Q, upper, alpha, gradient, goal, limit - done)
+        else:
+            done += _descend(Q, upper, alpha, gradient, goal, limit - done)
+        gradient = Q.product(alpha) - 1.0  # without the rounding of the updates
+        gap = box_gap(alpha, gradient, upper)
+    return alpha, done, gap
+
+
+def _shrunk(
+    Q: DenseQuadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, limit: int
+) -> int:
+    """Steps made: a few sweeps over all entries, then as far as one gets with those that no bound clearly holds."""
+    first = min(Q.first, limit)
+    for _ in range(first):
+        Q.sweep(upper, alpha, gradient)
+    near = _NEAR * float(np.max(np.abs(gradient[_free(upper, alpha, gradient)]), initial=0.0))
+    keep = np.flatnonzero(((alpha > 0) | (gradient < near)) & ((alpha < upper) | (gradient > -near)))
+    if not 0 < len(keep) < _SHRINK * len(alpha):
+        return first + _descend(Q, upper, alpha, gradient, goal, limit - first)
+    part, slope = alpha[keep], gradient[keep]
+    done = _descend(Q.restrict(keep), upper[keep], part, slope, goal / 4, limit - first)
+    alpha[keep] = part
+    return first + done
+
+
+def _descend(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, limit: int) -> int:
+    """Steps made: sweeps and Newton steps in turn, until the gap is `goal` or no entry is left to move."""
+    sweeps, later, most, newton = Q.schedule
+    done, gap, before = 0, _gap(alpha, gradient, upper), np.inf
+    while gap > goal and done < limit:
+        swept, gap = _sweep_down(Q, upper, alpha, gradient, goal, min(sweeps, limit - done), limit - done)
+        done += swept
         if gap > before / 2:  # Newton steps do not get on: rest longer between them
             later = min(2 * later, most)
         before = gap
         for _ in range(min(newton, limit - done - 1)):  # a sweep comes last: Newton steps lower J, not always the gap
-            if gap <= tol or not _newton(Q, upper, alpha, gradient):
+            if gap <= goal or not _newton(Q, upper, alpha, gradient):
                 break
             done += 1
-            gap = box_gap(alpha, gradient, upper)
-        gradient = Q.product(alpha) - 1.0  # without the rounding of the updates
-        gap = box_gap(alpha, gradient, upper)
+            gap = _gap(alpha, gradient, upper)
         sweeps = later
-    return alpha, done, gap
+    return done
+
+
+def _sweep_down(
+    Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, sweeps: int, limit: int
+) -> tuple[int, float]:
+    """(sweeps made, gap): some sweeps, and more where they promise the goal before a Newton step would be done."""
+    gaps = [_gap(alpha, gradient, upper)]
+    while len(gaps) <= sweeps:
+        Q.sweep(upper, alpha, gradient)
+        gaps.append(_gap(alpha, gradient, upper))
+        if gaps[-1] <= goal:
+            break
+        if len(gaps) > sweeps and Q.patience:
+            past = min(_GROUP, len(gaps) - 1)
+            rate = np.log(gaps[-1] / gaps[-1 - past]) / past
+            if rate < 0 and np.log(goal / gaps[-1]) / rate <= Q.patience:
+                sweeps = min(sweeps + past, limit)
+    return len(gaps) - 1, gaps[-1]
 
 
 def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float:
     """(Σ w hinge + ½αᵀQα − (1ᵀα − ½αᵀQα)) / Σ w, from g = Qα − 1: hinge_i = max(0, −g_i), αᵀQα = αᵀ(g + 1)."""
-    primal_minus_dual = upper @ np.maximum(-gradient, 0.0) + alpha @ gradient
-    return float(primal_minus_dual / upper.sum())
+    return _gap(alpha, gradient, upper) / float(upper.sum())
+
+
+def _gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float:
+    """Σ_i w_i max(0, −g_i) + α_i g_i: nothing from entries that rest at a bound."""
+    return float(upper @ np.maximum(-gradient, 0.0) + alpha @ gradient)
+
+
+def _free(upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The entries that no bound holds."""
+    return np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
 
 
 def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
     """A projected Newton step on the entries that no bound holds; whether it lowered the objective enough."""
-    free = np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
+    free = _free(upper, alpha, gradient)
     if not len(free):
         return False
-    slope = gradient[free]
+    slope, old, change = gradient[free], alpha[free], np.zeros(len(alpha))
     for direction in Q.directions(free, slope):
         length = 1.0
         for _ in range(10):
-            change = np.clip(alpha[free] + length * direction, 0.0, upper[free]) - alpha[free]
-            image = Q.image(free, change)
-            expected = float(change @ slope)
-            if expected < 0 and expected + 0.5 * float(change @ image[free]) <= 1e-4 * expected:
-                alpha[free] += change
+            change[free] = step = np.clip(old + length * direction, 0.0, upper[free]) - old
+            image, expected = Q.product(change), float(step @ slope)
+            if expected < 0 and expected + 0.5 * float(step @ image[free]) <= 1e-4 * expected:
+                alpha[free] = np.clip(old + step, 0.0, upper[free])
                 gradient += image
                 return True
             length /= 2
@@ -145,28 +198,33 @@ def _sweep(Q: Any, upper: Any, alpha: Any, gradient: Any) -> None:
             alpha[i] = new
 
 
-def _blocked_sweep(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-    """The same sweep in NumPy: within a block entry by entry, then one product brings all of g up to date."""
-    for block in blocks(len(upper), _BLOCK):
-        corner, g, old = Q[block, block], gradient[block].copy(), alpha[block].copy()
-        a, w = old.copy(), upper[block]
-        diagonal = np.diagonal(corner).tolist()
-        for i, d in enumerate(diagonal):
-            new = min(max(a[i] - g[i] / d, 0.0), w[i]) if d > 0 else (w[i] if g[i] < 0 else 0.0)
-            if new != a[i]:
-                g += (new - a[i]) * corner[i]
-                a[i] = new
-        moved = np.flatnonzero(a != old)
-        gradient += (a - old)[moved] @ Q[block][moved]
-        alpha[block] = a
+def _gradient_steps(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+    """α ← α + s(clip(α − tg, 0, w) − α), the best s ≤ 1 and Barzilai and Borwein's two t in turn; one product each.
+
+    Where loops are not compiled a sweep takes as long as some ten products, which get further.
+    """
+    t = 1.0 / max(float(np.diagonal(Q).max()), np.finfo(float).tiny)
+    for i in range(_STEPS):
+        d = np.clip(alpha - t * gradient, 0.0, upper) - alpha
+        slope = float(d @ gradient)
+        if not slope < 0:
+            return
+        image = dsymv(1.0, Q.T, d)
+        curvature = float(d @ image)
+        s = min(1.0, -slope / curvature) if curvature > 0 else 1.0
+        alpha += s * d
+        np.clip(alpha, 0.0, upper, out=alpha)
+        gradient += s * image
+        if curvature > 0:
+            t = float(d @ d) / curvature if i % 2 == 0 else curvature / float(image @ image)
 
 
 @cache
 def _compiled_sweep() -> Callable[..., None]:
-    """The sweep compiled by Numba where it is installed, else in blocks."""
+    """The sweep compiled by Numba where it is installed, else what NumPy does well."""
     try:
         from numba import njit
     except ImportError:
-        return _blocked_sweep
+        return _gradient_steps
     compiled: Callable[..., None] = njit(cache=True, fastmath=True)(_sweep)
     return compiled

@@ -24,9 +24,9 @@ _PANEL = 128
 class CoordinateDescent(Solver):
     """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j: the dual of the margin loss, entry by entry.
 
-    A few sweeps find which entries rest at a bound; projected Newton steps solve for the free ones, exactly at the
-    end. The gap is that between hinge and dual at α, known from Qα alone. With Numba (extra `fast`) the sweeps are
-    compiled.
+    A few sweeps find which entries rest at a bound; these are left out while sweeps and projected Newton steps solve
+    for the others, exactly at the end. The gap is that between hinge and dual at α, known from Qα alone. With Numba
+    (extra `fast`) the sweeps are compiled; without it projected gradient steps take their place.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class PairQuadratic:
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
         self.gram, self.y, self.lam = gram, y, lam
         self.K = np.ascontiguousarray(to_numpy(gram.nodes))
-        self.schedule = (5, 2, 64, 2)
+        self.schedule, self.patience = (5, 2, 64, 2), 0.0
         owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
         self.order = np.argsort(owner, kind="stable")
         self.starts = np.concatenate([[0], np.flatnonzero(np.diff(owner[self.order])) + 1, [len(owner)]])
@@ -74,12 +74,6 @@ class PairQuadratic:
             _STEPS,
         )
         yield y * u[:, 0]
-
-    def image(self, free: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """Q δ for a change δ of some entries."""
-        whole = np.zeros(len(self.y))
-        whole[free] = change
-        return self.product(whole)
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
