@@ -35,9 +35,9 @@ class Cholesky(ClosedForm):
         return super().refuses(problem) or self._refuses_weights(problem)
 
     def memory(self, problem: Problem) -> float:
-        """N² numbers, factored in place; 5N² with a penalty."""
+        """N² numbers, factored in place; 4N² with a penalty: L, its factor, FᵀKF and panels."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((1.1 if problem.penalty is None else 5) * N**2 + 3 * N * q)
+        return 8.0 * float((1.1 if problem.penalty is None else 4) * N**2 + 3 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)

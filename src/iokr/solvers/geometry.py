@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from iokr._array import (
     NotPositiveDefinite,
     array_namespace,
     asarray_like,
+    blocks,
     cholesky,
+    clear_upper,
     eigh,
-    empty_like,
     is_numpy,
     matmul,
     take_rows,
@@ -25,6 +25,7 @@ from iokr.problem import Problem
 __all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "geometry", "weight_ratio"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_PANEL = 512  # rows of K that a congruence takes at a time
 
 
 class Geometry:
@@ -143,7 +144,10 @@ def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
         factor = cholesky(L_uu)
         pivots = xp.linalg.diagonal(factor.L)
         if float(xp.min(pivots)) >= 1e-7 * float(xp.max(pivots)):
-            return xp.tril(factor.L), factor.solve_lower
+            if not is_numpy(factor.L):
+                return xp.tril(factor.L), factor.solve_lower
+            clear_upper(factor.L)
+            return factor.L, factor.solve_lower
     except NotPositiveDefinite:
         pass
     m, Q = eigh(L_uu)  # a component without labels: its constant functions cost nothing
@@ -166,35 +170,34 @@ class ManifoldGeometry(Geometry):
         b = self.blocks
         xp = array_namespace(b.sigma)
         self._root = xp.sqrt(1 + self.mu * b.sigma)
+        self._top = b.O * self._root[None, :]
+        if self.sqrt_w is not None:
+            self._top = self.sqrt_w[:, None] * self._top
+        self._in_order = np.array_equal(b.order, np.arange(self.N))
         share = self.mu * b.sigma / (1 + self.mu * b.sigma)
         self.remainder = (b.O * share[None, :]) @ b.O.T
-
-    @cached_property
-    def F(self) -> Array:
-        """F, rows in the order of the points."""
-        b = self.blocks
-        n, k = b.X.shape
-        top = b.O * self._root[None, :]
-        if self.sqrt_w is not None:
-            top = self.sqrt_w[:, None] * top
-        F = empty_like((self.N, n + k), b.O)
-        F[:n, :n] = top
-        F[:n, n:] = self.mu**0.5 * b.X
-        F[n:, :n] = 0.0
-        F[n:, n:] = self.mu**0.5 * b.R_u
-        inverse = np.argsort(b.order)
-        return F if np.array_equal(inverse, np.arange(self.N)) else take_rows(F, inverse)
 
     @property
     def graded(self) -> bool:  # type: ignore[override]
         """Whether the columns of F for labels outweigh those of the penalty, √μ X and √μ R_u."""
-        n = self.blocks.O.shape[0]
-        norm = array_namespace(self.F).linalg.matrix_norm
-        return bool(norm(self.F[:, :n]) >= norm(self.F[:, n:]))
+        norm = array_namespace(self._top).linalg.matrix_norm
+        rest = self.mu**0.5 * float(np.hypot(float(norm(self.blocks.X)), float(norm(self.blocks.R_u))))
+        return float(norm(self._top)) >= rest
 
     def system(self) -> Array:
-        """S = Fᵀ K F."""
-        S = matmul(self.F.T, matmul(self.gram.dense(), self.F))
+        """S = Fᵀ K F by blocks, in the place of K where R_u is square."""
+        b, n = self.blocks, self._top.shape[0]
+        K = self.gram.detach()
+        if not self._in_order:
+            K = take_rows(take_rows(K, b.order).T, b.order).T
+        X, R = self.mu**0.5 * b.X, b.R_u
+        if is_numpy(K) and R.shape[0] == R.shape[1]:
+            return _congruence(np.ascontiguousarray(K), self._top, X, R, self.mu**0.5)
+        xp, R = array_namespace(K), self.mu**0.5 * R
+        left, right = K[:, :n], K[:, n:]
+        KF = xp.concat([matmul(left, self._top), matmul(left, X) + matmul(right, R)], axis=1)
+        above, below = KF[:n, :], KF[n:, :]
+        S = xp.concat([matmul(self._top.T, above), matmul(X.T, above) + matmul(R.T, below)], axis=0)
         return (S + S.T) / 2
 
     def largest(self, found: float) -> float:
@@ -204,14 +207,17 @@ class ManifoldGeometry(Geometry):
 
     def to_points(self, Z: Array) -> Array:
         """F Z."""
-        return matmul(self.F, Z)
+        b, n = self.blocks, self._top.shape[0]
+        above, below = Z[:n, :], self.mu**0.5 * Z[n:, :]
+        points = [matmul(self._top, above) + matmul(b.X, below), matmul(b.R_u, below)]
+        out = array_namespace(Z).concat(points, axis=0)
+        return out if self._in_order else take_rows(out, np.argsort(b.order))
 
     def from_labels(self, Y: Array) -> Array:
         """G Y."""
         xp = array_namespace(Y)
         top = (self.blocks.O.T @ Y) / self._root[:, None]
-        rest = self.F.shape[1] - top.shape[0]
-        return xp.concat([top, top[:1, :] * xp.zeros_like(self.F[0, :rest])[:, None]], axis=0) if rest else top
+        return xp.concat([top, xp.zeros_like(self.blocks.X.T @ top)], axis=0)
 
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z."""
@@ -221,6 +227,32 @@ class ManifoldGeometry(Geometry):
     def spectrum_to_labels(self, V: Array) -> Array:
         """Gᵀ V."""
         return self.to_labels(V)
+
+
+def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, root: float) -> np.ndarray:
+    """FᵀKF in the place of K, for F = [top  X ; 0  √μ R] with R lower triangular: K F row by row, then Fᵀ(KF)."""
+    n, N = len(top), len(K)
+    for rows in blocks(N, _PANEL):
+        left, right = K[rows, :n].copy(), K[rows, n:].copy()
+        K[rows, :n] = matmul(left, top)
+        K[rows, n:] = matmul(left, X)
+        for columns in blocks(N - n, _PANEL):  # R falls away above its diagonal
+            part = matmul(right[:, columns.start :], R[columns.start :, columns])
+            K[rows, n + columns.start : n + columns.stop] += root * part
+    for columns in blocks(N, _PANEL):  # what is on and below the diagonal
+        first = max(columns.start - n, 0)
+        above, below = K[:n, columns].copy(), K[n + first :, columns].copy()
+        K[n + first :, columns] = matmul(X[:, first:].T, above)
+        for rows in blocks(N - n - first, _PANEL):
+            part = matmul(R[first + rows.start :, first + rows.start : first + rows.stop].T, below[rows.start :])
+            K[n + first + rows.start : n + first + rows.stop, columns] += root * part
+        if columns.start < n:
+            K[:n, columns] = matmul(top.T, above)
+    for columns in blocks(N, _PANEL):
+        K[columns, columns.stop :] = K[columns.stop :, columns].T
+        corner = np.tril(K[columns, columns], k=-1)
+        K[columns, columns] = corner + corner.T + np.diag(np.diagonal(K[columns, columns]))
+    return K
 
 
 def weight_ratio(problem: Problem) -> float:
