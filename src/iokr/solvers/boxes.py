@@ -100,7 +100,7 @@ def _shrunk(
     if not 0 < len(keep) < _SHRINK * len(alpha):
         return first + _descend(Q, upper, alpha, gradient, goal, limit - first)
     part, slope = alpha[keep], gradient[keep]
-    done = _descend(Q.restrict(keep), upper[keep], part, slope, goal / 4, limit - first)
+    done = _descend(Q.restrict(keep), upper[keep], part, slope, goal / 2, limit - first)
     alpha[keep] = part
     return first + done
 
