@@ -21,7 +21,16 @@ import iokr.solvers
 import reference
 from iokr._objects import as_objects
 from iokr.datasets import sample
-from iokr.decoders import Assignment, Candidates, FixedPoint, NGramPath, Positions, Threshold
+from iokr.decoders import (
+    Assignment,
+    Candidates,
+    FixedPoint,
+    GraphBarycenter,
+    GraphEdits,
+    NGramPath,
+    Positions,
+    Threshold,
+)
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Identity, Implicit
@@ -40,6 +49,7 @@ from iokr.kernels import (
     FromFunction,
     GlobalAlignment,
     GraKeL,
+    Hamming,
     Jaccard,
     Kendall,
     Laplacian,
@@ -174,6 +184,8 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Subsequence": [(Subsequence(2, 0.5), "strings"), (Subsequence(3, 0.9), "strings")],
     "Positional": [
         (Positional(Delta()), "sequences"),
+        (Positional(Delta(), transitions=0.5), "sequences"),
+        (Positional(RBF(0.4), transitions=2.0), "matrices"),
         (Positional(RBF(0.4), combine="product"), "matrices"),
         (Positional(EmpiricalMap(Polynomial(3)), pooled=False), "matrices"),
     ],
@@ -181,6 +193,7 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Spearman": [(Spearman(), "rankings"), (Spearman(), "partial rankings")],
     "Mallows": [(Mallows(0.3), "rankings"), (Mallows(), "partial rankings")],
     "Jaccard": [(Jaccard(), "sets")],
+    "Hamming": [(Hamming(list("abcdefghij")), "sets"), (Hamming(), "fingerprints")],
     "WeisfeilerLehman": [(WeisfeilerLehman(2), "graphs"), (WeisfeilerLehman(0), "graphs")],
     "ShortestPath": [(ShortestPath(), "graphs")],
     "GraKeL": _grakel(),
@@ -219,11 +232,13 @@ SOLVERS = {
 DECODERS = {
     "Identity": [IdentityDecoder()],
     "Candidates": [Candidates(), Candidates(by="score")],
-    "Threshold": [Threshold()],
+    "Threshold": [Threshold(), Threshold(2, 6), Threshold(5, 5)],
     "Assignment": [Assignment(), Assignment(exact=0)],
     "Positions": [Positions()],
     "NGramPath": [NGramPath(), NGramPath(3, 6)],
     "FixedPoint": [FixedPoint(), FixedPoint(1, 20, 1e-6)],
+    "GraphBarycenter": [GraphBarycenter(), GraphBarycenter(2, 0.9)],
+    "GraphEdits": [GraphEdits(), GraphEdits(2, 1, nodes=False)],
 }
 MANIFOLDS = {
     "Laplacian": [GraphLaplacian(0.5), GraphLaplacian(0.5, 3)],

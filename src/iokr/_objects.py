@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -10,19 +12,17 @@ import numpy as np
 
 from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 
-__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "keys", "n_objects", "take"]
+__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "keys", "n_objects", "naming", "take"]
 
 
 _ENTRIES = 1 << 22  # densified at a time
+_REFUSED = re.compile(r"(`\w+`: )?(Graph|Object|Ranking|Row|Sequence|Series|Set|String) (\d+)\b(.*)", re.DOTALL)
 
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
     """A 1-D object array of `items`, whatever they are (NumPy would turn equal-length lists into a matrix)."""
     items = list(items)
-    out = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        out[i] = item
-    return out
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def is_numeric(Y: Any) -> bool:
@@ -45,6 +45,20 @@ def n_objects(X: Any, name: str = "X") -> int:
     if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
         raise TypeError(f"`{name}` must be a sequence of objects or an array, got {X!r:.60}.")
     return len(X)
+
+
+@contextmanager
+def naming(name: str, number: Callable[[int], Any] | None = None) -> Iterator[None]:
+    """Errors such as "String 3 is empty" say of which argument, and `number(3)` in place of 3 where some were taken."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = _REFUSED.fullmatch(str(error)) if type(error) in (TypeError, ValueError) else None
+        if said is None or (said[1] and number is None):
+            raise
+        i = int(said[3])
+        where = said[1] or f"`{name}`: "
+        raise type(error)(f"{where}{said[2]} {i if number is None else number(i)}{said[4]}") from None
 
 
 def take(X: Any, rows: Any) -> Any:

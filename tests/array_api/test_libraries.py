@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from iokr import IOKR, IOKRCV, CandidateSets, LinkPredictor, LinkPredictorCV
+from iokr.decoders import Threshold
 from iokr.embeddings import Eigen, Identity, Implicit
 from iokr.kernels import (
     RBF,
@@ -17,6 +18,7 @@ from iokr.kernels import (
     Cosine,
     Delta,
     FromFunction,
+    Hamming,
     Laplacian,
     Linear,
     Normalized,
@@ -339,3 +341,14 @@ def test_link_prediction_agrees(kernel, manifold, library):
         agree(np.array([fitted.threshold_]), np.array([expected.threshold_]))
     grid = LinkPredictorCV(kernel, alphas=(0.01, 1.0), manifold=manifold)
     agree(clone(grid).fit(library(d.X), W, labeled).scores_, clone(grid).fit(d.X, W, labeled).scores_)
+
+
+@pytest.mark.parametrize("output_kernel", [None, Linear(), Hamming()], ids=repr)
+def test_label_sets_of_certain_sizes(library, output_kernel):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, 3)), (rng.normal(size=(N, 4)) > 0).astype(float)
+    model = IOKR(RBF(1.0), output_kernel=output_kernel, alpha=0.3, decoder=Threshold(1, 2))
+    expected = model.fit(X, Y).predict(X)
+    found = library.numpy(model.fit(library(X), library(Y)).predict(library(X)))
+    np.testing.assert_array_equal(found, expected)
+    assert set(found.sum(axis=1)) <= {1.0, 2.0}

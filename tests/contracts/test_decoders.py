@@ -5,16 +5,48 @@ import pytest
 from sklearn.base import clone
 
 from iokr import IOKR
-from iokr.decoders import Assignment, Candidates, FixedPoint, NGramPath, Positions, Threshold
+from iokr.decoders import (
+    Assignment,
+    Candidates,
+    FixedPoint,
+    GraphBarycenter,
+    GraphEdits,
+    NGramPath,
+    Positions,
+    Threshold,
+)
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen, Identity, Implicit
-from iokr.kernels import RBF, Delta, Kendall, Linear, Normalized, Positional, Spearman, Spectrum, Tanimoto
+from iokr.kernels import (
+    RBF,
+    Delta,
+    Hamming,
+    Kendall,
+    Linear,
+    Normalized,
+    Positional,
+    ShortestPath,
+    Spearman,
+    Spectrum,
+    Tanimoto,
+    WeisfeilerLehman,
+)
 from members import DECODERS, objects
 
 STRUCTURED = {  # the objects and output kernels of decoders that search a space of their own
     Assignment: ("rankings", [Spearman(), Kendall(), Positional(Delta()), Normalized(Kendall()), 2.0 * Spearman()]),
-    Positions: ("strings", [Positional(Delta()), Normalized(Positional(Delta())), 3.0 * Positional(Delta())]),
+    Positions: (
+        "strings",
+        [
+            Positional(Delta()),
+            Normalized(Positional(Delta())),
+            3.0 * Positional(Delta()),
+            Positional(Delta(), transitions=0.5),
+        ],
+    ),
     NGramPath: ("strings", [Spectrum(2), Normalized(Spectrum(2)), 2.0 * Spectrum(3)]),
+    GraphEdits: ("graphs", [WeisfeilerLehman(2), Normalized(ShortestPath()), 2.0 * WeisfeilerLehman(1)]),
+    GraphBarycenter: ("graphs", [WeisfeilerLehman(2), Normalized(ShortestPath())]),
     FixedPoint: ("vectors", [RBF(0.5), Normalized(RBF(0.5)), 2.0 * RBF(0.5)]),
 }
 EVERY = [decoder for rows in DECODERS.values() for decoder in rows]
@@ -27,6 +59,8 @@ SPACES = {
     "rbf, implicit": (RBF(0.7), Implicit()),
     "rbf, eigen": (RBF(0.7), Eigen()),
     "tanimoto, implicit": (Tanimoto(), Implicit()),
+    "hamming, implicit": (Hamming(), Implicit()),
+    "hamming, eigen": (Hamming(), Eigen()),
 }
 
 
@@ -46,7 +80,7 @@ def test_the_image_of_an_output_is_decoded_to_it(decoder, space):
     kernel = None if kernel is None else clone(kernel).fit(Y)
     Psi = embedding.fit_transform(Y, kernel)
     only_vectors = isinstance(decoder, IdentityDecoder) and not isinstance(embedding, Identity)
-    only_linear = isinstance(decoder, Threshold) and not (kernel is None or isinstance(kernel, Linear))
+    only_linear = isinstance(decoder, Threshold) and not (kernel is None or isinstance(kernel, (Linear, Hamming)))
     if only_vectors or only_linear:
         with pytest.raises(ValueError, match=r"Candidates|linear|[Ll]inear"):
             decoder.fit(Y, embedding)
@@ -83,11 +117,13 @@ def test_the_given_decoder_is_not_changed(decoder):
     ],
 )
 def test_the_image_of_an_object_is_decoded_to_it(decoder, domain, kernel, embedding):
+    if isinstance(decoder, GraphBarycenter):
+        pytest.importorskip("ot", reason="needs the extra graph")
     Y = objects(domain, 9)
     embedding, decoder = clone(embedding), clone(decoder)
     Psi = embedding.fit_transform(Y, clone(kernel).fit(Y))
     found = decoder.fit(Y, embedding).decode(Psi, embedding)
-    if isinstance(decoder, NGramPath):  # strings can have the same n-grams
+    if domain == "graphs" or isinstance(decoder, NGramPath):  # strings can have the same n-grams
         np.testing.assert_allclose(kernel(list(found)), kernel(list(Y)))
     elif domain == "strings":
         assert list(found) == list(Y)

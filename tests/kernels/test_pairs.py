@@ -45,6 +45,18 @@ def test_mixed_is_the_mean_over_orders(mix):
     assert_close(MixedPair(Precomputed(K), mix)(PAIRS[:12], PAIRS), expected, 1e-13)
 
 
+def test_nodes_that_only_one_side_has_are_the_same_as_none():
+    left, right = np.array([(0, 1), (3, 8), (5, 5)]), np.array([(2, 1), (2, 4), (6, 2)])
+
+    def point(x, z):
+        return 2 * (0.4 * (x[0] == z[0]) + 0.6 * K[x[0], z[0]]) * K[x[1], z[1]]
+
+    kernel = MixedPair(Precomputed(K), 0.4)
+    assert_close(kernel(left, right), averaged(point, left, right), 1e-13)
+    assert_close(kernel.fit(PAIRS).gram(left, right) @ np.eye(3), averaged(point, left, right), 1e-13)
+    assert np.count_nonzero(CartesianPair(Precomputed(K))(left, right)) == 1  # {0, 1} and {2, 1}
+
+
 def test_tensor_cartesian_and_metric_formulas():
     a, b = PAIRS.T
     c, d = PAIRS[:7].T
@@ -64,6 +76,19 @@ def test_swapping_a_pair_changes_nothing(kernel):
     assert_close(kernel(PAIRS[:, ::-1], PAIRS), kernel(PAIRS, PAIRS), 1e-14)
 
 
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("make", [TensorPair, lambda k, nodes: MixedPair(k, 0.4, nodes), CartesianPair, MetricPair])
+def test_in_other_array_libraries(library, make):
+    xp = pytest.importorskip(library)
+    kernel, expected = make(RBF(0.3), xp.asarray(NODES)), make(RBF(0.3), NODES)
+    found = kernel(PAIRS, PAIRS[:7])
+    assert type(found).__module__.startswith(library)
+    assert_close(np.asarray(found), expected(PAIRS, PAIRS[:7]), 1e-12)
+    kernel.fit(PAIRS), expected.fit(PAIRS)
+    assert_close(np.asarray(kernel.diag(PAIRS)), expected.diag(PAIRS), 1e-12)
+    assert_close(expected.diag(PAIRS), np.diagonal(expected(PAIRS)), 1e-12, atol=1e-12)
+
+
 def test_products_need_no_matrix():
     kernel = MixedPair(Precomputed(K), 0.4).fit(PAIRS)
     gram = kernel.gram(PAIRS)
@@ -75,15 +100,18 @@ def test_products_need_no_matrix():
     assert gram._kept is None and other._kept is None
 
 
-@pytest.mark.parametrize("compiler", [True, False])
+@pytest.mark.parametrize("loops", ["fused", "compiled", "narrow", "wide"])
 @pytest.mark.parametrize("forms", [(True, True), (True, False), (False, True), (False, False)])
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("mix", [0.0, 0.4, 1.0])
-def test_every_form_of_a_product(compiler, forms, ordered, mix, monkeypatch):
-    if compiler:
+def test_every_form_of_a_product(loops, forms, ordered, mix, monkeypatch):
+    if loops in ("fused", "compiled"):
         pytest.importorskip("numba")
+        monkeypatch.setattr("iokr.gram.pairs._FUSED", np.inf if loops == "fused" else 0)
+        monkeypatch.setattr(pair_loops, "_STRIP", 4)
     else:
         monkeypatch.setattr(pair_loops, "compiled", lambda loop: None)
+        monkeypatch.setattr(pair_loops, "_NARROW", 200 if loops == "narrow" else 0)
     monkeypatch.setattr(PairGram, "_forms", forms)
     left, c = rng.integers(4, size=(11, 2)), rng.normal(size=40)
     some = np.array([2, 8, 0, 5])
@@ -92,6 +120,36 @@ def test_every_form_of_a_product(compiler, forms, ordered, mix, monkeypatch):
         PairGram(K[some], left, PAIRS, mix=mix, ordered=ordered, same=some),
     ):
         assert_close(gram.product(c), gram._entries(gram.left, PAIRS) @ c, 1e-12)
+
+
+@pytest.mark.parametrize("compiler", [True, False])
+def test_the_form_of_a_product_follows_from_the_sizes(compiler, monkeypatch):
+    if compiler:
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(pair_loops, "compiled", lambda loop: None)
+    m = 400
+    every = np.stack(np.divmod(np.arange(m * m), m), axis=1)
+    for pairs, forms in ((every[rng.permutation(m * m)[:4000]], (True, True)), (every, (False, False))):
+        gram = PairGram(np.eye(m), pairs)
+        assert gram._forms == forms
+        assert gram.iterative
+    assert not PairGram(np.eye(m), every[:900]).iterative
+
+
+@pytest.mark.parametrize("compiler", [True, False])
+def test_loops_over_more_rows_and_columns_than_one_panel(compiler, monkeypatch):
+    from scipy.sparse import random_array
+
+    if compiler:
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(pair_loops, "compiled", lambda loop: None)
+    for size, density in ((700, 0.02), (520, 0.5)):
+        A, S = rng.normal(size=(size, size)), random_array((size, size), density=density, rng=0, format="csr")
+        assert_close(pair_loops.scatter_rows(S, A), S.toarray() @ A, 1e-12)
+        a, b = np.sort(rng.integers(size, size=9000)), rng.integers(size, size=9000)
+        assert_close(pair_loops.row_dots(A, A[::-1].copy(), a, b), (A @ A[::-1].T)[a, b], 1e-12)
 
 
 def test_in_a_support_vector_machine_and_in_iokr():

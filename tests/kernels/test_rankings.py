@@ -97,7 +97,7 @@ class TestAny:
                 kernel(X)
 
     def test_another_number_of_items_is_refused(self, kernel):
-        with pytest.raises(ValueError, match="5 items at fit but now have 4"):
+        with pytest.raises(ValueError, match="Ranking 0 has 4 entries but rankings had 5 items at fit"):
             kernel.fit(complete(3, 5))(complete(3, 4))
 
     def test_unknown_items_in_outputs(self, kernel):

@@ -1,10 +1,13 @@
 """Position by position: sums, products, and the maps of letters in words."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+import reference
 from iokr import IOKR
-from iokr._objects import concat
+from iokr._objects import as_objects, concat
 from iokr.kernels import RBF, Delta, EmpiricalMap, Linear, Polynomial, Positional
 from reference import assert_close
 
@@ -106,3 +109,32 @@ def test_empirical_map_is_the_square_of_the_gram():
     X = np.random.default_rng(0).normal(size=(6, 3))
     K = RBF(0.4)(X)
     assert_close(EmpiricalMap(RBF(0.4))(X), K @ K, 1e-14)
+
+
+def steps_by_hand(base, transitions):
+    def k(x, z):
+        values = [base(a, b) for a, b in zip(x, z, strict=False)]
+        return sum(values) + transitions * sum(a * b for a, b in pairwise(values))
+
+    return k
+
+
+@pytest.mark.parametrize("transitions", [0.5, 3.0])
+def test_transitions_beside_a_loop(transitions):
+    words = ["abba", "ab", "a", "babab", "bbba"]
+    K = reference.gram(steps_by_hand(reference.delta, transitions), words)
+    assert_close(Positional(Delta(), transitions=transitions)(words), K, 1e-14)
+    assert_close(Positional(Delta(), pooled=False, transitions=transitions)(words), K, 1e-14)
+    rng = np.random.default_rng(0)
+    series = as_objects(rng.normal(size=(length, 2)) for length in (3, 1, 4, 2))
+    K = reference.gram(steps_by_hand(reference.rbf(0.4), transitions), series)
+    assert_close(Positional(RBF(0.4), transitions=transitions)(series), K, 1e-12)
+    kernel = Positional(RBF(0.4), transitions=transitions).fit(series)
+    assert_close(kernel.diag(kernel.represent(series)), np.diag(K), 1e-12)
+
+
+def test_transitions_are_not_negative_and_need_a_sum():
+    with pytest.raises(ValueError, match="`transitions`"):
+        Positional(Delta(), transitions=-1.0)(["a"])
+    with pytest.raises(ValueError, match='use `combine="sum"`'):
+        Positional(Delta(), combine="product", transitions=1.0)(["a"])

@@ -6,17 +6,21 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from iokr.kernels import Subsequence, subsequences
+from iokr.kernels import Subsequence, gapped, subsequences
 from iokr.kernels.compiled import compiled
 from reference import assert_close
 
-ROUTES = ["listed", "mixed", "compiled", "numpy"]
+ROUTES = ["listed", "mixed", "words", "compiled", "numpy"]
 
 
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch):
     if request.param != "listed":  # else these strings have few places
         monkeypatch.setattr(subsequences, "_PLACES", 20 if request.param == "mixed" else -1)
+    if request.param in ("compiled", "numpy"):
+        monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
+    elif request.param == "words":
+        monkeypatch.setattr(subsequences, "words_pay", lambda *given: True)
     if request.param == "numpy":
         monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
     elif request.param == "compiled":
@@ -68,9 +72,37 @@ def test_many_pairs_at_once_in_small_tiles(monkeypatch):
     whole = Subsequence(2, 0.5)(X)
     monkeypatch.setattr(subsequences, "_PLACES", -1)
     monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
+    monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
     monkeypatch.setattr(ragged, "_CELLS", 300)
-    monkeypatch.setattr(subsequences, "_STEPS", 5)
     assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
+    monkeypatch.setattr(subsequences, "_RANGE", 0.0)  # sums that fade, as for strings of thousands of letters
+    assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
+
+
+def test_all_words_by_a_few_first_letters_and_strings_at_a_time(monkeypatch):
+    X, Z = words(23, 12), ["zab", "cc", *words(9, 12, seed=1)]
+    whole = Subsequence(3, 0.5)(X, Z)
+    monkeypatch.setattr(subsequences, "_PLACES", -1)
+    monkeypatch.setattr(subsequences, "words_pay", lambda *given: True)
+    monkeypatch.setattr(gapped, "_ENTRIES", 2 * 9 * (len(X) + len(Z)))
+    monkeypatch.setattr(gapped, "_TILE", 50)
+    assert_close(Subsequence(3, 0.5)(X, Z), whole, 1e-14)
+    monkeypatch.setattr(gapped, "_height", lambda size, n: 4)
+    assert_close(Subsequence(3, 0.5)(X, Z), whole, 1e-14)
+
+
+def test_strings_without_a_common_letter():
+    assert not Subsequence(2, 0.5)(["ab" * 40], ["cd" * 40, "ef"]).any()
+
+
+def test_all_words_are_summed_over_where_letters_are_few():
+    def strings(letters, length):
+        return subsequences.letters([letters * (length // len(letters))] * 20)
+
+    few, many = strings("ACGT", 80), strings("abcdefghijklmnopqrst", 80)
+    for compared in (subsequences._NUMPY, subsequences._COMPILED):
+        assert gapped.words_pay(few, few, 4, compared)
+        assert not gapped.words_pay(many, many, 6, compared)
 
 
 def test_words_are_listed_where_that_costs_less_than_the_recursion():

@@ -23,6 +23,7 @@ from iokr.benchmarks.base import Contender, Question, Target, Verdict, survey
 from iokr.kernels import (
     Delta,
     GlobalAlignment,
+    Hamming,
     Jaccard,
     Kendall,
     Mallows,
@@ -218,6 +219,13 @@ def subsequence(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Quest
     return _ask(title, Subsequence(3, 0.5), X, subsequence_pair, 12, compiled=compiled)
 
 
+def long_subsequence(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question:
+    """The same in strings of up to 100 letters out of 20, too long to list the places of words."""
+    X = _words(np.random.default_rng(seed), n, 100, _ACIDS)
+    title = f"(l) Subsequence(3, 0.5), {n} strings of 50 to 100 letters out of 20"
+    return _ask(title, Subsequence(3, 0.5), X, subsequence_pair, 4, compiled=compiled)
+
+
 def subsequence_pair(x: str, z: str, n: int = 3, decay: float = 0.5) -> float:
     """The recursion of Lodhi et al.: K′_i and K″_i over prefixes of x and z."""
     kept = [[1.0] * (len(z) + 1) for _ in range(len(x) + 1)]
@@ -308,6 +316,19 @@ def jaccard(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question:
 def jaccard_pair(x: frozenset[int], z: frozenset[int]) -> float:
     """|x ∩ z| / |x ∪ z|."""
     return len(x & z) / len(x | z)
+
+
+def hamming(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question:
+    """Sets of about 30 labels out of 100."""
+    rng = np.random.default_rng(seed)
+    X = [frozenset(rng.permutation(100)[: rng.integers(20, 41)].tolist()) for _ in range(n)]
+    kernel = Hamming(list(range(100)))
+    return _ask(f"(m) Hamming(), {n} sets of 20 to 40 labels out of 100", kernel, X, hamming_pair, 200)
+
+
+def hamming_pair(x: frozenset[int], z: frozenset[int]) -> float:
+    """1 − |x Δ z| / 100."""
+    return 1.0 - len(x ^ z) / 100
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -429,6 +450,8 @@ QUESTIONS: dict[Callable[..., Question], bool] = {  # and whether loops are comp
     weisfeiler_lehman: True,
     shortest_path: True,
     global_alignment: True,
+    long_subsequence: True,
+    hamming: False,
 }
 
 

@@ -1,12 +1,25 @@
 """Pre-images: from h(x) back to an output."""
 
 from iokr.decoders.assignment import Assignment
+from iokr.decoders.barycenter import GraphBarycenter
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
 from iokr.decoders.descent import FixedPoint
+from iokr.decoders.edits import GraphEdits
 from iokr.decoders.identity import Identity
 from iokr.decoders.ngrams import NGramPath
 from iokr.decoders.positions import Positions
 from iokr.decoders.threshold import Threshold
 
-__all__ = ["Assignment", "Candidates", "Decoder", "FixedPoint", "Identity", "NGramPath", "Positions", "Threshold"]
+__all__ = [
+    "Assignment",
+    "Candidates",
+    "Decoder",
+    "FixedPoint",
+    "GraphBarycenter",
+    "GraphEdits",
+    "Identity",
+    "NGramPath",
+    "Positions",
+    "Threshold",
+]

@@ -14,9 +14,8 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.linear import output_kernel, output_weights
 from iokr.decoders.orders import best_orders, local_orders
 from iokr.embeddings.base import Embedding
-from iokr.kernels.generic import Delta
 from iokr.kernels.rankings import Kendall, Spearman, check_rankings
-from iokr.kernels.sequences import Positional
+from iokr.kernels.sequences import Positional, counts_positions
 
 __all__ = ["Assignment"]
 
@@ -61,7 +60,7 @@ class Assignment(Decoder):
                 f"`exact` must be at most 20, got {self.exact}; tables over sets of items double with each."
             )
         kernel, _ = output_kernel(embedding)
-        hamming = isinstance(kernel, Positional) and isinstance(kernel.base, Delta) and kernel.combine == "sum"
+        hamming = counts_positions(kernel) and not getattr(kernel, "transitions", 0.0)
         if not hamming and not isinstance(kernel, (Kendall, Spearman)):
             raise ValueError(
                 "`Assignment()` needs the output kernel `Spearman()`, `Kendall()` or `Positional(Delta())` on rank "

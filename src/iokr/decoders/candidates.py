@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, take
+from iokr._objects import distinct, naming, take
 from iokr._validation import check_choice
 from iokr.decoders.base import Decoder
-from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
+from iokr.decoders.sets import CandidateSets, flatten_sets, place, shared_sequence
 from iokr.embeddings.base import Embedding
 
 __all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
@@ -60,12 +61,17 @@ class Candidates(Decoder):
 class _Pool:
     """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to them."""
 
-    def __init__(self, Y: Any, embedding: Embedding) -> None:
+    def __init__(self, Y: Any, embedding: Embedding, number: Callable[[int], Any] = int) -> None:
         first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
-        self.Y, self.first, self.size, self.embedding = Y, first, len(first), embedding
-        one = embedding.represent(take(Y, first[:1]), "candidates")
-        self.reference = float(embedding.sq_norms(one)[0])
+        self.Y, self.first, self.size, self.embedding, self.number = Y, first, len(first), embedding, number
+        self.reference = float(embedding.sq_norms(self._represent(slice(0, 1)))[0])
+
+    def _represent(self, some: slice) -> Any:
+        """Some of the distinct candidates; one that is refused is named by its number among all, `number`."""
+        rows = self.first[some]
+        with naming("candidates", lambda i: self.number(int(rows[i]))):
+            return self.embedding.represent(take(self.Y, rows), "candidates")
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
         """What ranking minimises: ‖ψ(y)‖² − ‖ψ(y₁)‖² − 2⟨h, ψ(y)⟩, or −⟨h, ψ(y)⟩.
@@ -73,7 +79,7 @@ class _Pool:
         ‖h‖² and the first candidate's ‖ψ(y₁)‖² are the same for every y; without the latter a tiny h is not lost in
         the rounding of norms that are all equal.
         """
-        S = self.embedding.represent(take(self.Y, self.first[some]), "candidates")
+        S = self._represent(some)
         inner = self.embedding.inner(H, S)
         if by == "score":
             return -inner
@@ -88,7 +94,7 @@ class _Pool:
 
 def rank_shared(H: Array, embedding: Embedding, candidates: Any, k: int | None, *, by: str) -> tuple[np.ndarray, Array]:
     """(indices, values), best first, (m, min(k, c)); memory grows with k, not with the number of candidates."""
-    Y = shared_sequence(candidates)
+    Y = shared_sequence(candidates, embedding)
     pool = _Pool(Y, embedding)
     c = len(pool.which)
     k = c if k is None else min(k, c)
@@ -164,8 +170,8 @@ def _own_values(costs: Array, same: Array | None) -> Array:
 
 def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
     """For each input the costs of its own candidates, and what makes distances of them (None for scores)."""
-    Y, starts = flatten_sets(sets, int(H.shape[0]))
-    pool = _Pool(Y, embedding)
+    Y, starts = flatten_sets(sets, int(H.shape[0]), embedding)
+    pool = _Pool(Y, embedding, partial(place, starts))
     xp = array_namespace(H)
     owner = np.repeat(np.arange(len(sets)), np.diff(starts))
     by_candidate = np.argsort(pool.which, kind="stable")

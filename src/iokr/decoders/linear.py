@@ -11,7 +11,7 @@ from iokr.embeddings.base import Embedding, KernelEmbedding
 from iokr.kernels.algebra import Normalized, Scaled
 from iokr.kernels.base import Kernel
 
-__all__ = ["output_kernel", "output_weights"]
+__all__ = ["count_bound", "output_kernel", "output_weights"]
 
 
 def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
@@ -40,3 +40,10 @@ def output_weights(H: Array, embedding: Any) -> tuple[np.ndarray, Any]:
             weights = weights * np.sqrt(kernel.factor)
         kernel = kernel.base_
     return weights, S
+
+
+def count_bound(h: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Σ_f w_f min_c (c² − 2c h_f) over whole numbers c: below ‖φ(y)‖² − 2⟨h, φ(y)⟩ whatever φ(y) counts."""
+    times = np.round(np.maximum(h, 0.0))
+    costs = times**2 - 2 * times * h
+    return float(costs.sum() if weight is None else weight @ costs)

@@ -11,7 +11,7 @@ from iokr._component import component
 from iokr._objects import as_objects
 from iokr._validation import check_integer
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import output_kernel, output_weights
+from iokr.decoders.linear import count_bound, output_kernel, output_weights
 from iokr.embeddings.base import Embedding
 from iokr.kernels.counts import Counts, sq_norms
 from iokr.kernels.strings import Spectrum
@@ -140,8 +140,6 @@ def _cost(path: _Path, unit: bool) -> float:
 
 def _bound(h: np.ndarray, unit: bool) -> float:
     """Below the cost of any string: every n-gram as often as suits it best."""
-    positive = np.maximum(h, 0.0)
     if unit:
-        return -2 * float(np.sqrt((positive**2).sum()))
-    times = np.round(positive)
-    return float((times**2 - 2 * times * h).sum())
+        return -2 * float(np.linalg.norm(np.maximum(h, 0.0)))
+    return count_bound(h)

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, is_array
+from iokr._array import Array, blocks, is_array
 from iokr._component import component
 from iokr._objects import as_objects, key
 from iokr.decoders.base import Decoder
 from iokr.decoders.linear import output_kernel, output_weights
+from iokr.decoders.viterbi import best_paths
 from iokr.embeddings.base import Embedding
-from iokr.kernels.generic import Delta
-from iokr.kernels.sequences import Positional, sequences_of
+from iokr.kernels.sequences import counts_positions, sequences_of
 
 __all__ = ["Positions"]
+
+_ENTRIES = 1 << 22  # of a table of scores
 
 
 @component
 class Positions(Decoder):
-    """ŷ_t = argmax_a Σ_i β_i(x) 1{y_it = a}, for every t up to the length that fits best.
+    """ŷ = argmax_y Σ_t s_t(y_t) + Σ_t p_t(y_t, y_t+1), s_t(a) = Σ_i β_i(x) 1{y_it = a}, of the length that fits best.
 
     The nearest of all sequences over the letters of the training outputs, exactly, for the output kernel
-    `Positional(Delta())`: with s_t the best score at position t, ‖h(x) − ψ(y)‖² is ‖h(x)‖² + Σ_t (1 − 2 s_t) over the
-    positions of y. The kernel may be in `Normalized`, where (Σ_t s_t)/√length is made large. When all training outputs
-    are of one length, so are the answers. Ties go to the letter that comes first in the training outputs, and to the
-    shorter sequence.
+    `Positional(Delta())`: each position by itself, and with transitions τ, p_t(a, b) = τ Σ_i β_i(x) 1{y_it = a,
+    y_it+1 = b}, by dynamic programming along the sequence (Viterbi). ‖ψ(y)‖² = T + τ (T − 1) depends on the length T
+    alone, which is chosen last. The kernel may be in `Normalized`, where ⟨h(x), ψ(y)⟩/‖ψ(y)‖ is made large. When all
+    training outputs are of one length, so are the answers. Ties go to the letter that comes first in the training
+    outputs, and to the shorter sequence. The cost is n for each position, with transitions n and letters².
 
     Attributes
     ----------
@@ -48,10 +52,11 @@ class Positions(Decoder):
     def fit(self, Y: Any, embedding: Embedding) -> Positions:
         """The letters, and which output has which of them where."""
         kernel, _ = output_kernel(embedding)
-        if not isinstance(kernel, Positional) or not isinstance(kernel.base, Delta) or kernel.combine != "sum":
+        if not counts_positions(kernel):
             raise ValueError(
                 f"`Positions()` needs the output kernel `Positional(Delta())`, got {kernel!r}; use `Candidates()`."
             )
+        self._transitions = float(getattr(kernel, "transitions", 0.0))
         sequences = sequences_of(Y)
         names: dict[Any, int] = {}
         self.letters_: list[Any] = []
@@ -72,30 +77,48 @@ class Positions(Decoder):
         """The nearest sequence for each row of H, of the given lengths where they are known."""
         _, unit = output_kernel(embedding)
         weights, _ = output_weights(H, embedding)
-        letters, scores = self._best(weights)
-        total = np.cumsum(scores, axis=1)
-        steps = np.arange(1, total.shape[1] + 1)
-        if lengths is not None:
-            chosen = np.minimum(np.asarray(lengths, dtype=np.intp), total.shape[1])
-        elif self.lengths_.min() == self.lengths_.max():
-            chosen = np.full(len(total), total.shape[1])
-        else:
-            chosen = 1 + np.argmin(-total / np.sqrt(steps) if unit else steps - 2 * total, axis=1)
-        rows = [[self.letters_[a] for a in row[:length]] for row, length in zip(letters, chosen, strict=True)]
+        given = None if lengths is None else np.minimum(np.asarray(lengths, dtype=np.intp), self._codes.shape[1])
+        height = max(1, _ENTRIES // len(self.letters_) ** (2 if self._transitions else 1))
+        rows: list[list[Any]] = []
+        for some in blocks(len(weights), height):
+            totals, paths = self._best(weights[some])
+            chosen = self._lengths(totals, unit) if given is None else given[some]
+            rows.extend([self.letters_[a] for a in path] for path in paths(chosen))
         if self._matrix:
             return np.array(rows)
         if issubclass(self._kind, str):
             return as_objects("".join(row) for row in rows)
         return as_objects(np.array(row) if issubclass(self._kind, np.ndarray) else self._kind(row) for row in rows)
 
-    def _best(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(letters, scores), (m, T): the letter with the largest score at each position."""
-        m, longest = len(weights), self._codes.shape[1]
-        letters, scores = np.empty((m, longest), dtype=np.intp), np.empty((m, longest))
-        for t in range(longest):
-            here = self._codes[:, t]
-            onehot = (here[:, None] == np.arange(len(self.letters_))).astype(np.float64)
-            table = weights @ onehot
-            letters[:, t] = table.argmax(axis=1)
-            scores[:, t] = table.max(axis=1)
-        return letters, scores
+    def _lengths(self, totals: np.ndarray, unit: bool) -> np.ndarray:
+        """The length that fits best, of those from 1 to the longest."""
+        m, longest = totals.shape
+        if self.lengths_.min() == self.lengths_.max():
+            return np.full(m, longest)
+        squares = np.arange(1, longest + 1) + self._transitions * np.arange(longest)  # ‖ψ(y)‖²
+        fits: np.ndarray = 1 + np.argmin(-totals / np.sqrt(squares) if unit else squares - 2 * totals, axis=1)
+        return fits
+
+    def _best(self, weights: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], list[list[int]]]]:
+        """(totals, paths): the largest ⟨h, ψ(y)⟩ for each length, and its letters."""
+        longest = self._codes.shape[1]
+        if self._transitions:
+            return best_paths(lambda t: self._scores(weights, t), lambda t: self._steps(weights, t), longest)
+        tables = [self._scores(weights, t) for t in range(longest)]
+        letters = np.stack([table.argmax(axis=1) for table in tables], axis=1)
+        totals = np.cumsum(np.stack([table.max(axis=1) for table in tables], axis=1), axis=1)
+        return totals, lambda lengths: [row[:size].tolist() for row, size in zip(letters, lengths, strict=True)]
+
+    def _scores(self, weights: np.ndarray, t: int) -> np.ndarray:
+        """Σ_i β_i 1{y_it = a}, (m, letters)."""
+        table: np.ndarray = weights @ (self._codes[:, t, None] == np.arange(len(self.letters_)))
+        return table
+
+    def _steps(self, weights: np.ndarray, t: int) -> np.ndarray:
+        """transitions · Σ_i β_i 1{y_it = a, y_it+1 = b}, (m, letters, letters)."""
+        size = len(self.letters_)
+        rows = np.flatnonzero(self._codes[:, t + 1] >= 0)
+        pairs, place = np.unique(self._codes[rows, t] * size + self._codes[rows, t + 1], return_inverse=True)
+        table = np.zeros((len(weights), size * size))
+        table[:, pairs] = self._transitions * (weights[:, rows] @ (place[:, None] == np.arange(len(pairs))))
+        return table.reshape(-1, size, size)

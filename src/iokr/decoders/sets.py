@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import as_objects, n_objects
 
-__all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "shared_sequence"]
+__all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "place", "shared_sequence"]
 
 
 class SharedCandidates:
@@ -78,8 +79,8 @@ class CandidateSets:
         return f"CandidateSets({len(self)} sets, {sum(n_objects(s, 'candidates') for s in self.sets)} candidates)"
 
 
-def shared_sequence(candidates: Any) -> Any:
-    """The shared list, unwrapped and checked."""
+def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
+    """The shared list, unwrapped and checked; an array where the embedding takes numbers."""
     if isinstance(candidates, SharedCandidates):
         candidates = candidates.candidates
     counted = hasattr(candidates, "__len__") or hasattr(candidates, "shape")
@@ -90,10 +91,10 @@ def shared_sequence(candidates: Any) -> Any:
         )
     if n_objects(candidates, "candidates") == 0:
         raise ValueError("`candidates` is empty; give at least one output to choose from.")
-    return candidates
+    return _as_numbers(candidates, embedding, str)
 
 
-def flatten_sets(sets: CandidateSets, m: int) -> tuple[Any, np.ndarray]:
+def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[Any, np.ndarray]:
     """All candidates one after the other, and where each set begins (m + 1 positions)."""
     if len(sets) != m:
         raise ValueError(f"`candidates` has {len(sets)} sets but X has {m} objects; give one set for each.")
@@ -114,4 +115,36 @@ def flatten_sets(sets: CandidateSets, m: int) -> tuple[Any, np.ndarray]:
         if all(is_numpy(part) for part in parts):
             return np.concatenate(parts), starts
         return np.concatenate([to_numpy(part) for part in parts]), starts
-    return as_objects(item for part in parts for item in part), starts
+    return _as_numbers(as_objects(item for part in parts for item in part), embedding, partial(place, starts)), starts
+
+
+def place(starts: np.ndarray, i: int) -> str:
+    """Candidate i of all, as its number in its own set."""
+    owner = int(np.searchsorted(starts, i, side="right")) - 1
+    return f"{i - int(starts[owner])} of candidate set {owner}"
+
+
+def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
+    """Lists of numbers, or of vectors, as an array, for an embedding of such; other objects are refused by number."""
+    kernel = getattr(embedding, "kernel_", None)
+    objects = kernel is not None and kernel.domain not in ("vectors", "fingerprints", "indices")
+    arrays = is_sparse(Y) or hasattr(Y, "to_numpy") or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
+    if embedding is None or objects or arrays:
+        return Y
+    rows = [_numbers(y) for y in Y]
+    for i, row in enumerate(rows):
+        if row is None or rows[0] is None or row.shape != rows[0].shape:
+            what = (
+                "a number" if rows[0] is not None and rows[0].ndim == 0 else "a vector of numbers as long as the first"
+            )
+            raise TypeError(f"`candidates`: Object {number(i)} must be {what}, got {Y[i]!r:.60}.")
+    return np.stack([row for row in rows if row is not None])
+
+
+def _numbers(y: Any) -> np.ndarray | None:
+    """A number or a vector as an array; None for anything else."""
+    try:
+        row = to_numpy(y) if is_array(y) else np.asarray(y)
+    except (TypeError, ValueError):
+        return None
+    return row if row.dtype.kind in "buif" and row.ndim < 2 else None

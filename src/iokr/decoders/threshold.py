@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, is_array, is_sparse, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_sparse, to_numpy
 from iokr._component import component
+from iokr._objects import as_objects, is_numeric
+from iokr._validation import check_integer
 from iokr.decoders.base import Decoder
-from iokr.embeddings.base import Embedding
+from iokr.decoders.linear import output_kernel, output_weights
+from iokr.embeddings.base import Embedding, KernelEmbedding
+from iokr.kernels.hamming import Hamming
+from iokr.kernels.vectors import Linear
 
 __all__ = ["Threshold"]
 
@@ -17,6 +22,16 @@ __all__ = ["Threshold"]
 @component
 class Threshold(Decoder):
     """ŷ_j = 1 if h_j(x) > ½: the nearest 0/1 vector to h(x), exactly, under a linear output kernel.
+
+    ‖h(x) − y‖² is ‖h(x)‖² + Σ_j y_j (1 − 2h_j(x)), so a set of given size has the labels with the largest h_j, and
+    limits on the size are met exactly, too. With the output kernel `Hamming()` what counts for label j is the weight
+    Σ_i β_i(x) of the training sets that have it, less that of the others; outputs may then be Python sets. Ties go to
+    the first labels.
+
+    Parameters
+    ----------
+    min_size, max_size : int, default=0 and None
+        Labels of an answer, at least and at most; None: all of them.
 
     Examples
     --------
@@ -28,14 +43,22 @@ class Threshold(Decoder):
     array([[1., 0.]])
     """
 
-    def fit(self, Y: Any, embedding: Embedding) -> Threshold:
-        """Needs 0/1 outputs and a linear ψ."""
-        from iokr.embeddings.base import KernelEmbedding
-        from iokr.kernels.vectors import Linear
+    min_size: int = 0
+    max_size: int | None = None
 
+    def fit(self, Y: Any, embedding: Embedding) -> Threshold:
+        """Needs 0/1 outputs and a linear ψ, or `Hamming()`."""
+        kernel, _ = output_kernel(embedding)
+        self._labels, self._kind = None, None
+        if isinstance(kernel, Hamming):
+            self._labels = kernel.labels_
+            if not is_numeric(Y) and all(isinstance(y, (set, frozenset)) for y in Y):
+                self._kind = type(next(iter(Y)))
+            self._check_sizes(len(self._labels))
+            return self
         if isinstance(embedding, KernelEmbedding) and not isinstance(embedding.kernel_, Linear):
             raise ValueError(
-                f"`Threshold()` is exact for a linear output kernel only, got {embedding.kernel_!r}; "
+                f"`Threshold()` is exact for a linear output kernel or `Hamming()` only, got {embedding.kernel_!r}; "
                 "use `Candidates()`, or leave `output_kernel` out."
             )
         values = Y.data if is_sparse(Y) else to_numpy(Y) if is_array(Y) else np.asarray(Y)
@@ -43,9 +66,32 @@ class Threshold(Decoder):
             raise ValueError(
                 "`Threshold()` decodes 0/1 vectors, but `y` has other values; use `Identity()` or `Candidates()`."
             )
+        shape = np.shape(Y)
+        self._check_sizes(shape[1] if len(shape) > 1 else 1)
         return self
 
-    def decode(self, H: Array, embedding: Embedding) -> Array:
-        """1{h_j > ½}."""
-        V = embedding.vectors(H)
-        return array_namespace(V).astype(V > 0.5, V.dtype)
+    def _check_sizes(self, n_labels: int) -> None:
+        low = check_integer(self.min_size, "min_size", minimum=0)
+        high = n_labels if self.max_size is None else check_integer(self.max_size, "max_size", minimum=0)
+        if low > min(high, n_labels):
+            raise ValueError(
+                f"`min_size` must be at most `max_size` and the number of labels, got {low}, {high} and {n_labels}."
+            )
+
+    def decode(self, H: Array, embedding: Embedding) -> Any:
+        """1{h_j > ½}, but for as many of the largest h_j as the limits ask for."""
+        if self._labels is None:
+            V = embedding.vectors(H)
+        else:
+            weights, S = output_weights(H, embedding)
+            V = asarray_like(0.5 + weights @ to_numpy(S)[:, :-1], H)
+        xp = array_namespace(V)
+        chosen = V > 0.5
+        if self.min_size or self.max_size is not None:
+            place = xp.argsort(xp.argsort(-V, axis=1, stable=True), axis=1, stable=True)
+            if self.max_size is not None:
+                chosen = chosen & (place < self.max_size)
+            chosen = chosen | (place < self.min_size)
+        if self._kind is None or self._labels is None:
+            return xp.astype(chosen, V.dtype)
+        return as_objects(self._kind(self._labels[j] for j in np.flatnonzero(row)) for row in to_numpy(chosen))

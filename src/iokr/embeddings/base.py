@@ -9,6 +9,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 from iokr._component import Component
+from iokr._objects import naming
 from iokr._validation import check_vectors
 from iokr.gram.dense import DenseGram
 from iokr.kernels.base import Kernel, check_gram
@@ -108,6 +109,7 @@ class KernelEmbedding(Embedding):
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
+        self._width: int | None = None
         self.__dict__.pop("_gram_kept", None)
         self._home = Y[:0, ...] if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
@@ -133,9 +135,14 @@ class KernelEmbedding(Embedding):
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""
         Y = as_vectors(Y, self.kernel_, name)
+        if self.kernel_.domain in ("vectors", "fingerprints"):
+            self._width = Y.shape[1] if self._width is None else self._width
+            if Y.shape[1] != self._width:
+                raise ValueError(f"Outputs had {self._width} coordinates at fit but `{name}` has {Y.shape[1]}.")
         if self._home is not None and is_array(Y):
             Y = asarray_like(Y, self._home)
-        return self.kernel_.represent(Y)
+        with naming(name):
+            return self.kernel_.represent(Y)
 
     def weights(self, H: Array) -> Array:
         """β (m, n) with h_i = Σ_j β_ij ψ(y_j) over the training outputs. May be overridden."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_objects, is_numeric, keys, n_objects, take
+from iokr._objects import as_objects, is_numeric, keys, n_objects, naming, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
@@ -96,7 +97,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
                     "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
                 )
             known = _positive_rows(y, sample_weight)
-            self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
+            with naming("y", row_numbers(sample_weight)):
+                self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
         Psi = self._embed(y, sample_weight)
         self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None
         self._y_single = _single(y)
@@ -183,7 +185,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
             return [self._cast(values) for values in compare_sets(self._values(X), E, candidates, by=by)]
-        S = E.represent(shared_sequence(candidates), "candidates")
+        S = E.represent(shared_sequence(candidates, E), "candidates")
         H = self._values(X)
         inner = E.inner(H, S)
         if by == "score":
@@ -247,7 +249,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
             return self._as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)))
         if isinstance(candidates, CandidateSets):
             best, _ = self.rank(X, candidates, k=1)
-            Y, starts = flatten_sets(candidates, len(best))
+            Y, starts = flatten_sets(candidates, len(best), self.embedding_)
             return self._as_fitted(
                 take(Y, np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp))
             )
@@ -358,6 +360,14 @@ def _like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
 def _positive_rows(X: Any, weight: np.ndarray | None) -> Any:
     """The objects that count."""
     return X if weight is None or np.all(weight > 0) else take(X, np.flatnonzero(weight > 0))
+
+
+def row_numbers(weight: np.ndarray | None) -> Callable[[int], int] | None:
+    """From the number of an object that counts to its number among all; None where all do."""
+    if weight is None or np.all(weight > 0):
+        return None
+    rows = np.flatnonzero(weight > 0)
+    return lambda i: int(rows[i])
 
 
 def _single(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,12 +22,12 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._objects import concat, is_numeric
+from iokr._objects import concat, is_numeric, naming
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.base import StructuredEstimator, _positive_rows, _single
+from iokr.estimators.base import StructuredEstimator, _positive_rows, _single, row_numbers
 from iokr.estimators.inputs import check_inputs, check_kernel, check_unlabeled
 from iokr.gram.base import Gram
 from iokr.gram.dense import DenseGram
@@ -83,6 +84,8 @@ class KernelRegression(StructuredEstimator):
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
             _check_isotropic(kernel)
         Psi, mask = _split_missing(Psi)
+        if mask is not None and not isinstance(kernel, OperatorKernel):
+            _warn_of_unseen(mask)
         if mask is not None and isinstance(kernel, OperatorKernel) and kernel.spans:
             raise ValueError(
                 f"`y` has missing entries, and {type(kernel).__name__} has no covariance of incomplete outputs; "
@@ -96,16 +99,17 @@ class KernelRegression(StructuredEstimator):
         `K` is the Gram of the scalar kernel on these points when another operator has been posed on it before.
         """
         known = data.X if kernel.pairwise else _positive_rows(data.X, data.weight)
-        if isinstance(kernel, OperatorKernel):
-            explicit = data.Psi if self.embedding_.explicit else None
-            self.kernel_: Any = clone(kernel).fit(known, explicit)
-        elif kernel.supervised:
-            self.kernel_ = clone(kernel).fit(known, self._target(data))
-        else:
-            self.kernel_ = clone(kernel).fit(known)
-        R = self.kernel_.represent(np.arange(data.Psi.shape[0]) if kernel.pairwise else data.X)
+        with naming("X", None if kernel.pairwise else row_numbers(data.weight)):
+            if isinstance(kernel, OperatorKernel):
+                explicit = data.Psi if self.embedding_.explicit else None
+                self.kernel_: Any = clone(kernel).fit(known, explicit)
+            elif kernel.supervised:
+                self.kernel_ = clone(kernel).fit(known, self._target(data))
+            else:
+                self.kernel_ = clone(kernel).fit(known)
+        R = self._represent(np.arange(data.Psi.shape[0]) if kernel.pairwise else data.X)
         if data.X_unlabeled is not None:
-            R = concat(R, self.kernel_.represent(data.X_unlabeled))
+            R = concat(R, self._represent(data.X_unlabeled, "X_unlabeled"))
         self.R_fit_, self.sample_weight_, self.mask_ = R, data.weight, data.mask
         n = data.Psi.shape[0]
         labelled = self.kernel_.gram(R if data.X_unlabeled is None else take_rows(R, np.arange(n)))
@@ -172,10 +176,15 @@ class KernelRegression(StructuredEstimator):
             )
         return X
 
+    def _represent(self, X: Any, name: str = "X") -> Any:
+        """The inputs as the kernel holds them."""
+        with naming(name):
+            return self.kernel_.represent(X)
+
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
         X = self._new_inputs(X)
-        G = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_)
+        G = self.kernel_.gram(self._represent(X), self.R_fit_)
         return G @ self.solution_.C
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
@@ -225,7 +234,7 @@ class KernelRegression(StructuredEstimator):
         scalar = replace(problem, Psi=eye_like(problem.n_labeled, problem.Psi))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
         X = self._new_inputs(X)
-        B = self.kernel_.gram(self.kernel_.represent(X), self.R_fit_) @ C
+        B = self.kernel_.gram(self._represent(X), self.R_fit_) @ C
         return self._cast(self.embedding_.span(B))
 
     def __sklearn_tags__(self) -> Any:
@@ -354,6 +363,18 @@ def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
             "pass such inputs as `X_unlabeled`, or drop them."
         )
     return xp.where(missing, 0.0, Psi), mask
+
+
+def _warn_of_unseen(mask: np.ndarray) -> None:
+    """An output that no row has is predicted as 0 unless an operator couples it to others."""
+    unseen = np.flatnonzero(~mask.any(axis=0))
+    if len(unseen):
+        warnings.warn(
+            f"Column {int(unseen[0])} of `y` ({len(unseen)} in all) has no entry but NaN: nothing is learned about it, "
+            "and it is predicted as a constant. `MultiTask` couples outputs.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _check_isotropic(kernel: OperatorKernel) -> None:

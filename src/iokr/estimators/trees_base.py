@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import distinct, is_numeric, n_objects, take
+from iokr._objects import distinct, is_numeric, n_objects, naming, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.base import StructuredEstimator, _single
 from iokr.estimators.inputs import _check_is_table
@@ -25,6 +26,7 @@ from iokr.estimators.splitting import SplitSpace
 __all__ = ["AveragedTrees", "OutputTrees", "Training"]
 
 _ENTRIES = 1 << 22  # of a block of weights
+_APART = 1e-7  # what scikit-learn's trees do not split
 _SHARED = (  # parameters that scikit-learn's tree has too
     "splitter",
     "max_depth",
@@ -105,6 +107,7 @@ class OutputTrees(StructuredEstimator):
         self._single_precision = _single(X) and (_single(y) or not _is_double(y))
         rows = self._check_X(X, reset=True)
         n = check_same_length(rows, y)
+        _warn_of_narrow(X, rows)
         weight = check_weight(sample_weight, n, X)
         if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)
@@ -133,7 +136,8 @@ class OutputTrees(StructuredEstimator):
         first, which = distinct(take(y, known))
         self._which = np.zeros(n_objects(y), dtype=np.intp)
         self._which[known] = which
-        return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
+        with naming("y", lambda i: int(known[first[i]])):
+            return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
@@ -194,6 +198,27 @@ class OutputTrees(StructuredEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _warn_of_narrow(X: Any, rows: Any) -> None:
+    """Scikit-learn's trees do not tell inputs apart that differ by less than 1e-7, or only beyond float32."""
+    if is_sparse(rows):
+        return
+    narrow = np.flatnonzero(_ranges(rows) <= _APART)
+    given = X if isinstance(X, np.ndarray) else rows
+    lost = narrow[_ranges(np.asarray(given[:, narrow], dtype=np.float64)) > 0]
+    if len(lost):
+        warnings.warn(
+            f"Feature {int(lost[0])} of X ({len(lost)} in all) varies by less than trees tell apart (1e-7, and the "
+            "digits of float32), so it is not split on; centre it and scale it up.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _ranges(X: np.ndarray) -> np.ndarray:
+    """max − min of each column over its known entries, −∞ where there are none."""
+    return np.asarray(np.nanmax(X, axis=0, initial=-np.inf) - np.nanmin(X, axis=0, initial=np.inf))
 
 
 class AveragedTrees(OutputTrees):

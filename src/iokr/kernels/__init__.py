@@ -2,14 +2,16 @@
 
 from iokr.kernels.algebra import Centered, Mean, Normalized, Product, Scaled, Sum
 from iokr.kernels.alignment import Aligned
+from iokr.kernels.bags import SetKernel
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.grakel import GraKeL
 from iokr.kernels.graphs import ShortestPath, WeisfeilerLehman
+from iokr.kernels.hamming import Hamming
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
-from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, SetKernel, TensorPair
+from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.rankings import Kendall, Mallows, Spearman, order_ranks
 from iokr.kernels.sequences import Positional
@@ -34,6 +36,7 @@ __all__ = [
     "FromFunction",
     "GlobalAlignment",
     "GraKeL",
+    "Hamming",
     "Jaccard",
     "Kendall",
     "Kernel",

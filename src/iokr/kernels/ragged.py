@@ -22,7 +22,7 @@ class Ragged:
         self.shape = (len(lengths),)
 
     @classmethod
-    def of(cls, values: np.ndarray, lengths: Sequence[int]) -> Ragged:
+    def of(cls, values: np.ndarray, lengths: Sequence[int] | np.ndarray) -> Ragged:
         """Objects that lie end to end in `values`."""
         sizes = np.asarray(lengths, dtype=np.intp)
         return cls(values, np.cumsum(sizes) - sizes, sizes)
@@ -40,6 +40,13 @@ class Ragged:
             np.concatenate([self.starts, other.starts + len(self.values)]),
             np.concatenate([self.lengths, other.lengths]),
         )
+
+    def gathered(self) -> np.ndarray:
+        """The values of these objects alone, end to end."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        within = np.arange(self.lengths.sum()) - np.repeat(starts, self.lengths)
+        gathered: np.ndarray = self.values[np.repeat(self.starts, self.lengths) + within]
+        return gathered
 
     def padded(self, fill: float) -> np.ndarray:
         """(n, longest, …), shorter objects filled up at their ends."""

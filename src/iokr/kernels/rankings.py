@@ -33,7 +33,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
-        raise ValueError(f"Rankings had {n_items} items at fit but now have {d}.")
+        raise ValueError(f"Ranking 0 has {d} entries but rankings had {n_items} items at fit.")
     if d < 2:
         raise ValueError(f"A ranking needs at least two items, got {d}.")
     for what, bad in {

@@ -11,13 +11,16 @@ import numpy as np
 from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import as_objects, concat, key, n_objects
-from iokr._validation import check_choice
+from iokr._validation import check_choice, check_number
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.generic import Delta
 from iokr.kernels.strings import letters
 
-__all__ = ["Positional", "Positions", "sequences_of"]
+__all__ = ["Positional", "Positions", "counts_positions", "sequences_of"]
+
+
+_ROWS = 1 << 10  # of a symmetric Gram matrix at a time
 
 
 class Positions:
@@ -57,11 +60,12 @@ class Positions:
 
 @component
 class Positional(Kernel):
-    """k(x, z) = Σ_t base(x_t, z_t) over the positions t that both sequences have; or their product.
+    """k(x, z) = Σ_t base(x_t, z_t) + transitions Σ_t base(x_t, z_t) base(x_t+1, z_t+1), t up to the shorter length.
 
-    `Positional(Delta())` counts the positions at which two words, or two rows of labels, agree. A sequence is a string
-    of letters, a list of whatever the base takes, or a matrix with a row per position. The cost is that of a block of
-    the base for every position.
+    `Positional(Delta())` counts the positions at which two words, or two rows of labels, agree; with transitions also
+    the steps from one position to the next at which they do, so that an output is predicted with its neighbours in
+    mind. A sequence is a string of letters, a list of whatever the base takes, or a matrix with a row per position. The
+    cost is that of a block of the base for every position.
 
     Parameters
     ----------
@@ -72,6 +76,8 @@ class Positional(Kernel):
     pooled : bool, default=True
         Fit one clone of the base on the entries of all positions; else a clone for each position, and positions
         beyond the longest sequence at `fit` do not count ("sum") or count as 1 ("product").
+    transitions : float, default=0.0
+        How much a step counts, for "sum" only. Larger ties neighbours closer together.
 
     Examples
     --------
@@ -81,6 +87,8 @@ class Positional(Kernel):
     >>> from iokr.kernels import Delta, EmpiricalMap, Polynomial, Positional
     >>> Positional(Delta())(["house"], ["mouse", "horse", "hot"])
     array([[4., 4., 2.]])
+    >>> Positional(Delta(), transitions=0.5)(["house"], ["mouse", "horse", "hot"])
+    array([[5.5, 5. , 2.5]])
     >>> k = Positional(EmpiricalMap(Polynomial(3)), pooled=False)
     >>> k([[[0.0, 1.0]], [[1.0, 1.0], [1.0, 0.0]]]).shape
     (2, 2)
@@ -89,6 +97,7 @@ class Positional(Kernel):
     base: Kernel
     combine: str = "sum"
     pooled: bool = True
+    transitions: float = 0.0
 
     domain = "sequences"
 
@@ -97,9 +106,16 @@ class Positional(Kernel):
         """That of the base."""
         return bool(getattr(self.base, "trusted", True))
 
+    @property
+    def panel(self) -> int | None:  # type: ignore[override]
+        """Many rows where an entry costs little: k counts."""
+        return _ROWS if self._counts else None
+
     def fit(self, X: Any) -> Positional:
         """Fit clones of the base on the entries."""
         check_choice(self.combine, "combine", ("sum", "product"))
+        if check_number(self.transitions, "transitions", minimum=0.0) and self.combine == "product":
+            raise ValueError('`transitions` are added to a sum of positions; use `combine="sum"`.')
         sequences = sequences_of(X)
         if self._counts:
             self.bases_ = [fit_part(self.base, "base", sequences)]
@@ -115,7 +131,7 @@ class Positional(Kernel):
         """Entry t of every sequence, as the base represents it; for `Delta()`, what stands where."""
         sequences = sequences_of(X)
         if self._counts:
-            return _entries(sequences)
+            return _entries(sequences, float(self.transitions))
         lengths = np.array([len(x) for x in sequences], dtype=np.intp)
         parts, where = [], []
         for t, (entries, rows) in enumerate(_positions(sequences)):
@@ -133,15 +149,18 @@ class Positional(Kernel):
             return inner(R, S)
         product = self.combine == "product"
         K = (R.lengths[:, None] == S.lengths[None, :]).astype(np.float64) if product else np.zeros((len(R), len(S)))
+        before = None
         for t, (r, s) in enumerate(zip(R.parts, S.parts, strict=False)):
             rows, columns = np.flatnonzero(R.where[t] >= 0), np.flatnonzero(S.where[t] >= 0)
             here = to_numpy(self._base(t).block(r, s))
-            if len(rows) == len(R) and len(columns) == len(S):
-                K = K * here if product else np.add(K, here, out=K)
-            elif product:
-                K[np.ix_(rows, columns)] *= here
-            else:
-                K[np.ix_(rows, columns)] += here
+            if len(rows) < len(R) or len(columns) < len(S):
+                there = np.full(K.shape, 1.0 if product else 0.0)
+                there[np.ix_(rows, columns)] = here
+                here = there
+            K = K * here if product else np.add(K, here, out=K)
+            if self.transitions and before is not None:
+                K += self.transitions * before * here
+            before = here
         return K
 
     def diag(self, R: Any) -> Array:
@@ -149,10 +168,13 @@ class Positional(Kernel):
         if self._counts:
             return sq_norms(R)
         k = np.ones(len(R)) if self.combine == "product" else np.zeros(len(R))
+        before = np.zeros(len(R))
         for t, part in enumerate(R.parts):
             here = to_numpy(self._base(t).diag(part))
             rows = R.where[t] >= 0
             k[rows] = k[rows] * here if self.combine == "product" else k[rows] + here
+            k[rows] += self.transitions * before[rows] * here
+            before[rows] = here
         return k
 
     @property
@@ -162,6 +184,11 @@ class Positional(Kernel):
 
     def _base(self, t: int) -> Any:
         return self.bases_[0 if self.pooled else t]
+
+
+def counts_positions(kernel: Any) -> bool:
+    """Whether a kernel counts the positions (and steps) at which sequences agree, as `Positional(Delta())` does."""
+    return isinstance(kernel, Positional) and isinstance(kernel.base, Delta) and kernel.combine == "sum"
 
 
 def sequences_of(X: Any) -> list[Any]:
@@ -180,15 +207,26 @@ def sequences_of(X: Any) -> list[Any]:
     return sequences
 
 
-def _entries(sequences: list[Any]) -> Counts:
-    """One (position, entry) after the other."""
+def _entries(sequences: list[Any], transitions: float) -> Counts:
+    """One (position, entry) after the other, then one (position, entry, next entry)."""
     entries, codes = _numbered_entries(sequences)
     sizes = np.array([len(x) for x in sequences])
     places = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    names, first = name_rows(np.stack([places, codes], axis=1), max(int(sizes.max()), len(entries)))
+    largest = max(int(sizes.max()), len(entries))
+    names, first = name_rows(np.stack([places, codes], axis=1), largest)
     where, what = places[first].tolist(), codes[first].tolist()
     columns: dict[Hashable, int] = {(t, entries[c]): j for j, (t, c) in enumerate(zip(where, what, strict=True))}
-    return Counts.sets(names, sizes, Vocabulary(columns))
+    if not transitions:
+        return Counts.sets(names, sizes, Vocabulary(columns))
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    steps = np.flatnonzero(rows[:-1] == rows[1:])
+    pairs, first = name_rows(np.stack([places[steps], codes[steps], codes[steps + 1]], axis=1), largest)
+    singles = len(columns)
+    for j, k in enumerate(steps[first].tolist()):
+        columns[int(places[k]), entries[codes[k]], entries[codes[k + 1]]] = singles + j
+    weight = np.repeat([1.0, transitions], [singles, len(columns) - singles])
+    every, whose = np.concatenate([names, singles + pairs]), np.concatenate([rows, rows[steps]])
+    return Counts.of(whose, every, len(sizes), Vocabulary(columns), weight)
 
 
 def _numbered_entries(sequences: list[Any]) -> tuple[list[Hashable], np.ndarray]:

@@ -128,8 +128,7 @@ class GlobalAlignment(Kernel):
         assert distances is not None
         width = 1.0 / (np.sqrt(2.0) * self.sigma_)
         order, lanes, lengths = side_by_side(Z, -np.inf)  # κ = 0 beyond the ends
-        left, starts = _gathered(X)
-        left *= width
+        left, starts = X.gathered() * width, np.cumsum(X.lengths) - X.lengths
         ends = starts + X.lengths
         stops = np.cumsum(lengths)
         for g, (stop, length) in enumerate(zip(stops, lengths, strict=True)):
@@ -151,33 +150,46 @@ class GlobalAlignment(Kernel):
         return logs
 
     def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
-        """log K(x_i, z_i), all pairs at once, along the diagonals p + q = k of M, which are (|x| + 1, pairs)."""
-        x, z = X.padded(np.inf), Z.padded(-np.inf)  # κ = 0 beyond the ends
+        """log K(x_i, z_i), all pairs at once, along the diagonals p + q = k of M, which are (|x| + 2, pairs)."""
+        x = np.ascontiguousarray(X.padded(np.inf).T)  # (channels, |x|, pairs); κ = 0 beyond the ends
+        z = np.ascontiguousarray(Z.padded(-np.inf)[:, ::-1].T)
         longest, others = x.shape[1], z.shape[1]
-        last, before = np.zeros((2, longest + 1, len(X)))  # entry p + 1 is M[p, k − 1 − p], M[p, k − 2 − p]
+        here, last, before = np.zeros((3, longest + 2, len(X)))  # entry p + 1 is M[p, k − p], k − 1 and k − 2 before
         before[0] = 1.0
-        result, scale = np.empty(len(X)), np.zeros(len(X))
+        result, scale, largest = np.empty(len(X)), np.zeros(len(X)), np.zeros(len(X))
         ends = X.lengths + Z.lengths - 2
         for k in range(longest + others - 1):
             low, high = max(0, k - others + 1), min(k, longest - 1)
-            apart = x[:, low : high + 1] - z[:, k - high : k - low + 1][:, ::-1]
-            kappa = self._local(np.einsum("ipd,ipd->pi", apart, apart))
-            here = np.zeros_like(last)
+            shift = others - 1 - k
             inside = here[low + 1 : high + 2]
             np.add(last[low : high + 1], last[low + 1 : high + 2], out=inside)
             inside += before[low : high + 1]
-            inside *= kappa
+            inside *= self._local(_squares(x[:, low : high + 1], z[:, shift + low : shift + high + 1]))
+            here[low], here[high + 2] = 0.0, 0.0
             done = np.flatnonzero(ends == k)
             with np.errstate(divide="ignore"):
                 result[done] = np.log(here[X.lengths[done], done]) + scale[done]
-            last, before = here, last
-            size = np.maximum(last.max(axis=0), before.max(axis=0))
-            size[(size == 0.0) | ((size > 1e-100) & (size < 1e100))] = 1.0
-            if (size != 1.0).any():
+            now = inside.max(axis=0)
+            size, largest = np.maximum(now, largest), now
+            if ((size < 1e-100) | (size > 1e100)).any():
+                size[(size == 0.0) | ((size > 1e-100) & (size < 1e100))] = 1.0
+                here /= size
                 last /= size
-                before /= size
+                largest = largest / size
                 scale += np.log(size)
+            here, last, before = before, here, last
         return result
+
+
+def _squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Σ_c (x_c − z_c)² over the first axis."""
+    total: np.ndarray = x[0] - z[0]
+    total *= total
+    for a, b in zip(x[1:], z[1:], strict=True):
+        apart = a - b
+        apart *= apart
+        total += apart
+    return total
 
 
 def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: Any) -> None:
@@ -216,13 +228,6 @@ def _add_squares(X: Any, Z: Any, D: Any) -> None:
             x = X[i, c]
             for j in range(Z.shape[1]):
                 D[i, j] += (x - Z[c, j]) * (x - Z[c, j])
-
-
-def _gathered(R: Ragged) -> tuple[np.ndarray, np.ndarray]:
-    """The points of these series alone, end to end, and where each begins."""
-    starts = np.cumsum(R.lengths) - R.lengths
-    within = np.arange(R.lengths.sum()) - np.repeat(starts, R.lengths)
-    return R.values[np.repeat(R.starts, R.lengths) + within], starts
 
 
 def _sq_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from iokr._validation import check_integer, check_number
 from iokr.kernels.base import Kernel
 from iokr.kernels.compiled import compiled
 from iokr.kernels.counts import Counts, Vocabulary, inner, sq_norms
+from iokr.kernels.gapped import word_products, words_pay
 from iokr.kernels.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels.strings import letters, name_words
 
@@ -23,7 +24,8 @@ __all__ = ["Subsequence"]
 
 _PLACES = 1 << 10  # of words in a string, listed at most
 _STRINGS = 1 << 10  # whose places are listed at a time
-_STEPS = 64  # of a sum in one product
+_NUMPY, _COMPILED = 40.0, 7.0  # entries of a product in the time of a step
+_RANGE = 600.0  # of logarithms of numbers that are kept without rescaling
 
 
 @component
@@ -35,9 +37,11 @@ class Subsequence(Kernel):
         A_1 = decay² M,   A_i[p, q] = M[p, q] Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i−1}[p', q']
 
     with M[p, q] = 1{x_p = z_q}, k = Σ_pq A_n[p, q]: n |x| |z| steps for a pair, compiled with the `fast` extra, else
-    in NumPy over many pairs at once. Short strings, with at most 1024 places of words and no more than those steps
-    (16 letters for n = 3), have φ listed, and a block is one product of sparse rows. A string of fewer than n letters
-    has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
+    in NumPy over many pairs at once. Where φ itself costs less, that is used: short strings, with at most 1024 places
+    of words and no more than those steps (16 letters for n = 3), have it listed, and a block is a product of sparse
+    rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and strings of
+    75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer than n
+    letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ class Subsequence(Kernel):
     decay: float = 0.5
 
     domain = "strings"
-    panel = 4 * LANES
+    panel = 16 * LANES
 
     def fit(self, X: Any) -> Subsequence:
         """Check n and decay."""
@@ -81,13 +85,13 @@ class Subsequence(Kernel):
         (x, x_words), (z, z_words) = R, S
         x_long, z_long = (np.flatnonzero(~self._short(side)) for side in (x, z))
         if len(x_long) == len(x) or len(z_long) == len(z):
-            return self._recursion(x, z)
+            return self._compared(x, z)
         K = inner(x_words, z_words)
         if len(x_long):
-            K[x_long] = self._recursion(x[x_long], z)
+            K[x_long] = self._compared(x[x_long], z)
         if len(z_long):
             x_short = np.flatnonzero(self._short(x))
-            K[np.ix_(x_short, z_long)] = self._recursion(x[x_short], z[z_long])
+            K[np.ix_(x_short, z_long)] = self._compared(x[x_short], z[z_long])
         return K
 
     def diag(self, R: Parts) -> Array:
@@ -121,6 +125,12 @@ class Subsequence(Kernel):
         vocabulary = Vocabulary({word: i for i, word in enumerate(words)})
         return Counts.of(np.concatenate(rows), names, len(strings), vocabulary, values=np.concatenate(values))
 
+    def _compared(self, R: Ragged, S: Ragged) -> np.ndarray:
+        """k(x_i, z_j) by the shorter way."""
+        if words_pay(R, S, self.n, _NUMPY if compiled(_subsequence) is None else _COMPILED):
+            return word_products(R, S, self.n, float(self.decay))
+        return self._recursion(R, S)
+
     def _recursion(self, R: Ragged, S: Ragged) -> np.ndarray:
         """k(x_i, z_j) through A_1, …, A_n."""
         loop = compiled(_subsequence)
@@ -133,34 +143,33 @@ class Subsequence(Kernel):
         return K
 
     def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
-        """k(x_i, z_i), all pairs at once: arrays are (pairs, |x|, |z|)."""
-        M = (X.padded(-1)[:, :, None] == Z.padded(-2)[:, None, :]).astype(np.float64)
-        A, B, C = M, np.empty_like(M), np.empty_like(M)
-        flat = (1, -1, M.shape[2])  # one product instead of one for each pair
+        """k(x_i, z_i), all pairs at once: arrays are (|x|, |z|, pairs).
+
+        A_i[p, q] / decay^(p + q) has sums without weights, where numbers of that size can be kept; else sums fade.
+        """
+        x, z = X.padded(-1).T, Z.padded(-2).T
+        decay = float(self.decay)
+        fade = 1.0 if -np.log(decay) * (len(x) + len(z)) < _RANGE else decay
+        rows, columns = ((decay / fade) ** np.arange(float(side)) for side in (len(x), len(z)))
+        M = (x[:, None] == z[None]).astype(np.float64)
+        A = M / rows[:, None, None]
+        A /= columns[:, None]
+        B = np.zeros_like(M)
         for _ in range(self.n - 1):
-            _sums_before(A.reshape(flat), float(self.decay), 2, C.reshape(flat))
-            _sums_before(C, float(self.decay), 1, B)
-            A = np.multiply(B, M, out=B)
-        k: np.ndarray = self.decay**2 * A.sum(axis=(1, 2))
-        return k
+            _add_before(A, fade)
+            _add_before(A.swapaxes(0, 1), fade)
+            np.multiply(A[:-1, :-1], M[1:, 1:], out=B[1:, 1:])
+            B[0], B[:, 0] = 0.0, 0.0
+            A, B = B, A
+        return np.asarray(
+            decay**2 * fade ** (2 * self.n - 2) * np.einsum("pqi,p,q->i", A, rows, columns, optimize=True)
+        )
 
 
-def _sums_before(A: np.ndarray, decay: float, axis: int, out: np.ndarray) -> None:
-    """out[q] = Σ_{q' < q} decay^(q − q') A[q'] along axis 1 or 2: products with triangles, and what came before."""
-    others = (slice(None),) * axis
-    for part in blocks(A.shape[axis], _STEPS):
-        steps = np.arange(1, part.stop - part.start + 1)
-        triangle = np.triu(decay ** np.maximum(steps - steps[:, None], 0), 1)
-        fade = decay**steps
-        here = out[(*others, part)]
-        if axis == 1:
-            np.matmul(triangle.T, A[(*others, part)], out=here)
-            fade = fade[:, None]
-        else:
-            np.matmul(A[(*others, part)], triangle, out=here)
-        if part.start:
-            last = (*others, slice(part.start - 1, part.start))
-            here += (A[last] + out[last]) * fade
+def _add_before(A: np.ndarray, fade: float) -> None:
+    """A[p] ← Σ_{p' ≤ p} fade^(p − p') A[p']."""
+    for p in range(1, len(A)):
+        A[p] += A[p - 1] if fade == 1.0 else fade * A[p - 1]
 
 
 def _subsequence(x: Any, starts: Any, lengths: Any, z: Any, groups: Any, n: Any, decay: Any, K: Any) -> None:

@@ -182,7 +182,7 @@ class ManifoldGeometry(Geometry):
         """Whether the columns of F for labels outweigh those of the penalty, √μ X and √μ R_u."""
         norm = array_namespace(self._top).linalg.matrix_norm
         rest = self.mu**0.5 * float(np.hypot(float(norm(self.blocks.X)), float(norm(self.blocks.R_u))))
-        return float(norm(self._top)) >= rest
+        return bool(float(norm(self._top)) >= rest)
 
     def system(self) -> Array:
         """S = Fᵀ K F by blocks, in the place of K where R_u is square."""

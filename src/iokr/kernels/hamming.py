@@ -1,0 +1,135 @@
+"""Sets of labels, compared label by label."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse
+from iokr._component import component
+from iokr._objects import as_objects, is_numeric, n_objects
+from iokr.kernels.base import FeatureKernel
+
+__all__ = ["Hamming"]
+
+_EXACT = 1 << 24  # the first whole numbers that single precision skips come after this
+
+
+@component
+class Hamming(FeatureKernel):
+    """k(x, z) = 1 − |x Δ z| / d for sets x, z of labels out of d: the share of labels on which the two agree.
+
+    ψ(x) has a sign for each label, so that ‖ψ(x) − ψ(z)‖² is twice the Hamming loss and a label that neither set has
+    counts as much as one that both have (`Jaccard` leaves it out). Objects are Python sets, or rows of zeros and ones.
+    Labels that were not there at `fit` are refused. The cost of a block is 2nmd, one product. For rows of categories,
+    `Positional(Delta())` counts those that agree.
+
+    Parameters
+    ----------
+    labels : sequence, default=None
+        All labels there are; None takes those of the sets at `fit`, or the columns of their rows.
+
+    Attributes
+    ----------
+    labels_ : list
+        The labels; column numbers for rows.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Hamming
+    >>> Hamming(["jazz", "folk", "rock", "pop"])([{"jazz", "folk"}], [{"jazz"}, {"rock"}, set()])
+    array([[0.75, 0.25, 0.5 ]])
+    >>> Hamming()([[1, 1, 0, 0]], [[1, 0, 0, 0]])
+    array([[0.75]])
+    """
+
+    labels: Sequence[Any] | None = None
+
+    domain = "sets"
+
+    def fit(self, X: Any) -> Hamming:
+        """The labels."""
+        n_objects(X)
+        if self.labels is not None:
+            if isinstance(self.labels, str) or not hasattr(self.labels, "__iter__"):
+                raise TypeError(f"`labels` must be a sequence of all labels, got {self.labels!r:.60}.")
+            self.labels_ = list(self.labels)
+        elif is_numeric(X) and len(X.shape) == 2:
+            self.labels_ = list(range(X.shape[1]))
+        else:
+            found: dict[Hashable, None] = {}
+            for x in as_objects(X):
+                found.update(
+                    dict.fromkeys(sorted(x, key=str) if isinstance(x, (set, frozenset)) else range(_length(x)))
+                )
+            self.labels_ = list(found)
+        if len(set(self.labels_)) != len(self.labels_):
+            raise ValueError("`labels` names a label twice; each counts once.")
+        if not self.labels_:
+            raise ValueError("There are no labels in the sets at `fit`; give all labels as `labels`.")
+        return self
+
+    def features(self, X: Any) -> Array:
+        """(±1/√(2d) for each label, 1/√2)."""
+        rows = self._rows(X)
+        xp, d = array_namespace(rows), len(self.labels_)
+        signs = (2.0 * rows - 1.0) / sqrt(2.0 * d)
+        return xp.concat([signs, xp.full_like(signs[:, :1], sqrt(0.5))], axis=1)
+
+    def block(self, R: Array, S: Array) -> Array:
+        """The (n, m) array of k(x_i, z_j); sums of signs are exact in single precision, too."""
+        d = len(self.labels_)
+        if not is_numpy(R) or not is_numpy(S) or d >= _EXACT:
+            return super().block(R, S)
+        K = (np.sign(R[:, :-1]).astype(np.float32) @ np.sign(S[:, :-1]).astype(np.float32).T).astype(np.float64)
+        K /= 2.0 * d
+        K += 0.5
+        return K
+
+    def _rows(self, X: Any) -> Array:
+        """Zeros and ones, a column for each label; what is no set of these labels is refused by its number."""
+        n_objects(X)
+        if not is_numeric(X):
+            return self._indicators(as_objects(X))
+        X = X.toarray() if is_sparse(X) else X if is_array(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != len(self.labels_):
+            raise ValueError(f"There were {len(self.labels_)} labels at fit but rows now have shape {tuple(X.shape)}.")
+        xp = array_namespace(X)
+        bad = xp.any((X != 0) & (X != 1), axis=1)
+        if bool(xp.any(bad)):
+            i = int(xp.argmax(xp.astype(bad, xp.int64)))
+            raise ValueError(f"Row {i} has entries other than 0 and 1; for categories use `Positional(Delta())`.")
+        return xp.astype(X, xp.float64) if not is_numpy(X) else X.astype(np.float64)
+
+    def _indicators(self, X: np.ndarray) -> np.ndarray:
+        columns = {label: j for j, label in enumerate(self.labels_)}
+        ones: list[int] = []
+        sizes: list[int] = []
+        for i, x in enumerate(X):
+            before = len(ones)
+            if isinstance(x, (set, frozenset)):
+                try:
+                    ones.extend([columns[label] for label in x])
+                except KeyError as error:
+                    raise ValueError(
+                        f"Set {i} has the label {error.args[0]!r:.60}, which was not there at `fit`; "
+                        "give all labels as `labels`."
+                    ) from None
+            elif _length(x) == len(columns) and all(value in (0, 1) for value in np.asarray(x).tolist()):
+                ones.extend(np.flatnonzero(np.asarray(x)).tolist())
+            else:
+                raise TypeError(
+                    f"Object {i} must be a set of labels, or a row of {len(columns)} zeros and ones, got {x!r:.60}."
+                )
+            sizes.append(len(ones) - before)
+        rows = np.zeros((len(X), len(columns)))
+        rows[np.repeat(np.arange(len(X)), sizes), np.array(ones, dtype=np.intp)] = 1.0
+        return rows
+
+
+def _length(x: Any) -> int:
+    """Entries of a row; 0 for what is none."""
+    return len(x) if hasattr(x, "__len__") and not isinstance(x, (str, bytes, dict)) and np.ndim(x) == 1 else 0
