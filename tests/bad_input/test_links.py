@@ -1,6 +1,7 @@
 """Bad networks: refused early, in words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -50,10 +51,24 @@ def test_adjacency(estimator, adjacency, error, words, refuses):
         estimator().fit(S.X, adjacency)
 
 
+@pytest.mark.parametrize("estimator", [LinkPredictor, LinkPredictorCV])
+def test_tables_that_name_their_nodes_in_another_order(estimator, refuses):
+    """Frames are read by position, as everywhere in scikit-learn: another order would be another network."""
+    names = [f"n{i}" for i in range(N)]
+    X, W = pd.DataFrame(S.X, index=names).rename(columns=str), pd.DataFrame(S.W, index=names, columns=names)
+    with refuses(ValueError, "rows of `adjacency`", "rows of X", "another order"):
+        estimator().fit(X, W.iloc[::-1, ::-1])
+    with refuses(ValueError, "rows of `adjacency`", "columns of `adjacency`", "another order"):
+        estimator().fit(X, W[names[::-1]])
+    expected = estimator().fit(S.X, S.W).decision_function()
+    np.testing.assert_allclose(estimator().fit(X, W).decision_function(), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("labeled", "error", "words"),
     [
         ([0, 1, N], ValueError, ["labeled", str(N), "nodes"]),
+        ([], ValueError, ["At least two labelled nodes", "got 0"]),
         ([0, 1, -1], ValueError, ["labeled", "-1"]),
         ([0, 1, 1], ValueError, ["labeled", "node 1", "more than once"]),
         ([0.0, 1.0], TypeError, ["labeled", "integers"]),

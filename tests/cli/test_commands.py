@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -90,7 +91,56 @@ def test_an_unexpected_error_is_named_and_verbose_shows_where(here, monkeypatch)
     assert "Traceback" in verbose.stderr and "in broken" in verbose.stderr
 
 
+def test_warnings_are_a_line_each_and_once(here, monkeypatch):
+    def odd(self, **options):
+        for _ in range(2):
+            warnings.warn("alpha is\nsmall", RuntimeWarning, stacklevel=2)
+        return Report("Title", "Summary.")
+
+    monkeypatch.setattr(Experiment, "run", odd)
+    assert invoke("demo", "-q").stderr == "iokr: warning: alpha is small\n"
+
+
+def test_errors_of_the_system_name_the_file(here, monkeypatch):
+    def broken(self, **options):
+        raise PermissionError(13, "Permission denied", "x.tsv")
+
+    monkeypatch.setattr(Experiment, "run", broken)
+    assert invoke("demo").stderr == "iokr: x.tsv: Permission denied.\n"
+
+
+def test_an_interrupt_says_so_and_exits_with_130(here, monkeypatch):
+    def stopped(self, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Experiment, "run", stopped)
+    result = invoke("demo")
+    assert (result.exit_code, result.stderr) == (130, "iokr: interrupted.\n")
+    assert not (here / "iokr-demo").exists()
+
+
 # --------------------------------------------------------------------------------------------------------------- demo
+
+
+def test_help_of_the_demo_is_about_the_network():
+    assert "Reconstruct a network" in invoke("demo", "-h").stdout
+
+
+@pytest.mark.parametrize("group", [(), ("links",)])
+def test_the_list_of_commands_says_whole_sentences(group):
+    """What is longer than a line would end in dots."""
+    assert "..." not in invoke(*group, "-h").stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("iokr de", ["demo"]), ("iokr links ", ["cv", "predict"]), ("iokr links predict --lab", ["--labeled"])],
+)
+def test_shells_complete(typed, found):
+    """What bash asks for, once `iokr --install-completion` has been run."""
+    words = {"_IOKR_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    result = CliRunner().invoke(app, [], prog_name="iokr", env=words)
+    assert result.exit_code == 0 and result.stdout.split() == found
 
 
 def test_demo_prints_tables_and_writes_the_run_folder(here, quick):
@@ -117,6 +167,16 @@ def test_nothing_is_overwritten_without_force(here, quick):
     assert page.read_text() == "mine"
     assert invoke("demo", "--force").exit_code == 0
     assert "Summary." in page.read_text()
+
+
+def test_a_full_disk_does_not_lose_the_tables(here, quick, monkeypatch):
+    def full(self, *args, **options):
+        raise OSError(28, "No space left on device", str(self))
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    result = invoke("demo", "-q")
+    assert result.exit_code == 1 and result.stdout.startswith("Rows\n")
+    assert "No space left on device" in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_quiet_leaves_standard_error_empty(here, quick):

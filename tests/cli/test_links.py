@@ -146,6 +146,19 @@ def test_given_kernels_are_called_by_their_names(folder, network, given, words):
     assert words in line and "array" not in result.stdout
 
 
+def test_what_stands_at_an_end_of_what_was_tried_is_said(folder):
+    """There the best may lie beyond; shuffled features tell nothing, and the largest penalty is the best."""
+    head, *lines = (folder / "nodes.tsv").read_text().splitlines()
+    names, values = zip(*(line.split("\t", 1) for line in lines), strict=True)
+    order = np.random.default_rng(0).permutation(len(values))
+    mixed = [f"{name}\t{values[i]}" for name, i in zip(names, order, strict=True)]
+    (folder / "nodes.tsv").write_text("\n".join([head, *mixed]) + "\n")
+    result = invoke("predict", *FILES, "--input-kernel", "linear")
+    words = " ".join(line for line in result.stdout.splitlines() if line.startswith("alpha"))
+    assert result.exit_code == 0 and ("the largest tried" in words or "the smallest tried" in words), words
+    assert "tried" not in invoke("predict", *FILES, "-o", "plain").stdout.partition("alpha")[2]
+
+
 def test_unlabelled_nodes_take_part_in_cross_validation(folder):
     """The figures are on the same pairs and others: nodes without known links are there when the model is fitted."""
     ends = {row[name] for row in csv.DictReader((folder / "edges.csv").open()) for name in ("source", "target")}
@@ -238,6 +251,11 @@ def test_a_file_that_is_not_there(folder):
         ("predict", *FILES, "-k", "K.npz"),
         ("predict", *FILES, "--top", "0"),
         ("predict", *FILES, "--beta", "-1"),
+        ("predict", *FILES, "--beta", "inf"),
+        ("predict", *FILES, "--combine", "mean"),
+        ("predict", "-k", "K.npz", "-e", "edges.csv", "--missing", "mean"),
+        ("predict", "-k", "K.npz", "-e", "edges.csv", "--no-scale"),
+        ("cv", "-k", "K.npz", "-e", "edges.csv", "--input-kernel", "linear"),
         ("cv", *FILES, "--folds", "1"),
         ("nonsense",),
     ],
@@ -250,6 +268,59 @@ def test_wrong_usage_exits_with_2(folder, arguments):
 def test_too_few_nodes_for_the_folds(folder):
     result = invoke("cv", *FILES, "--folds", 39, "-q")
     assert result.exit_code == 1 and "too few for 39 folds" in result.stderr
+
+
+def test_kernels_and_features_of_any_size_give_the_same_links(folder, network):
+    """`alpha` is searched on a grid, so the size of a kernel must not matter."""
+    ids = [f"n{i}" for i in range(60)]
+    K = network.X @ network.X.T
+    np.savez(folder / "K.npz", ids=ids, small=1e-8 * K, large=1e100 * K, X=1e6 * network.X, Y=network.X)
+    found = []
+    for given in (("-k", "K.npz:small"), ("-k", "K.npz:large"), *(("-i", f"K.npz:{x}") for x in "XY")):
+        linear = ("--input-kernel", "linear", "--no-scale") if "-i" in given else ()
+        result = invoke("predict", *given, *linear, "-e", "edges.csv", "-o", "out", "--force", "--top", 20, "-q")
+        assert result.exit_code == 0 and result.stderr == "", result.output
+        found.append([(row["source"], row["target"]) for row in rows(folder / "out" / "edges.tsv")])
+    assert all(pairs == found[0] for pairs in found)
+
+
+def test_the_unit_of_the_weights_does_not_matter_but_the_weights_do(folder):
+    lines = (folder / "edges.csv").read_text().splitlines()[1:-3]
+    found = []
+    for unit, power in ((1, 0), (1e307, 0), (1, 1), (999, 1)):
+        weights = [unit * (1 + i % 5) ** power for i in range(len(lines))]
+        rows_of = [f"{line},{weight}" for line, weight in zip(lines, weights, strict=True)]
+        (folder / "weighted.csv").write_text("\n".join(rows_of) + "\n")
+        result = invoke("predict", "-i", "nodes.tsv", "-e", "weighted.csv", "-o", "out", "--force", "--top", 20, "-q")
+        assert result.exit_code == 0, result.output
+        found.append([(row["source"], row["target"]) for row in rows(folder / "out" / "edges.tsv")])
+    assert found[0] == found[1] and found[2] == found[3] and found[0] != found[2]
+
+
+def test_features_of_any_size_are_scaled_without_overflow(folder, network):
+    ids = [f"n{i}" for i in range(60)]
+    np.savez(folder / "n.npz", ids=ids, X=network.X, Y=network.X * np.geomspace(1e-200, 1e300, network.X.shape[1]))
+    found = []
+    for x in "XY":
+        result = invoke("predict", "-i", f"n.npz:{x}", "-e", "edges.csv", "-o", "out", "--force", "-q")
+        assert result.exit_code == 0 and result.stderr == "", result.output
+        found.append([(row["source"], row["target"]) for row in rows(folder / "out" / "edges.tsv")])
+    assert found[0] == found[1]
+
+
+def test_inputs_that_say_nothing_are_refused(folder):
+    names = [f"n{i}" for i in range(60)]
+    (folder / "nodes.tsv").write_text("id\tx\ty\n" + "".join(f"{name}\t1\t2\n" for name in names))
+    result = invoke("predict", *FILES, "-q")
+    assert result.exit_code == 1 and "every feature has one value for all 60 nodes" in result.stderr
+    np.savez(folder / "K.npz", ids=names, K=np.zeros((60, 60)))
+    result = invoke("predict", "-k", "K.npz", "-e", "edges.csv", "-q")
+    assert result.exit_code == 1 and "every entry of the kernel is 0" in result.stderr
+
+
+def test_cv_says_that_scaling_sees_the_features_of_new_nodes(folder):
+    assert invoke("cv", *FILES, "--folds", 2, "-q").exit_code == 0
+    assert "with the features of all nodes, new ones among them" in (folder / "iokr-links-cv/report.html").read_text()
 
 
 def test_nothing_is_overwritten_without_force(folder):

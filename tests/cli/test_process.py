@@ -45,6 +45,20 @@ def test_exit_codes_reach_the_shell(arguments, code):
     assert "Traceback" not in result.stderr
 
 
+def test_a_reader_that_leaves_does_not_lose_the_run(tmp_path):
+    """`iokr links predict … | true`: the folder is written before the tables are printed."""
+    rows = [f"n{i}\t{i // 6}\t{i % 6}" for i in range(18)]
+    (tmp_path / "n.tsv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "e.tsv").write_text("".join(f"n{i}\tn{i + 1}\n" for i in range(17) if i % 6 < 5))
+    files = ["-i", tmp_path / "n.tsv", "-e", tmp_path / "e.tsv", "-o", tmp_path / "out"]
+    command = [sys.executable, "-m", "iokr.cli", "links", "predict", *map(str, files), "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=120) == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
 def test_a_reader_that_leaves_is_no_error():
     """`iokr doctor | true`: the pipe is closed before anything is written."""
     command = [sys.executable, "-m", "iokr.cli", "doctor"]

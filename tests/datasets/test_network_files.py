@@ -122,7 +122,9 @@ def test_weights_are_kept_and_zero_is_no_link(read):
         ("a\tb\t1\nb\tc\t-1\n", r"edges\.tsv, line 2, column weight: a weight must not be negative, got -1"),
         ("a\tb\t1\nb\tc\tx\n", r"edges\.tsv, line 2, column 3: 'x' is not a number"),
         ("a\tb\t1\t1\n", r"edges\.tsv, line 1: expected source, target and perhaps weight, got 4 columns"),
+        ("a\tb\tx\nb\tc\t1\n", r"its first row, 'a b x', reads like a header, as 'x' is not a number, but names two"),
         ("a\tb\nb\n", r"edges\.tsv, line 2: expected 2 columns as in line 1, got 1"),
+        ("a\tz\nb\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'z', the nodes are like 'a'"),
         ("y\tz\nz\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'y', the nodes are like 'a'"),
         ("a\ta\n", r"edges\.tsv: none of its 1 rows is a link: self-loop \(1\)"),
         ("a\tb\t0\nb\tc\t0\nc\tc\t1\n", r"none of its 3 rows is a link: weight 0 \(2\), self-loop \(1\)"),
@@ -131,6 +133,28 @@ def test_weights_are_kept_and_zero_is_no_link(read):
 def test_contradictions_stop_with_file_and_line(read, edges, message):
     with pytest.raises(ValueError, match=message):
         read(edges)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_row_numbers_from_one_are_a_mistake(tmp_path, named):
+    """Taken as they are, nearly all of them would be links of other nodes."""
+    np.savez(tmp_path / "n.npz", X=np.eye(4), E=np.array([[1, 2], [2, 4]]), **({"ids": list("abcd")} if named else {}))
+    with pytest.raises(ValueError, match="names rows from 1 to 4, but rows count from 0; subtract 1"):
+        read_network(f"{tmp_path}/n.npz:E", nodes=f"{tmp_path}/n.npz:X")
+
+
+def test_comments_are_counted_in_both_files(read):
+    assert read("# one\n" + EDGES, "# two\n# three\n" + NODES).comments == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "hint"),
+    [("a,1,2", r"commas \(.csv\)"), ("a;1;2", "semicolons"), ("a 1 2", r"spaces \(.txt\)"), ("a", None)],
+)
+def test_other_separators_are_recognised(read, row, hint):
+    with pytest.raises(ValueError, match="has ids and no features") as error:
+        read(nodes=row + "\n")
+    assert (f"seem to be separated by {hint}".replace("\\", "") in str(error.value)) is (hint is not None)
 
 
 def test_nodes_called_like_a_header_are_nodes(read):

@@ -60,6 +60,7 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
         ("\tu\tv\na\t1\t2\n", True),
         ("a\t\t2\nb\t3\t4\n", False),
         ("a\tNA\t2\nb\t3\t4\n", False),
+        ("id\t007\t12\na\t1\t2\n", True),
     ],
 )
 def test_a_header_is_recognised(tmp_path, content, header):
@@ -80,6 +81,7 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
     [
         ("t.tsv", "id\tu\na\tx1\n", r"t\.tsv, line 2, column 'u': 'x1' is not a number"),
         ("t.tsv", "a\t1\nb\t1,5\n", r"t\.tsv, line 2, column 2: '1,5' is not a number"),
+        ("t.tsv", "id\tu\na\t1_2\n", r"t\.tsv, line 2, column 'u': '1_2' is not a number"),
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),
         ("t.csv", "id,u\na\n", r"t\.csv, line 2: expected 2 columns as in line 1, got 1"),
         ("t.csv", "id,u\na,inf\n", r"t\.csv, line 2, column 'u': the value is infinite"),
@@ -87,8 +89,16 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
         ("t.tsv", "", "holds no rows"),
         ("t.tsv", "# nothing\n\n", "holds no rows"),
         ("t.tsv", "id\tu\n", "holds a header and no rows"),
+        ("t.tsv", "id\tu\n#a\t1\n#b\t2\n", "a header and no rows; 2 lines begin with # and were taken for comments"),
+        ("t.tsv", "a\t1,5\t1\t2\nb\t1\t1\t2\n", r"t\.tsv, line 1, column 2: '1,5' is not a number"),
         ("t.tsv", b"id\tu\n\xff\xfe\t1\n", "is not text in UTF-8"),
+        ("t.tsv", b"id\tu\na\0\t1\n", r"t\.tsv, line 2: there is a NUL character; this is not a text file"),
+        ("t.txt", b"a\0 1\n", r"t\.txt, line 1: there is a NUL character"),
+        ("t.tsv", "id\tu\na\x01\t1\n", r"t\.tsv, line 2: 'a\\x01' holds a character that cannot be printed"),
+        ("t.csv", "id\tu\na\t1\n", r"t\.csv, line 1: .* holds tabs; if columns are separated by them"),
         ("t.tsv.gz", b"id\tu\n", "is not a gzip file"),
+        ("t.tsv.gz", gzip.compress(b"id\tu\na\t1\n" * 99, mtime=0)[:-20], "is not a gzip file, or a damaged one"),
+        ("t.tsv.gz", gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20, "is not a gzip file, or a damaged one"),
         ("t.npy", b"id\tu\n", "is not a file of arrays"),
         ("t.npz", b"PK\x03\x04 no zip", "is not a file of arrays"),
         ("t.xlsx", "x", r"cannot tell what kind of file this is; its name must end in \.tsv"),
@@ -106,6 +116,30 @@ def test_parquet_that_is_none(tmp_path):
     pd.DataFrame({"id": ["a", "b"], "u": ["1", "x"]}).to_parquet(tmp_path / "w.parquet")
     with pytest.raises(ValueError, match=r"w\.parquet, row 2, column 'u': 'x' is not a number"):
         read_table(tmp_path / "w.parquet")
+
+
+def test_dates_are_no_numbers(tmp_path):
+    """pandas would turn them into nanoseconds."""
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"id": ["a"], "born": [pd.Timestamp("2020-01-01")]}).to_parquet(tmp_path / "d.parquet")
+    with pytest.raises(ValueError, match=r"d\.parquet, row 1, column 'born': .*is not a number"):
+        read_table(tmp_path / "d.parquet")
+
+
+def test_names_in_the_index_of_a_frame_are_the_ids(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"u": [1.0, 2.0, 3.0]}, index=["a", "b", "c"])
+    for index in (frame.index, frame.index.rename("id")):
+        frame.set_index(index).to_parquet(tmp_path / "t.parquet")
+        assert read_table(tmp_path / "t.parquet").text[:, 0].tolist() == ["a", "b", "c"]
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "u": [1.0, 2.0, 3.0]})
+    frame[frame.u > 1].to_parquet(tmp_path / "t.parquet")  # a part of a frame keeps numbers as its index
+    assert read_table(tmp_path / "t.parquet").text[:, 0].tolist() == ["b", "c"]
+
+
+def test_ids_in_bytes_are_text(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.eye(2), ids=np.array([b"a", b"b"]))
+    assert read_table(f"{tmp_path}/t.npz:X").text[:, 0].tolist() == ["a", "b"]
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -130,9 +164,10 @@ def test_arrays_of_the_wrong_shape(tmp_path):
     np.save(tmp_path / "t.npy", np.zeros((2, 2, 2)))
     with pytest.raises(ValueError, match=r"expected a table of numbers or of text, got float64 of shape \(2, 2, 2\)"):
         read_table(tmp_path / "t.npy")
-    np.save(tmp_path / "e.npy", np.array([[0.5, 1.0]]))
-    with pytest.raises(ValueError, match="must be whole numbers"):
-        read_table(tmp_path / "e.npy", 2)
+    for number in (0.5, np.inf, np.nan):
+        np.save(tmp_path / "e.npy", np.array([[number, 1.0]]))
+        with pytest.raises(ValueError, match="must be whole numbers"):
+            read_table(tmp_path / "e.npy", 2)
     np.savez(tmp_path / "i.npz", ids=["a"], X=np.eye(2))
     with pytest.raises(ValueError, match="the array ids"):
         read_table(tmp_path / "i.npz")

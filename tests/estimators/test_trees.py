@@ -1,8 +1,11 @@
 """Trees: splits are those of an exhaustive search with the kernel criterion, predictions the means of leaves."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 import reference
@@ -189,6 +192,55 @@ def test_the_tolerance_takes_the_fewest_directions_that_meet_it():
         chosen = next(value for value in lost if value <= tol)
         assert_allclose(OutputKernelTree(RBF(0.3), tol=tol, random_state=0).fit(X, Y).lost_variance_, chosen)
     assert OutputKernelTree(RBF(0.3), rank=1000, random_state=0).fit(X, Y).lost_variance_ < 1e-12
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"rank": 2, "projection": "random"}])
+def test_outputs_far_from_zero_are_split_as_well(options):
+    """The variance of 1e8 + y is that of y; as a difference of squares it would be 6 in place of 3."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = np.round(np.column_stack([X[:, 0], X[:, 0] - X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(60, 3)), 6)
+    tree = OutputKernelTree(max_depth=4, random_state=0, **options)
+    leaves = tree.fit(X, Y).apply(X)
+    np.testing.assert_array_equal(tree.fit(X, Y + 1e8).apply(X), leaves)
+    np.testing.assert_allclose(tree.tree_.impurity[0], tree.fit(X, Y).tree_.impurity[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [None, Linear()], ids=["vectors", "kernel"])
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"min_impurity_decrease": 0.02}, {"ccp_alpha": 0.02}], ids=str)
+@pytest.mark.parametrize("unit", [1e-120, 1e-9, 1e9, 1e120])
+def test_the_unit_of_the_outputs_does_not_matter(unit, options, kernel):
+    """Below a variance of 2e-16 scikit-learn's tree would be a single leaf."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = np.column_stack([X[:, 0], X[:, 0] - X[:, 1], X[:, 2]]) + 0.3 * rng.normal(size=(60, 3))
+    tree = OutputKernelTree(kernel, max_depth=4, min_samples_leaf=4, random_state=0, **options).fit(X, Y)
+    leaves, variance = tree.apply(X), tree.tree_.impurity
+    squares = {name: unit**2 * value for name, value in options.items() if name != "rank"}
+    tree = clone(tree).set_params(**squares).fit(X, unit * Y)
+    np.testing.assert_array_equal(tree.apply(X), leaves)
+    np.testing.assert_allclose(tree.tree_.impurity, unit**2 * variance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("change", [lambda X: 1e-9 * X, lambda X: 1e9 + X], ids=["small unit", "far away"])
+def test_inputs_that_trees_cannot_tell_apart_are_warned_of(change):
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    with pytest.warns(UserWarning, match=r"Feature 0 of X \(1 in all\) varies by less than trees tell apart"):
+        tree = OutputKernelTree(random_state=0).fit(np.column_stack([change(X[:, 0]), X[:, 1]]), X)
+    assert tree.feature_importances_[0] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OutputKernelTree(random_state=0).fit(np.column_stack([X[:, 0], np.where(X[:, 1] > 0.5, 1.0, np.nan)]), X)
+
+
+def test_the_unit_of_the_weights_does_not_matter():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(60, 3)), rng.uniform(0.2, 3.0, size=60)
+    Y = np.column_stack([X[:, 0], X[:, 0] - X[:, 1], X[:, 2]]) + 0.3 * rng.normal(size=(60, 3))
+    tree = OutputKernelTree(RBF(0.5), rank=2, max_depth=4, min_samples_leaf=4, random_state=0)
+    leaves = tree.fit(X, Y, sample_weight=weight).apply(X)
+    for unit in (1e-12, 1e12):
+        np.testing.assert_array_equal(tree.fit(X, Y, sample_weight=unit * weight).apply(X), leaves)
 
 
 def test_wide_vectors_lose_what_narrow_ones_do():

@@ -17,7 +17,6 @@ from iokr.cli.shared import guarded, show_version
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -10,13 +10,14 @@ from iokr.cli.shared import FormatOption, Verbose, print_tables
 
 _PACKAGES = (
     *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "array-api-extra"),
-    *("matplotlib", "jinja2", "networkx", "torch", "cupy-cuda12x", "cupy-cuda13x", "dask", "rdkit", "numba"),
+    *("matplotlib", "jinja2", "networkx", "pyarrow", "numba", "torch", "cupy-cuda12x", "cupy-cuda13x", "dask"),
+    *("POT", "rdkit"),
 )
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
-    """Print versions, devices, BLAS threads, memory and the data folder."""
+    """Print versions, devices, threads, memory and the data folder."""
     from iokr.report import Table
 
     sections = {

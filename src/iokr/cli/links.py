@@ -1,6 +1,7 @@
 """`iokr links cv` and `iokr links predict`."""
 
 import enum
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ __all__ = ["links"]
 
 links = typer.Typer(
     name="links",
-    help="Links of a network from features of its nodes: cross-validate, or predict new ones.",
+    help="Predict links of a network from features of its nodes.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -54,6 +55,7 @@ class Scoring(enum.StrEnum):
 
     roc_auc = "roc_auc"
     average_precision = "average_precision"
+    both = "both"
 
 
 Edges = Annotated[
@@ -90,6 +92,7 @@ ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-on
 @links.command("cv")
 @guarded
 def cv(
+    context: typer.Context,
     edges: Edges,
     nodes: Nodes = None,
     kernel: Kernels = None,
@@ -110,16 +113,14 @@ def cv(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Figures for links that the model has not seen: between known nodes, to new nodes, among new nodes.
+    """How well are links found that the model has not seen?
 
-    The folder gets the table, metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json
-    and report.html.
+    Between known nodes, to new nodes, and among new nodes, by folds over the nodes. The folder gets the table,
+    metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json and report.html.
     """
     from iokr.cli.links_runs import cross_validate
 
-    options = _options(
-        edges, nodes, kernel, ids, labeled, missing, scale, input_kernel, combine, beta, unlabeled, scoring
-    )
+    options = _options(context)
     perform(
         lambda progress: cross_validate(options, folds=folds, seed=seed, progress=progress),
         output,
@@ -134,6 +135,7 @@ def cv(
 @links.command("predict")
 @guarded
 def predict(
+    context: typer.Context,
     edges: Edges,
     nodes: Nodes = None,
     kernel: Kernels = None,
@@ -154,16 +156,14 @@ def predict(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """The pairs most likely to be linked that are not known to be, best first.
+    """List the pairs most likely to be linked that are not known to be.
 
     The folder gets edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (every row of a file that did not fit), the table, metrics.json, run.json and report.html.
     """
     from iokr.cli.links_runs import predict_links
 
-    options = _options(
-        edges, nodes, kernel, ids, labeled, missing, scale, input_kernel, combine, beta, unlabeled, scoring
-    )
+    options = _options(context)
     perform(
         lambda progress: predict_links(options, top=top, seed=seed, progress=progress),
         output,
@@ -175,38 +175,20 @@ def predict(
     )
 
 
-def _options(
-    edges: str,
-    nodes: str | None,
-    kernel: list[str] | None,
-    ids: str | None,
-    labeled: str,
-    missing: Missing,
-    scale: bool,
-    input_kernel: InputKernel,
-    combine: Combine,
-    beta: float,
-    unlabeled: bool,
-    scoring: Scoring,
-) -> "Options":
+def _options(context: typer.Context) -> "Options":
     """What both commands share, checked for usage."""
     from iokr.cli.links_model import Options
 
-    if (nodes is None) == (not kernel):
+    given = context.params
+    if (given["nodes"] is None) == (not given["kernel"]):
         raise typer.BadParameter("give either --nodes or --kernel.", param_hint="--nodes / --kernel")
-    if not beta > 0:
-        raise typer.BadParameter(f"must be a positive number, got {beta}.", param_hint="--beta")
-    return Options(
-        edges=edges,
-        nodes=nodes,
-        kernels=tuple(kernel or ()),
-        ids=ids,
-        labeled=labeled,
-        missing=missing.value,
-        scale=scale,
-        input_kernel=input_kernel.value,
-        combine=combine.value,
-        beta=beta,
-        unlabeled=unlabeled,
-        scoring=scoring.value,
-    )
+    if not 0 < given["beta"] < float("inf"):
+        raise typer.BadParameter(f"must be a positive number, got {given['beta']}.", param_hint="--beta")
+    idle = ("combine",) if given["nodes"] else ("missing", "scale", "input_kernel")
+    for name in idle:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            other = "--kernel" if given["nodes"] else "--nodes"
+            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=f"--{name.replace('_', '-')}")
+    values = {field.name: given[field.name] for field in fields(Options) if field.name != "kernels"}
+    return Options(kernels=tuple(given["kernel"] or ()), **values)

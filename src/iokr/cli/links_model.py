@@ -88,6 +88,12 @@ class Task:
         return cls(options, network, X, model)
 
     @property
+    def graph(self) -> Any:
+        """The known links, weights divided by their mean, so that the diffusion time does not depend on the unit."""
+        known = self.network.adjacency / self.network.adjacency.data.max()  # so that their sum does not overflow
+        return known / known.data.mean()
+
+    @property
     def ids(self) -> NDArray[np.str_]:
         """Of the nodes."""
         return self.network.nodes.ids
@@ -96,9 +102,8 @@ class Task:
         """What was read, and what did not fit."""
         network = self.network
         nodes = network.nodes
-        measured = (
-            f"{len(nodes.columns)} features" if nodes.X is not None else f"kernels {', '.join(nodes.kernels or {})}"
-        )
+        p, named = len(nodes.columns), ", ".join(nodes.kernels or nodes.columns[:3])
+        measured = f"kernels {named}" if nodes.X is None else f"{p} features: {named}{', …' if p > 3 else ''}"
         rows: list[dict[str, Any]] = [
             {"what": "nodes", "count": len(nodes.ids), "": measured},
             {
@@ -113,7 +118,7 @@ class Task:
             },
         ]
         if network.comments:
-            rows.append({"what": "comment lines", "count": network.comments, "": "in the edge list"})
+            rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
         actions = Counter((f"{r.what}: {r.reason}", r.action) for r in network.rejections)
         rows += [{"what": what, "count": count, "": action} for (what, action), count in actions.items()]
         note = "Every row that did not fit is listed in `rejected.tsv`." if network.rejections else ""
@@ -138,22 +143,33 @@ def _cell(value: Any) -> str:
 
 
 def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel]]:
-    """Nodes as the kernels take them, and the kernels to choose from."""
+    """Nodes as the kernels take them, and the kernels to choose from, of size about 1 as `ALPHAS` expects."""
     nodes = network.nodes
     if nodes.kernels is not None:
-        given: list[Kernel] = [Precomputed(K) for K in nodes.kernels.values()]
+        given: list[Kernel] = [Precomputed(K / np.diagonal(K).mean()) for K in nodes.kernels.values()]
         numbers = np.arange(len(nodes.ids))
         if len(given) == 1:
             return numbers, given
         unit: list[Kernel] = [Normalized(kernel) for kernel in given]
         return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)]
     X = np.asarray(nodes.X)
+    if not np.ptp(X, axis=0).any():
+        raise ValueError(f"{options.nodes}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
+    if options.input_kernel == "tanimoto":
+        return X, [Tanimoto()]
     if options.scale:
-        deviation = X.std(axis=0)
-        X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+        X = _scaled(X)
     if options.input_kernel == "gaussian":
         gamma = float(RBF().fit(X[network.labeled]).gamma_)
         return X, [RBF(gamma * width) for width in WIDTHS]
-    if options.input_kernel == "tanimoto":
-        return np.asarray(nodes.X), [Tanimoto()]
-    return X, [Linear() if options.input_kernel == "linear" else Cosine()]
+    if options.input_kernel == "cosine":
+        return X, [Cosine()]
+    return X / np.sqrt((X**2).sum(axis=1).mean()), [Linear()]
+
+
+def _scaled(X: NDArray[Any]) -> NDArray[Any]:
+    """Every feature with mean 0 and variance 1; one that does not vary is 0."""
+    size = np.abs(X).max(axis=0)
+    X = X / np.where(size > 0, size, 1.0)  # so that squares do not overflow
+    deviation = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr.cli.links_model import Options, Task
 from iokr.experiments.base import Progress
+from iokr.experiments.link_figures import ranking_figures
 from iokr.experiments.link_protocol import GRID, Curves
+from iokr.kernels.vectors import RBF
 from iokr.model_selection import NodeKFold, cross_validate_links
 from iokr.report import (
     MUTED,
@@ -25,20 +25,16 @@ from iokr.report import (
     Text,
     draw_network,
     layout,
-    plot,
     run_info,
     to_cytoscape,
     to_graphml,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
 __all__ = ["cross_validate", "predict_links"]
 
 SETTINGS = {"known-known": "two known nodes", "known-new": "a known and a new node", "new-new": "two new nodes"}
-STYLES = {"known-known": (MUTED, "--"), "known-new": (OURS, "-"), "new-new": (THEIRS, "-.")}
-DRAWN = 1000  # nodes, beyond which a drawing shows nothing
+STYLES = dict(zip(SETTINGS.values(), ((MUTED, "--"), (OURS, "-"), (THEIRS, "-.")), strict=True))
+DRAWN = 150  # predicted links in the drawing; with more it shows nothing
 SHOWN = 20  # links in the table
 
 
@@ -62,7 +58,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
     figures = cross_validate_links(
         task.model,
         task.X,
-        task.network.adjacency,
+        task.graph,
         NodeKFold(folds, shuffle=True, random_state=seed),
         labeled=labeled,
         watch=watch,
@@ -83,7 +79,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
             table,
             task.input_table(),
             Text("Curves", ("Means over the folds, for the three kinds of pairs; the thin line is guessing.",)),
-            *_curve_figures(curves),
+            *ranking_figures({SETTINGS[setting]: curve for setting, curve in curves.items()}, STYLES),
         ),
         (
             "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
@@ -91,6 +87,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
             f"Parameters are chosen anew in every fold, by leave-one-out on its known nodes ({options.scoring}).",
             "AUC-PR is to be read beside the share of pairs that are linked, which is what guessing reaches. Early "
             "precision is the share of links among the first pairs, as many as there are links.",
+            *([_TRANSDUCTIVE] if options.nodes else []),
             _model_note(options),
         ),
         files={"curves.tsv": _curves_tsv(curves), "rejected.tsv": task.rejected()},
@@ -104,7 +101,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
     progress(0, 4, "reading files")
     task = Task.of(options)
     progress(1, 4, "choosing parameters and learning")
-    model = task.model.fit(task.X, task.network.adjacency, labeled=task.network.labeled)
+    model = task.model.fit(task.X, task.graph, labeled=task.network.labeled)
     progress(2, 4, "ranking pairs")
     found = _ranked(task, model, top)
     progress(3, 4, "writing and drawing")
@@ -139,6 +136,12 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
+_TRANSDUCTIVE = (
+    "Features are scaled, missing ones filled in and the widths to choose from set once, with the features of all "
+    "nodes, new ones among them, as `iokr links predict` does. No link takes part in that."
+)
+
+
 def _model_note(options: Options) -> str:
     """The model in a sentence."""
     if options.nodes:
@@ -148,7 +151,7 @@ def _model_note(options: Options) -> str:
         compared = "the given kernel"
     else:
         compared = f"{len(options.kernels)} kernels with unit diagonal, combined by {options.combine}"
-    graph = f"diffusion kernel with time {options.beta:g} on the known links"
+    graph = f"diffusion kernel with time {options.beta:g} on the known links, whose weights are divided by their mean"
     semi = "; the features of unlabelled nodes take part" if options.unlabeled else ""
     return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
 
@@ -177,30 +180,6 @@ def _cv_table(figures: Any, folds: int) -> Table:
             }
         )
     return Table(f"Links that the model has not seen, mean ± deviation over {folds} folds", rows, ours=("AUC-ROC %",))
-
-
-def _curve_figures(curves: dict[str, Curves]) -> tuple[Figure, Figure]:
-    def roc(canvas: Canvas) -> None:
-        axes = canvas.subplots()
-        axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
-        for setting, curve in curves.items():
-            colour, style = STYLES[setting]
-            axes.plot(100 * GRID, 100 * curve.found, style, color=colour, label=SETTINGS[setting])
-        axes.set(xlabel="false alarms (%)", ylabel="links found (%)", xlim=(0, 100), ylim=(0, 100))
-        canvas.legend(loc="outside upper center", ncols=1)
-
-    def pr(canvas: Canvas) -> None:
-        axes = canvas.subplots()
-        for setting, curve in curves.items():
-            colour, style = STYLES[setting]
-            axes.plot(100 * GRID, 100 * curve.precision, style, color=colour, label=SETTINGS[setting])
-        axes.set(xlabel="links found (%)", ylabel="precision (%)", xlim=(0, 100), ylim=(0, 100))
-        canvas.legend(loc="outside upper center", ncols=1)
-
-    return (
-        plot(roc, caption="ROC: links found against false alarms.", size=(4.8, 4.2)),
-        plot(pr, caption="Precision against the share of links found.", size=(4.8, 4.2)),
-    )
 
 
 def _curves_tsv(curves: dict[str, Curves]) -> str:
@@ -272,51 +251,54 @@ def _network(task: Task, found: list[dict[str, Any]]) -> Network:
 def _kernel_words(task: Task, kernel: Any) -> str:
     """The input kernel, given ones by their names."""
     names = list(task.network.nodes.kernels or {})
+    if isinstance(kernel, RBF):
+        return f"RBF, gamma {_chosen(kernel.gamma_, [tried.gamma for tried in task.model.kernel])}"
     if not names:
-        return re.sub(r"\d+\.\d{5,}", lambda m: f"{float(m[0]):.4g}", str(kernel))
+        return str(kernel)
     weights = getattr(kernel, "weights_", None)
     if weights is not None:
         return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True))
     return names[0] if len(names) == 1 else f"mean of {', '.join(names)}"
 
 
+def _chosen(value: float, tried: Any) -> str:
+    """A number, and whether it stands at an end of what was tried, so that the best may lie beyond."""
+    end = ", the smallest tried" if value == min(tried) else ", the largest tried" if value == max(tried) else ""
+    return f"{value:.4g}{end}"
+
+
 def _chosen_table(task: Task, model: Any) -> Table:
+    semi = model.manifold is not None
     rows = [
         {"what": "input kernel", "value": _kernel_words(task, model.kernel_)},
-        {"what": "alpha", "value": f"{model.alpha_:.3g}"},
-        *([{"what": "strength of unlabelled nodes", "value": f"{model.strength_:.3g}"}] if model.manifold else []),
+        {"what": "alpha", "value": _chosen(model.alpha_, model.alphas)},
+        *([{"what": "weight of unlabelled nodes", "value": _chosen(model.strength_, model.strengths)}] if semi else []),
         {"what": f"leave-one-out {model.scoring}, optimistic", "value": f"{np.max(model.scores_):.3f}"},
         {"what": "threshold", "value": f"{model.threshold_:.4g}"},
     ]
     return Table("Chosen by leave-one-out", rows)
 
 
-def _drawing(task: Task, found: list[dict[str, Any]], seed: int) -> tuple[Figure | Text, ...]:
-    """The network, when it is small enough to be seen."""
+def _drawing(task: Task, found: list[dict[str, Any]], seed: int) -> tuple[Text, Figure]:
+    """The best predicted links, with the known ones between their nodes."""
     at = {str(name): i for i, name in enumerate(task.ids)}
-    known = np.array([(i, j) for i, j, _ in _links(task)])
-    predicted = np.array([(at[row["source"]], at[row["target"]]) for row in found], dtype=np.int64).reshape(-1, 2)
-    used = np.unique(np.concatenate([known.ravel(), predicted.ravel()]))
-    if len(used) > DRAWN:
-        return (
-            Text("The network", (f"It has {len(used)} linked nodes, too many to draw; open network.graphml instead.",)),
-        )
-    place = {int(node): i for i, node in enumerate(used)}
-
-    def renumbered(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([[place[int(i)], place[int(j)]] for i, j in pairs], dtype=np.int64).reshape(-1, 2)
-
+    predicted = np.array([(at[row["source"]], at[row["target"]]) for row in found[:DRAWN]], dtype=np.int64)
+    used, ends = np.unique(predicted, return_inverse=True)
+    predicted = ends.reshape(-1, 2)
+    known = np.argwhere(np.triu(task.network.adjacency[used][:, used].toarray()) > 0)
     labeled = np.isin(used, task.network.labeled)
-    some = not labeled.all()
-    places = layout(len(used), np.concatenate([renumbered(known), renumbered(predicted)]), seed=seed)
+    some = bool(labeled.any() and not labeled.all())
+    places = layout(len(used), np.concatenate([known, predicted]), seed=seed)
+    words = "The nodes of the best predicted links, and the known links between them. Linked nodes are drawn close."
     return (
-        Text("The network", ("Nodes with a known or a predicted link; linked nodes are drawn close to each other.",)),
+        Text("Where the predicted links are", (words,)),
         draw_network(
             places,
-            {"plain": renumbered(known), "predicted": renumbered(predicted)},
+            {"plain": known, "predicted": predicted},
             names={"plain": "known", "predicted": "predicted"} | ({"stressed": "labelled"} if some else {}),
             stressed=labeled if some else None,
-            caption=f"{len(used)} of {len(task.ids)} nodes, {len(known)} known and {len(predicted)} predicted links.",
+            caption=f"{len(predicted)} of {len(found)} predicted links, {len(used)} of {len(task.ids)} nodes, "
+            f"{len(known)} of {task.network.n_links} known links.",
             size=(7.2, 7.4),
         ),
     )

@@ -4,6 +4,7 @@ import enum
 import functools
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,14 +57,18 @@ FormatOption = Annotated[
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """`command`, whose errors are one line on standard error and exit code 1."""
+    """`command`, whose errors are one line on standard error and exit code 1, and warnings a line each."""
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
         try:
-            command(**options)
+            with _warnings_in_words(verbose=bool(options.get("verbose"))):
+                command(**options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except KeyboardInterrupt:
+            typer.echo("iokr: interrupted.", err=True)
+            raise typer.Exit(130) from None
         except BrokenPipeError:  # the reader of our output, say `head`, has seen enough
             sys.stderr.close()
             raise typer.Exit(0) from None
@@ -76,8 +81,27 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+@contextmanager
+def _warnings_in_words(*, verbose: bool) -> Iterator[None]:
+    """Warnings as single lines, each once; with `verbose` as Python shows them."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in seen:
+            seen.add(text)
+            typer.echo(f"iokr: warning: {text}", err=True)
+
+    with warnings.catch_warnings():
+        if not verbose:
+            warnings.showwarning = show
+        yield
+
+
 def _in_words(error: Exception) -> str:
     """One line: the message of an error that was meant for users, with its name when it was not."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}."
     text = " ".join(str(error).split())
     if text and isinstance(error, (ValueError, TypeError, OSError, MemoryError, ImportError)):
         return text
@@ -165,13 +189,14 @@ def _draw(table: "Table") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
         style = "bold cyan" if column in table.ours else None
         drawn.add_column(column, justify="right" if table.numeric(column) else "left", style=style)
-    for row in table.texts():
-        drawn.add_row(*(Text(cell) for cell in row))
+    for i, row in enumerate(table.texts()):
+        drawn.add_row(*(Text(cell) for cell in row), style="bold cyan" if i in table.our_rows else None)
     console = Console()
+    console.print(Text(table.title, style="bold"))
     console.print(drawn)
     if table.note:
         console.print(Text(table.note, style="dim"))
@@ -214,10 +239,14 @@ def perform(
         check_folder(folder, force=force, format=suffix, more=more)
     with bar(quiet=quiet) as progress:
         report = run(progress)
-    print_tables([table for table in report.tables if format or verbose or not table.folded], format)
+    paths: list[Path] = []
+    try:
+        if folder is not None:  # before the tables, whose reader may leave
+            paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
+    finally:  # a full disk does not lose the tables
+        print_tables([table for table in report.tables if format or verbose or not table.folded], format)
     if verbose:
         say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
-    if folder is not None:
-        paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
+    if paths:
         *data, page = paths
         say(f"\nwrote {', '.join(path.name for path in data)} and the page {page}", quiet=quiet)

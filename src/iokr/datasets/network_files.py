@@ -38,7 +38,7 @@ class NetworkFiles:
     rejections : tuple of Rejection
         What did not fit, nodes first.
     comments : int
-        Comment lines in the edge list.
+        Comment lines in the files.
     by_position : bool
         The edge list names nodes by row number.
 
@@ -126,7 +126,14 @@ def read_network(
             f"{table.at(0)}: expected source, target and perhaps weight, got {2 + table.values.shape[1]} columns."
         )
     at = {name: i for i, name in enumerate(found.ids.tolist())}
+    if table.columns and all(name in at for name in table.head):
+        raise ValueError(
+            f"{table.name}: its first row, {' '.join((*table.head, *table.columns))!r:.60}, reads like a header, as "
+            f"{table.columns[0]!r:.20} is not a number, but names two nodes."
+        )
     by_position = table.numbered and not found.numbered and not any(name in at for name in set(table.text.flat))
+    if by_position or found.numbered:
+        _check_from_zero(table, found)
     ends = _by_position(table, found) if by_position else table.text
     links, rejections = _links(table, ends, at, found)
     if not links:
@@ -141,7 +148,7 @@ def read_network(
         _matrix(links, len(at)),
         chosen,
         (*found.rejections, *rejections),
-        table.comments,
+        found.comments + table.comments,
         by_position,
     )
 
@@ -151,6 +158,14 @@ def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
     origin = nodes.origin if nodes.origin is not None else nodes.ids
     names = {str(i): name for i, name in enumerate(origin.tolist())}
     return np.array([[names.get(end, end) for end in row] for row in table.text.tolist()])
+
+
+def _check_from_zero(table: FileTable, nodes: Nodes) -> None:
+    """Row numbers 1 … n are those of somebody who counts from 1; taken as they are, every link would be another."""
+    n = len(nodes.ids if nodes.origin is None else nodes.origin)
+    rows = [int(end) for end in table.text.flat if end.isdecimal()]
+    if rows and min(rows) >= 1 and max(rows) == n:
+        raise ValueError(f"{table.name}: it names rows from {min(rows)} to {n}, but rows count from 0; subtract 1.")
 
 
 Links = dict[tuple[int, int], tuple[float, int]]  # (i, j), i < j: weight and row of the table
@@ -211,9 +226,11 @@ def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections
     if "unknown node" not in reasons:
         counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
         return f"{table.name}: none of its {len(ends)} rows is a link: {counts}."
+    known = set(nodes.ids.tolist())
+    stranger = next(end for end in ends.flat if end and end not in known)
     return (
         f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like "
-        f"{str(ends[0, 0])!r}, the nodes are like {str(nodes.ids[0])!r}."
+        f"{str(stranger)!r}, the nodes are like {str(nodes.ids[0])!r}."
     )
 
 

@@ -54,6 +54,8 @@ class Nodes:
         The ids of all rows of the first file, also of those that were left out: what row numbers refer to.
     numbered : bool
         The ids are row numbers, for want of others.
+    comments : int
+        Lines that begin with # and were passed over.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Nodes:
     rejections: tuple[Rejection, ...] = ()
     origin: NDArray[np.str_] | None = None
     numbered: bool = False
+    comments: int = 0
 
 
 def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str = "reject") -> Nodes:
@@ -111,7 +114,9 @@ def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str 
         raise ValueError(f"`missing` must be one of {', '.join(FILLS)}, got {missing!r}.")
     table = _with_ids(read_table(path), ids)
     if not table.values.shape[1]:
-        raise ValueError(f"{table.name} has ids and no features; expected numbers after the first column.")
+        raise ValueError(
+            f"{table.name} has ids and no features; expected numbers after the first column{_parted(table)}."
+        )
     keep, repeated = _first_of_each(table)
     values, absent, notes = _fill(table, keep, missing)
     keep = keep[~absent]
@@ -122,7 +127,8 @@ def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str 
         )
     names = table.columns or tuple(f"x{j + 1}" for j in range(values.shape[1]))
     X = values[~absent]
-    return Nodes(table.text[keep, 0], X, names, None, (*repeated, *notes), table.text[:, 0], table.numbered)
+    origin = table.text[:, 0]
+    return Nodes(table.text[keep, 0], X, names, None, (*repeated, *notes), origin, table.numbered, table.comments)
 
 
 def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) -> Nodes:
@@ -171,7 +177,16 @@ def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) 
         rows = np.array([at[name] for name in order])
         kernels[_fresh(table.name, kernels)] = K[np.ix_(rows, rows)]
     rejections = (*(r for *_, more in read for r in more), *lost.values())
-    return Nodes(np.array(order), None, (), kernels, rejections, tables[0].text[:, 0], tables[0].numbered)
+    origin, comments = tables[0].text[:, 0], sum(table.comments for table in tables)
+    return Nodes(np.array(order), None, (), kernels, rejections, origin, tables[0].numbered, comments)
+
+
+def _parted(table: FileTable) -> str:
+    """A hint at the separator, when an id looks like a whole row."""
+    first = str(table.text[0, 0])
+    words = {",": "commas (.csv)", ";": "semicolons (make them commas)", " ": "spaces (.txt)"}
+    found = next((word for mark, word in words.items() if mark in first), None)
+    return f", but its columns seem to be separated by {found}: {first!r:.40}" if found else ""
 
 
 def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
@@ -251,7 +266,7 @@ def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Reje
         raise ValueError(f"{table.name}: a kernel must be square, got {K.shape[0]} rows and {K.shape[1]} columns.")
     if table.columns and list(table.columns) != names:
         if sorted(table.columns) != sorted(names):
-            odd = next(iter(set(table.columns) ^ set(names)))
+            odd = next(name for name in (*names, *table.columns) if name not in names or name not in table.columns)
             raise ValueError(f"{table.name}: rows and columns must name the same nodes, but {odd!r} is not in both.")
         at = {name: j for j, name in enumerate(table.columns)}
         K = K[:, [at[name] for name in names]]
@@ -259,6 +274,8 @@ def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Reje
     if holes.any():
         i, j = divmod(int(holes.argmax()), len(K))
         raise ValueError(f"{table.at(i)}, column {names[j]!r}: a kernel has no missing values.")
+    if not K.any():
+        raise ValueError(f"{table.name}: every entry of the kernel is 0.")
     difference = np.abs(K - K.T)
     if difference.max() > 1e-6 * np.abs(K).max():
         i, j = divmod(int(difference.argmax()), len(K))

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
-from zipfile import BadZipFile
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "FileTable", "read_table", "split_name"]
+__all__ = ["MISSING", "FileTable", "finite", "read_table", "split_name"]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """What a cell without a value may say, in any case."""
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 _SPACES = (".txt", ".edges", ".edgelist", ".ids")
-_HEADINGS = frozenset({"", "id", "ids", "index", "name", "node", "nodes"})
+_HEADINGS = frozenset({"", "id", "ids", "index", "name", "node", "nodes", "gene", "protein", "orf"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _KINDS = ".tsv, .csv, .txt (spaces), .parquet, .npy or .npz"
 
 
@@ -46,6 +48,8 @@ class FileTable:
         Lines that begin with # and were passed over.
     numbered : bool
         The leading columns were whole numbers of an array, which may be row numbers.
+    head : tuple of str
+        What the header says above the leading columns.
 
     Examples
     --------
@@ -68,6 +72,7 @@ class FileTable:
     unit: str = "line"
     comments: int = 0
     numbered: bool = False
+    head: tuple[str, ...] = ()
 
     def at(self, i: int) -> str:
         """Where row i stands, in words."""
@@ -83,8 +88,9 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
 
     The kind of file follows from its name: .tsv, .csv, .txt (spaces), each also with .gz; .parquet; .npy; .npz, with
     ``file.npz:array`` to name one of its arrays. In text files a first row is a header if one of its cells that should
-    be a number is none; if those cells count from 0 or from 1 and the first is empty or a word like "id"; or if all its
-    words are in `names`.
+    be a number is none, and most are none (else it is a row with a fault); if it begins with a word like "id"; if it
+    begins with nothing and those cells count from 0 or from 1; if they repeat the first column, as in a kernel; or if
+    all its words are in `names`.
 
     Raises
     ------
@@ -98,11 +104,13 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
     if not path.is_file():
         raise FileNotFoundError(f"{path} is {'a folder' if path.is_dir() else 'not there'}.")
     if suffix in _SEPARATORS or suffix in _SPACES:
-        return _read_text(path, suffix, n_text, names)
+        return _printable(_read_text(path, suffix, n_text, names))
+    from iokr.datasets.array_tables import read_array, read_parquet
+
     if suffix in (".parquet", ".pq"):
-        return _read_parquet(path, n_text)
+        return _printable(read_parquet(path, n_text))
     if suffix in (".npy", ".npz"):
-        return _read_array(path, array, n_text)
+        return _printable(read_array(path, array, n_text))
     raise ValueError(f"{path}: cannot tell what kind of file this is; its name must end in {_KINDS}.")
 
 
@@ -120,6 +128,16 @@ def split_name(path: Path | str) -> tuple[Path, str | None]:
     if colon and head.lower().endswith(".npz"):
         return Path(head), tail
     return Path(text), None
+
+
+def _printable(table: FileTable) -> FileTable:
+    """The same table, whose text has no control characters: neither GraphML nor people could read them."""
+    for i, row in enumerate(table.text.tolist()):
+        odd = next((cell for cell in row if not cell.isprintable() and _CONTROL.search(cell)), None)
+        if odd is not None:
+            tabs = "tabs; if columns are separated by them, the name must end in .tsv" if "\t" in odd else ""
+            raise ValueError(f"{table.at(i)}: {odd!r:.60} holds {tabs or 'a character that cannot be printed'}.")
+    return table
 
 
 def _suffix(path: Path) -> str:
@@ -141,15 +159,17 @@ def _read_text(path: Path, suffix: str, n_text: int, names: frozenset[str]) -> F
     if not rows:
         raise ValueError(f"{path} holds no rows.")
     _check_widths(path, lines, rows, n_text, suffix)
-    header = _is_header(rows[0], n_text, names)
-    columns = tuple(rows[0][n_text:]) if header else ()
+    again = n_text == 1 and len(rows) > 2 and rows[0][1:] == [row[0] for row in rows[1:]]
+    header = again or _is_header(rows[0], n_text, names)
+    head, columns = (tuple(rows[0][:n_text]), tuple(rows[0][n_text:])) if header else ((), ())
     lines, rows = lines[header:], rows[header:]
     if not rows:
-        raise ValueError(f"{path} holds a header and no rows.")
+        passed = f"; {comments} lines begin with # and were taken for comments" if comments else ""
+        raise ValueError(f"{path} holds a header and no rows{passed}.")
     text = np.array([row[:n_text] for row in rows], dtype=str)
     table = FileTable(str(path), text, np.empty((len(rows), 0)), columns, np.array(lines), comments=comments)
     values = _numbers([row[n_text:] for row in rows], table)
-    return FileTable(table.name, text, values, columns, table.lines, comments=comments)
+    return replace(table, values=values, head=head)
 
 
 def _rows(path: Path, suffix: str) -> Iterator[tuple[int, list[str]]]:
@@ -158,18 +178,25 @@ def _rows(path: Path, suffix: str) -> Iterator[tuple[int, list[str]]]:
         with _open(path) as file:
             if suffix in _SPACES:
                 for line, content in enumerate(file, start=1):
-                    yield line, content.split()
+                    yield line, _without_nul(path, line, content.split())
                 return
             reader = csv.reader(file, delimiter=_SEPARATORS[suffix], strict=True)
             try:
                 for cells in reader:
-                    yield reader.line_num, [cell.strip() for cell in cells]
+                    yield reader.line_num, _without_nul(path, reader.line_num, [cell.strip() for cell in cells])
             except csv.Error as error:
                 raise ValueError(f"{path}, line {reader.line_num}: {error}.") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"{path} is not a gzip file: {error}.") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a gzip file, or a damaged one: {error}.") from error
+
+
+def _without_nul(path: Path, line: int, cells: list[str]) -> list[str]:
+    """The same cells; a NUL, which arrays of text would cut off, says that the file is none of text."""
+    if any("\0" in cell for cell in cells):
+        raise ValueError(f"{path}, line {line}: there is a NUL character; this is not a text file.")
+    return cells
 
 
 def _open(path: Path) -> IO[str]:
@@ -197,10 +224,12 @@ def _is_header(cells: list[str], n_text: int, names: frozenset[str]) -> bool:
     if cells and names and {cell.lower() for cell in cells[:n_text]} <= names:
         return True
     rest = cells[n_text:]
-    if any(not _is_number(cell) for cell in rest):
-        return True
+    words = [cell for cell in rest if not _is_number(cell)]
+    titled = {cell.lower() for cell in cells[:n_text]} <= _HEADINGS
+    if words:
+        return titled or 2 * len(words) > len(rest)
     counts = [str(j) for j in range(len(rest) + 1)]
-    return {cell.lower() for cell in cells[:n_text]} <= _HEADINGS and rest in (counts[:-1], counts[1:])
+    return titled and (any(cells[:n_text]) or rest in (counts[:-1], counts[1:]))
 
 
 def _is_number(cell: str) -> bool:
@@ -210,135 +239,32 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # Python reads 1_2 as 12
 
 
 def _numbers(rows: list[list[str]], table: FileTable) -> NDArray[np.float64]:
     """The cells as numbers, NaN where there is no value; what is neither is named with its line and column."""
     try:
+        if any("_" in cell for row in rows for cell in row):
+            raise ValueError
         values = np.array(rows, dtype=np.float64)
     except ValueError:
         values = np.array([[_number(cell, i, j, table) for j, cell in enumerate(row)] for i, row in enumerate(rows)])
-    return _finite(values.reshape(len(rows), -1), table)
+    return finite(values.reshape(len(rows), -1), table)
 
 
 def _number(cell: str, i: int, j: int, table: FileTable) -> float:
     if cell.lower() in MISSING:
         return np.nan
-    try:
-        return float(cell)
-    except ValueError:
-        raise ValueError(f"{table.at(i)}, column {table.column(j)}: {cell!r:.40} is not a number.") from None
+    if not _is_number(cell):
+        raise ValueError(f"{table.at(i)}, column {table.column(j)}: {cell!r:.40} is not a number.")
+    return float(cell)
 
 
-def _finite(values: NDArray[np.float64], table: FileTable) -> NDArray[np.float64]:
+def finite(values: NDArray[np.float64], table: FileTable) -> NDArray[np.float64]:
     """The same values, none of them infinite."""
     infinite = np.argwhere(np.isinf(values))
     if len(infinite):
         i, j = infinite[0]
         raise ValueError(f"{table.at(i)}, column {table.column(j)}: the value is infinite.")
     return values
-
-
-# --------------------------------------------------------------------------------------------------------- other files
-
-
-def _read_parquet(path: Path, n_text: int) -> FileTable:
-    import pandas as pd
-
-    try:
-        frame = pd.read_parquet(path)
-    except ImportError as error:
-        raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'iokr[parquet]'") from error
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is not a Parquet file: {error}") from error
-    if frame.index.name is not None:  # `frame.set_index("id").to_parquet(path)`: the ids are the index
-        frame = frame.reset_index()
-    if frame.shape[1] < n_text or not len(frame):
-        raise ValueError(f"{path}: expected rows of at least {n_text} columns, got shape {frame.shape}.")
-    columns = tuple(str(name) for name in frame.columns[n_text:])
-    text = np.array([[_text(cell) for cell in row] for row in frame.iloc[:, :n_text].itertuples(index=False)], str)
-    table = FileTable(
-        str(path),
-        text.reshape(len(frame), n_text),
-        np.empty((len(frame), 0)),
-        columns,
-        np.arange(1, len(frame) + 1),
-        "row",
-    )
-    values = np.empty((len(frame), len(columns)))
-    for j, name in enumerate(frame.columns[n_text:]):
-        column = pd.to_numeric(frame[name], errors="coerce")
-        bad = np.flatnonzero(column.isna().to_numpy() & frame[name].notna().to_numpy())
-        if len(bad):
-            cell = frame[name].iloc[int(bad[0])]
-            raise ValueError(f"{table.at(int(bad[0]))}, column {table.column(j)}: {cell!r:.40} is not a number.")
-        values[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return FileTable(table.name, table.text, _finite(values, table), columns, table.lines, "row")
-
-
-def _text(cell: Any) -> str:
-    """A cell as an id: whole numbers without a point, nothing for a missing one."""
-    if cell is None or cell != cell:
-        return ""
-    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
-        return str(int(cell))
-    return str(cell).strip()
-
-
-def _read_array(path: Path, name: str | None, n_text: int) -> FileTable:
-    arrays = _load(path)
-    array = _choose(path, arrays, name, n_text)
-    where = str(path) if name is None else f"{path}:{name}"
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufbUS":
-        raise ValueError(f"{where}: expected a table of numbers or of text, got {array.dtype} of shape {array.shape}.")
-    lines = np.arange(1, len(array) + 1)
-    if array.dtype.kind in "US":
-        if array.shape[1] != n_text:
-            raise ValueError(f"{where}: expected {n_text} columns of text, got {array.shape[1]}.")
-        text = np.char.strip(array.astype(str))
-        return FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
-    values = array.astype(np.float64)
-    if n_text == 1 and array.shape[1] > 1:  # features or a kernel: ids are beside them, or are the row numbers
-        ids = arrays.get("ids", np.arange(len(array)))
-        if ids.shape != (len(array),):
-            raise ValueError(f"{where} has {len(array)} rows, but the array ids of {path} has shape {ids.shape}.")
-        text = np.array([[_text(cell)] for cell in ids.tolist()], dtype=str)
-        table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row", numbered="ids" not in arrays)
-        return FileTable(where, text, _finite(values, table), (), lines, "row", numbered=table.numbered)
-    if array.shape[1] < n_text:
-        raise ValueError(f"{where}: expected at least {n_text} columns, got {array.shape[1]}.")
-    head = values[:, :n_text]
-    if not np.array_equal(head, np.floor(head)):
-        raise ValueError(f"{where}: the first {n_text} columns must be whole numbers, which name the nodes.")
-    text = np.array([[str(int(cell)) for cell in row] for row in head], dtype=str)
-    table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
-    return FileTable(where, text, _finite(values[:, n_text:], table), (), lines, "row", numbered=True)
-
-
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file; the array of an .npy file under the empty name."""
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": loaded}
-        with loaded as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path} is not a file of arrays: {error}") from error
-
-
-def _choose(path: Path, arrays: dict[str, NDArray[Any]], name: str | None, n_text: int) -> NDArray[Any]:
-    """The array called `name`, or the only one that can be meant."""
-    if name is not None:
-        if name not in arrays:
-            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}.")
-        return arrays[name]
-    if list(arrays) == [""]:
-        return arrays[""]
-    tables = {key: array for key, array in arrays.items() if array.ndim == 2 or len(arrays) == 1}
-    if len(tables) != 1:
-        raise ValueError(f"{path} holds {', '.join(arrays) or 'no arrays'}; name one of them: {path}:NAME.")
-    return next(iter(tables.values()))

@@ -39,10 +39,14 @@ def grow(
     """Grow `DecisionTreeRegressor(**parameters)`, whose criterion on Z (n, q) is Var(S)/q = [mean K_ii − mean K_ij]/q.
 
     X is float32 in the layout for growing (C order or CSC), `rows` the same in the layout for `apply` (C order or CSR).
+    Scikit-learn takes a node whose variance is below 2e-16 for pure, so outputs in small units are lengthened before,
+    by a power of two: nothing is rounded.
     """
     from sklearn.tree import DecisionTreeRegressor  # brings half of scikit-learn: loaded when a tree is grown
 
-    q = Z.shape[1]
+    shift = _exponent(Z)
+    Z = np.ldexp(Z, -shift) if shift else Z
+    q = float(np.ldexp(Z.shape[1], 2 * shift))  # the variance is q times scikit-learn's impurity
     scaled = {name: parameters[name] / q for name in _PER_COORDINATE if name in parameters}
     model = DecisionTreeRegressor(**{**parameters, **scaled}, random_state=seed)
     missing = isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
@@ -51,7 +55,14 @@ def grow(
     return Grown(tree, tree.apply(rows), np.ones(len(Z)) if weight is None else weight)
 
 
-def _without_values(tree: Any, q: int) -> Any:
+def _exponent(Z: np.ndarray) -> int:
+    """e with max |Z| ≈ 2^e, or 0 where that is near enough to 1."""
+    largest = max(float(Z.max(initial=0.0)), -float(Z.min(initial=0.0)))
+    e = int(np.frexp(largest)[1]) if largest else 0
+    return e if abs(e) > 10 else 0
+
+
+def _without_values(tree: Any, q: float) -> Any:
     """The tree with variances for impurities and no (nodes, q) values, through the protocol that pickles it."""
     kind, (n_features, _, _), state = tree.__reduce__()
     nodes = state["nodes"].copy()

@@ -17,7 +17,7 @@ from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
 from iokr.model_selection.nodes import check_labeled
 
-__all__ = ["Network", "check_network", "fit_output_kernel"]
+__all__ = ["Network", "check_names", "check_network", "fit_output_kernel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,23 @@ class Network:
         ends = self.graph.tocoo()
         pairs = np.sort(self.labeled[np.column_stack([ends.row, ends.col])], axis=1)
         return np.unique(pairs[ends.row < ends.col], axis=0)
+
+
+def check_names(X: Any, adjacency: Any) -> None:
+    """Tables that name their rows must name them in one order; frames are read by position, not by name."""
+    rows, columns = (_names(adjacency, axis) for axis in ("index", "columns"))
+    for name, other in (("columns of `adjacency`", columns), ("rows of X", _names(X, "index"))):
+        if rows is not None and other is not None and rows != other and sorted(rows) == sorted(other):
+            raise ValueError(
+                f"The rows of `adjacency` and the {name} have the same names in another order; bring them into one, "
+                "for example with `adjacency.loc[X.index, X.index]`."
+            )
+
+
+def _names(table: Any, axis: str) -> list[str] | None:
+    """The names of the rows or columns of a pandas table; None where there are none, or numbers."""
+    names: Any = getattr(table, axis, None)
+    return list(names) if getattr(names, "inferred_type", "") == "string" else None
 
 
 def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:

@@ -43,6 +43,10 @@ def on_grid(Z: np.ndarray, n_terms: float) -> np.ndarray:
     return np.asarray(np.ldexp(np.rint(np.ldexp(Z, -unit)), unit))
 
 
+_FAR = 1e4  # mean² over variance
+_COUNTED = 2.0**26  # weights that count rows; sums with others are not exact on any grid
+
+
 class SplitSpace:
     """Orthonormal coordinates of the outputs, and what of them the splits see.
 
@@ -60,7 +64,7 @@ class SplitSpace:
     Attributes
     ----------
     Z : array of shape (n, r)
-        The same points; in principal axes when these are cut.
+        The same points, moved to 0 if they lie far from it; in principal axes when these are cut.
     """
 
     def __init__(
@@ -74,7 +78,11 @@ class SplitSpace:
         given: bool,
     ) -> None:
         self.Z, self.share, self.given = Z, weight / weight.sum(), given
-        self.n_terms = max(float(weight.sum()), len(Z))
+        mean = self.share @ Z
+        if mean @ mean > _FAR * self._variance(Z):
+            self.Z = Z = Z - mean  # trees subtract squares of means, which leaves few digits far from 0
+        counts = np.array_equal(weight, np.floor(weight)) and float(weight.sum()) < _COUNTED
+        self.n_terms = max(float(weight.sum()) if counts else 0.0, len(Z))
         self.rank, self.random = rank, projection == "random"
         if self.random or (rank is None and tol is None):
             return

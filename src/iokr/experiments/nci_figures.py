@@ -131,7 +131,7 @@ def figure6(swept: Sweep, kind: str, model: int) -> Figure:
     places, labels = _positions()
 
     def draw(canvas: Canvas) -> None:
-        panels = canvas.subplots(1, len(SHARES), squeeze=False)[0]
+        panels = canvas.subplots(len(SHARES), 1, sharex=True, squeeze=False)[:, 0]
         for axes, share in zip(panels, SHARES, strict=True):
             for i, mu_t in enumerate(strengths):
                 errors = [swept.of(kind, share, model, lam2, mu_t, "published").mean() for lam2 in LAMBDA2]
@@ -140,30 +140,33 @@ def figure6(swept: Sweep, kind: str, model: int) -> Figure:
                     places, errors, "o-", color=OURS, alpha=0.3 + 0.7 * strong, markersize=3, label=f"μₜ = {mu_t:g}"
                 )
             axes.set_xticks(places, labels, rotation=60)
-            axes.set(title=f"{share:.0%} labelled", xlabel="λ₂")
-        panels[0].set_ylabel("error, published metric")
+            axes.set(title=f"{share:.0%} labelled", ylabel="error, published metric")
+        panels[-1].set_xlabel("λ₂")
         handles, names = panels[0].get_legend_handles_labels()
-        canvas.legend(handles, names, loc="outside upper center", ncols=4)
+        canvas.legend(handles, names, loc="outside upper center", ncols=3)
 
     caption = f"Figure 6, model {model}, outputs {kind}: error in the published metric over λ₂, darker for larger μ_t."
-    return plot(draw, caption=caption, size=(7.2, 3.2))
+    return plot(draw, caption=caption, size=(4.8, 2.2 * len(SHARES) + 1.2))
 
 
 def figure7(swept: Sweep, kind: str, metric: str) -> Figure:
     places, labels = _positions()
 
     def draw(canvas: Canvas) -> None:
-        panels = canvas.subplots(1, len(SHARES), squeeze=False)[0]
+        panels = canvas.subplots(len(SHARES), 1, sharex=True, squeeze=False)[:, 0]
         for axes, share in zip(panels, SHARES, strict=True):
             for i, (label, model, mu_t) in enumerate(_MODELS):
                 errors = [swept.of(kind, share, model, lam2, mu_t, metric).mean() for lam2 in LAMBDA2]
                 colour, style = _STYLES[i]
                 axes.plot(places, errors, style, color=colour, marker="o", markersize=3, label=label)
             axes.set_xticks(places, labels, rotation=60)
-            axes.set(title=f"{share:.0%} labelled", xlabel="λ₂", yscale="linear" if metric == "y" else "log")
-        panels[0].set_ylabel("error on y" if metric == "y" else "error, published metric")
+            axes.set(title=f"{share:.0%} labelled", yscale="linear" if metric == "y" else "log")
+            axes.set_ylabel("error on y" if metric == "y" else "error, published metric")
+        panels[-1].set_xlabel("λ₂")
         handles, names = panels[0].get_legend_handles_labels()
         canvas.legend(handles, names, loc="outside upper center", ncols=3)
 
     same = "; on y models 0 and 1 are one curve" if metric == "y" else ""
-    return plot(draw, caption=f"Figure 7, outputs {kind}, {_METRIC[metric]}{same}.", size=(7.2, 3.2))
+    return plot(
+        draw, caption=f"Figure 7, outputs {kind}, {_METRIC[metric]}{same}.", size=(4.8, 2.2 * len(SHARES) + 1.2)
+    )

@@ -185,6 +185,8 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
             raise ValueError(
                 f"Matrices of pairs must be square, got shape {linked.shape}; for a block pass lists, `matrix.ravel()`."
             )
+        _check_above(linked, "truth")
+        _check_above(counted, "where")
         counted = np.triu(counted, k=1)
     if np.isnan(found[counted]).any():
         raise ValueError("`truth` contains NaN: some pairs are neither linked nor not; leave them out with `where`.")
@@ -197,6 +199,15 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
     values = values[order]
     last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
     return _Curve(last + 1, np.cumsum(linked[order])[last])
+
+
+def _check_above(matrix: np.ndarray, name: str) -> None:
+    """Symmetric, or only above the diagonal: what stands below it alone would be overlooked."""
+    if np.any(np.tril(matrix, k=-1).T & ~matrix):
+        raise ValueError(
+            f"`{name}` has entries below the diagonal that are not above it, but pairs are read at i < j only; give a "
+            "symmetric matrix."
+        )
 
 
 def _dense(values: Any, name: str) -> np.ndarray:

@@ -25,7 +25,9 @@ def check_labeled(labeled: Any, N: int) -> np.ndarray:
         given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
         if given.ndim != 1:
             raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
-        if given.dtype.kind == "b":
+        if given.size == 0:
+            index = np.empty(0, dtype=np.intp)
+        elif given.dtype.kind == "b":
             if len(given) != N:
                 raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
             index = np.flatnonzero(given)

@@ -217,8 +217,9 @@ def draw_network(
         axes = canvas.subplots()
         axes.set_axis_off()
         axes.set_aspect("equal")
+        few = max(1.0, (2000 / (1 + sum(map(len, links.values())))) ** 0.5)  # few links are drawn stronger
         for kind, pairs in links.items():
-            _lines(axes, P, np.asarray(pairs, dtype=np.int64).reshape(-1, 2), kind)
+            _lines(axes, P, np.asarray(pairs, dtype=np.int64).reshape(-1, 2), kind, min(few, 2.0))
         dots = 1.5 + 2.5 * min(1.0, (300 / max(len(P), 1)) ** 0.5)
         for value in np.unique(kinds):
             of = kinds == value
@@ -246,7 +247,7 @@ _LINES = {  # colour, width, opacity
 _PLAIN = (MUTED, 0.3, 0.4)
 
 
-def _lines(axes: Axes, P: Matrix, pairs: NDArray[np.int64], kind: str) -> None:
+def _lines(axes: Axes, P: Matrix, pairs: NDArray[np.int64], kind: str, stronger: float) -> None:
     """All links of a kind as one path: small on the page."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -254,6 +255,7 @@ def _lines(axes: Axes, P: Matrix, pairs: NDArray[np.int64], kind: str) -> None:
     if not len(pairs):
         return
     colour, width, alpha = _LINES.get(kind, _PLAIN)
+    width, alpha = width * stronger, min(1.0, alpha * stronger)
     vertices = P[pairs].reshape(-1, 2)
     codes = np.tile([Path.MOVETO, Path.LINETO], len(pairs))
     axes.add_patch(PathPatch(Path(vertices, codes), facecolor="none", edgecolor=colour, linewidth=width, alpha=alpha))

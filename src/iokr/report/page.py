@@ -106,7 +106,7 @@ class Report:
 
 
 def _typeset(text: str) -> Any:
-    """Escaped text; what is between backticks is set as code, and σ_k outside it with its index below."""
+    """Escaped text, code between backticks; elsewhere σ_k has its index below, and 5 % stays on one line."""
     from markupsafe import Markup, escape
 
     parts = []
@@ -114,7 +114,8 @@ def _typeset(text: str) -> Any:
         if i % 2:
             parts.append(Markup("<code>{}</code>").format(part))
         else:
-            parts.append(Markup(re.sub(r"([α-ω])_(\w)", r"\1<sub>\2</sub>", str(escape(part)))))
+            words = re.sub(r"(?<=\d) (?=%)", "\u00a0", str(escape(part)))
+            parts.append(Markup(re.sub(r"(?<!\w)([A-Zα-ω])_(\w)\b", r"\1<sub>\2</sub>", words)))
     return Markup("").join(parts)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from hashlib import file_digest
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from iokr.report.page import Report
@@ -31,8 +32,14 @@ def run_info(*, seed: int | None = None, seconds: float | None = None, files: Se
         "seconds": None if seconds is None else round(seconds, 2),
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}, {usable_cores()} cores",
-        "data": {f"{path.parent.name}/{path.name}": _sha256(path) for path in files},
+        "data": {name: _sha256(path) for name, path in zip(_short_names(files), files, strict=True)},
     }
+
+
+def _short_names(files: Sequence[Path]) -> list[str]:
+    """Folder and name of each file, or the whole path where that says too little."""
+    short = ["/".join(path.parts[-2:]) if len(path.parts) > 2 else str(path) for path in files]
+    return short if len(set(short)) == len(short) else [str(path) for path in files]
 
 
 def versions() -> dict[str, str]:
@@ -67,7 +74,7 @@ def usable_cores() -> int:
 
 
 def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
-    """Refuse a folder that already holds a run, or one of the files `more`, unless `force`.
+    """Refuse a folder that cannot be written to, and one that holds a run or one of the files `more`, unless `force`.
 
     Examples
     --------
@@ -80,6 +87,13 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
     there = [name for name in (*_run_files(format), *more) if (folder / name).exists()]
     if there and not force:
         raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise NotADirectoryError(f"{folder} cannot be made, as {above} is a file; give another folder with -o.")
+    try:
+        TemporaryDirectory(prefix=".iokr-", dir=above).cleanup()
+    except OSError as error:
+        raise PermissionError(f"{folder} cannot be written to: {error.strerror}; give another with -o.") from error
 
 
 def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:

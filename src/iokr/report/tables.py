@@ -52,6 +52,8 @@ class Table:
         Set below the table.
     ours : tuple of str
         Columns to stress.
+    our_rows : tuple of int
+        Rows to stress, from 0.
     folded : bool
         On the page, show the rows only when asked to.
 
@@ -67,6 +69,7 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     note: str = ""
     ours: tuple[str, ...] = ()
+    our_rows: tuple[int, ...] = ()
     folded: bool = False
 
     @property

@@ -14,7 +14,7 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, gemm, is_arr
 from iokr._memory import check_memory
 from iokr._objects import n_objects, take
 from iokr.estimators.inputs import check_inputs, check_kernel
-from iokr.estimators.links_network import Network, check_network, fit_output_kernel
+from iokr.estimators.links_network import Network, check_names, check_network, fit_output_kernel
 from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["LinkRival", "Nodes", "positive_eigen", "spectral_filter"]
@@ -65,6 +65,7 @@ class LinkRival(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is un
                 f"`kernel` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}; for a Gram matrix use "
                 "`Precomputed(matrix)` and row numbers as X."
             )
+        check_names(X, adjacency)
         X = check_inputs(self, X, kernel, reset=True)
         self.network_: Network = check_network(X, adjacency, labeled)
         self.labeled_ = self.network_.labeled

@@ -1,0 +1,122 @@
+"""Tables in Parquet files and in NumPy's: columns have types, rows are numbered from 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.datasets.tables import FileTable, finite
+
+__all__ = ["read_array", "read_parquet"]
+
+
+def read_parquet(path: Path, n_text: int) -> FileTable:
+    """The rows of a Parquet file; an index with a name, or of names, is its first column."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path)
+    except ImportError as error:
+        raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'iokr[parquet]'") from error
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+    if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):  # the ids are the index
+        frame = frame.reset_index(allow_duplicates=True)
+    if frame.shape[1] < n_text or not len(frame):
+        raise ValueError(f"{path}: expected rows of at least {n_text} columns, got shape {frame.shape}.")
+    columns = tuple(str(name) for name in frame.columns[n_text:])
+    text = np.array([[_text(cell) for cell in row] for row in frame.iloc[:, :n_text].itertuples(index=False)], str)
+    table = FileTable(
+        str(path),
+        text.reshape(len(frame), n_text),
+        np.empty((len(frame), 0)),
+        columns,
+        np.arange(1, len(frame) + 1),
+        "row",
+    )
+    values = np.empty((len(frame), len(columns)))
+    for j in range(len(columns)):
+        cells = frame.iloc[:, n_text + j]
+        dated = pd.api.types.is_datetime64_any_dtype(cells) or pd.api.types.is_timedelta64_dtype(cells)
+        column = pd.to_numeric(cells.astype(str) if dated else cells, errors="coerce")
+        bad = np.flatnonzero(column.isna().to_numpy() & cells.notna().to_numpy())
+        if len(bad):
+            cell = cells.iloc[int(bad[0])]
+            raise ValueError(f"{table.at(int(bad[0]))}, column {table.column(j)}: {cell!r:.40} is not a number.")
+        values[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return FileTable(table.name, table.text, finite(values, table), columns, table.lines, "row")
+
+
+def _text(cell: Any) -> str:
+    """A cell as an id: whole numbers without a point, nothing for a missing one."""
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "backslashreplace").strip()
+    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
+    """The rows of an .npy file, or of the array `name` of an .npz file."""
+    arrays = _load(path)
+    array = _choose(path, arrays, name, n_text)
+    where = str(path) if name is None else f"{path}:{name}"
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufbUS":
+        raise ValueError(f"{where}: expected a table of numbers or of text, got {array.dtype} of shape {array.shape}.")
+    lines = np.arange(1, len(array) + 1)
+    if array.dtype.kind in "US":
+        if array.shape[1] != n_text:
+            raise ValueError(f"{where}: expected {n_text} columns of text, got {array.shape[1]}.")
+        text = np.char.strip(array.astype(str))
+        return FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
+    values = array.astype(np.float64)
+    if n_text == 1 and array.shape[1] > 1:  # features or a kernel: ids are beside them, or are the row numbers
+        ids = arrays.get("ids", np.arange(len(array)))
+        if ids.shape != (len(array),):
+            raise ValueError(f"{where} has {len(array)} rows, but the array ids of {path} has shape {ids.shape}.")
+        text = np.array([[_text(cell)] for cell in ids.tolist()], dtype=str)
+        table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row", numbered="ids" not in arrays)
+        return FileTable(where, text, finite(values, table), (), lines, "row", numbered=table.numbered)
+    if array.shape[1] < n_text:
+        raise ValueError(f"{where}: expected at least {n_text} columns, got {array.shape[1]}.")
+    head = values[:, :n_text]
+    if not np.isfinite(head).all() or not np.array_equal(head, np.floor(head)):
+        first = "first column" if n_text == 1 else f"first {n_text} columns"
+        raise ValueError(f"{where}: the {first} must be whole numbers, which name the nodes.")
+    text = np.array([[str(int(cell)) for cell in row] for row in head], dtype=str)
+    table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
+    return FileTable(where, text, finite(values[:, n_text:], table), (), lines, "row", numbered=True)
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file; the array of an .npy file under the empty name."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {"": loaded}
+        with loaded as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path} is not a file of arrays: {error}") from error
+
+
+def _choose(path: Path, arrays: dict[str, NDArray[Any]], name: str | None, n_text: int) -> NDArray[Any]:
+    """The array called `name`, or the only one that can be meant."""
+    if name is not None:
+        if name not in arrays:
+            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}.")
+        return arrays[name]
+    if list(arrays) == [""]:
+        return arrays[""]
+    tables = {key: array for key, array in arrays.items() if array.ndim == 2 or len(arrays) == 1}
+    if len(tables) != 1:
+        raise ValueError(f"{path} holds {', '.join(arrays) or 'no arrays'}; name one of them: {path}:NAME.")
+    return next(iter(tables.values()))
