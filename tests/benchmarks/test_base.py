@@ -72,6 +72,18 @@ def test_contenders_take_turns_and_everybody_begins_once():
     assert steps == ["a question"] * 12
 
 
+@pytest.mark.parametrize(("repeat", "rounds"), [(1, 1), (5, 2)])
+def test_a_long_question_takes_fewer_rounds(repeat, rounds):
+    called, steps = [], []
+    long = question(contenders=(contender("a", "ours", called=called), contender("b", called=called)), rounds=2)
+    survey(
+        "A survey", [lambda: long], [], lambda sizes: [],
+        repeat=repeat, seed=0, progress=lambda *step: steps.append(step), n_threads=1,
+    )  # fmt: skip
+    assert len(called) == 2 * (1 + rounds)
+    assert {total for _, total, _ in steps} == {2 * (1 + rounds)}
+
+
 def test_a_contender_that_is_not_installed_is_named_as_skipped():
     absent = contender("guest", needs="no_such_package_anywhere")
     asked = question(contenders=(contender("ours", "ours"), absent), targets=(Target("guest", at_least=2.0),))

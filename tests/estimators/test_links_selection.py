@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from iokr import LinkPredictor, LinkPredictorCV
+from iokr.estimators.links_path import both_areas
 from iokr.kernels import RBF, Diffusion, Precomputed
 from iokr.losses import MaxMargin
 from iokr.manifolds import Laplacian
@@ -14,7 +15,17 @@ from reference import assert_close
 
 S = network(1, N=26, n=18)
 ALPHAS = (1e-3, 1e-1, 10.0)
-METRICS = {"roc_auc": roc_auc_pairs, "average_precision": average_precision_pairs}
+AREAS = {"roc_auc": roc_auc_pairs, "average_precision": average_precision_pairs}
+
+
+def both(truth, scores):
+    """The share whose odds are the geometric mean of the odds of both areas."""
+    odds = [share / (1 - share) for share in (area(truth, scores) for area in AREAS.values())]
+    middle = np.sqrt(np.prod(odds))
+    return middle / (1 + middle)
+
+
+METRICS = AREAS | {"both": both}
 
 
 def single(kernel, alpha, mu=None, **parts):
@@ -37,6 +48,9 @@ def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
         for k in kernels
     ]
     assert_close(model.scores_, expected, 1e-9)
+    if scoring in AREAS:
+        assert_close(model.areas_[scoring], expected, 1e-9)
+    assert set(model.areas_) == set(AREAS)
     i, j, k = model.best_index_
     assert model.scores_[i, j, k] == model.scores_.max()
     assert (model.alpha_, model.strength_) == (ALPHAS[k], strengths[j])
@@ -52,6 +66,29 @@ def test_axes_of_length_one_are_dropped():
     assert model.scores_.shape == (3,)
     alone = LinkPredictorCV(RBF(0.4), alphas=(0.1,)).fit(S.X, S.W, S.labeled)
     assert alone.scores_.shape == () and alone.best_index_ == () and alone.alpha_ == 0.1
+
+
+def test_both_areas_at_the_ends_and_between():
+    assert both_areas(1.0, 1.0) == 1.0 and both_areas(0.0, 0.2) == 0.0
+    assert both_areas(0.7, 0.7) == pytest.approx(0.7)
+    assert both_areas(2 / 3, 1 / 5) == pytest.approx(both_areas(0.5, 1 / 3)), "odds 2 and 1/4, 1 and 1/2"
+    assert both_areas(0.9, 0.1) == pytest.approx(0.5)
+    assert_close(both_areas([0.9, 0.8], [0.1, 0.3]), [both_areas(0.9, 0.1), both_areas(0.8, 0.3)], 1e-15)
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+def test_by_node_folds_each_criterion_is_of_the_mean_areas(scoring):
+    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring).fit(S.X, S.W, S.labeled)
+    alone = [
+        LinkPredictorCV(RBF(gamma), alphas=ALPHAS, cv=3, scoring=name).fit(S.X, S.W, S.labeled).scores_
+        for name in AREAS
+        for gamma in (0.1, 0.6)
+    ]
+    assert_close(model.areas_["roc_auc"], alone[:2], 1e-12)
+    assert_close(model.areas_["average_precision"], alone[2:], 1e-12)
+    expected = both_areas(**model.areas_) if scoring == "both" else model.areas_[scoring]
+    assert_close(model.scores_, expected, 1e-12)
+    assert model.scores_[model.best_index_] == model.scores_.max()
 
 
 @pytest.mark.parametrize("loss", [None, MaxMargin()], ids=repr)
@@ -74,7 +111,7 @@ def test_node_folds_recompute_the_output_kernel(loss, mu):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="`scoring` must be one of 'roc_auc', 'average_precision'"):
+    with pytest.raises(ValueError, match="`scoring` must be one of 'roc_auc', 'average_precision', 'both'"):
         LinkPredictorCV(scoring="accuracy").fit(S.X, S.W)
     with pytest.raises(ValueError, match="`alphas` must be a positive number"):
         LinkPredictorCV(alphas=(0.0,)).fit(S.X, S.W)
@@ -97,6 +134,6 @@ def test_refusals():
 def test_the_fitted_model_keeps_no_list_of_pairs():
     S = network(0, N=40, n=40)
     model = LinkPredictorCV(alphas=(0.1, 1.0)).fit(S.X, S.W)
-    assert not hasattr(model.model_, "links")
+    assert not hasattr(model.model_, "links") and not hasattr(model.model_, "areas")
     assert model.decision_function().shape == (40, 40)
     assert LinkPredictorCV(alphas=(0.1, 1.0), cv=np.int64(3)).fit(S.X, S.W).scores_.shape == (2,)

@@ -8,66 +8,22 @@ import pytest
 from iokr import PairModel
 from iokr.gram import pair_loops
 from iokr.kernels import RBF, Linear, Precomputed
-from iokr.losses import Huber, MaxMargin, Square
-from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent, Eigen
+from iokr.losses import MaxMargin, Square
+from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent
+from pair_problems import (
+    EXACT,
+    GAMMA,
+    LOSSES,
+    STRATEGIES,
+    all_pairs,
+    gram,
+    network,
+    orders,
+    point_kernel,
+    set_kernel,
+    slow_ridge,
+)
 from reference import assert_close
-
-GAMMA = 0.3
-LOSSES = {"square": None, "hinge": MaxMargin()}
-EXACT = {"square": None, "hinge": CoordinateDescent(tol=1e-12)}
-
-
-def network(seed=0, m=14, n=40, self_pairs=True):
-    """Nodes, distinct pairs in any order (self-pairs among them), labels ±1 and new nodes."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(m, 3))
-    every = np.array([(i, j) for i in range(m) for j in range(i, m) if self_pairs or i != j])
-    pairs = every[rng.permutation(len(every))[:n]]
-    turned = rng.uniform(size=n) < 0.5
-    pairs[turned] = pairs[turned, ::-1]
-    distance = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
-    y = np.where(distance + rng.normal(size=n) < np.median(distance), 1.0, -1.0)
-    return X, pairs, y, rng.normal(size=(4, 3))
-
-
-def gram(X, Z=None):
-    Z = X if Z is None else Z
-    return np.exp(-GAMMA * ((X[:, None] - Z[None]) ** 2).sum(axis=-1))
-
-
-def orders(p):
-    """The one or two points of a pair."""
-    return sorted({(p[0], p[1]), (p[1], p[0])})
-
-
-def point_kernel(K, delta):
-    """2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d) on points in order; −1 for nodes that are not the same as any."""
-    return lambda x, z: 2 * (delta * (x[0] == z[0]) + (1 - delta) * K[x[0], z[0]]) * K[x[1], z[1]]
-
-
-def set_kernel(k, P, Q):
-    return np.array([[np.mean([k(x, z) for x in orders(p) for z in orders(q)]) for q in Q] for p in P])
-
-
-def slow_ridge(K, pairs, y, alpha, strategy, delta, test):
-    """The strategies as defined, with dense systems on explicit points; K over all nodes, test ones included."""
-    k = point_kernel(K, delta)
-    if strategy == "kernel":
-        c = np.linalg.solve(set_kernel(k, pairs, pairs) + alpha * np.eye(len(y)), y)
-        return set_kernel(k, test, pairs) @ c
-    points = [x for p in pairs for x in orders(p)]
-    weight = np.array([1 / len(orders(p)) for p in pairs for _ in orders(p)])
-    labels = np.array([label for p, label in zip(pairs, y, strict=True) for _ in orders(p)])
-    G = np.array([[k(x, z) for z in points] for x in points])
-    c = np.linalg.solve(G + alpha * np.diag(1 / weight), labels)
-    return np.array(
-        [np.mean([sum(k(x, z) * v for z, v in zip(points, c, strict=True)) for x in orders(p)]) for p in test]
-    )
-
-
-def all_pairs(m):
-    return np.array([(i, j) for i in range(m) for j in range(i, m)])
-
 
 # ------------------------------------------------------------------------------------------------ the definitions
 
@@ -109,8 +65,7 @@ def test_any_swap_invariant_kernel_makes_the_strategies_coincide(loss):
     X, pairs, y, _ = network(2)
     K, L = gram(X), X @ X.T
     k = lambda x, z: K[x[0], z[0]] * K[x[1], z[1]] + L[x[0], z[0]] * L[x[1], z[1]]  # noqa: E731
-    points = [x for p in pairs for x in orders(p)]
-    owner = np.array([i for i, p in enumerate(pairs) for _ in orders(p)])
+    points, owner, _ = explicit_points(pairs)
     weight = 1 / np.bincount(owner)[owner]
     solver = EXACT[loss] or Auto()
 
@@ -159,14 +114,55 @@ def test_theorem_1_one_example_per_pair_is_a_loss_on_the_mean():
     """min_g Σ_p ½(y_p − mean_x g(x))² + (λ/2)‖g‖², solved in the coefficients of g on the points."""
     X, pairs, y, _ = network(5)
     k = point_kernel(gram(X), 0.6)
-    points = [x for p in pairs for x in orders(p)]
+    points, _, mean = explicit_points(pairs)
     G = np.array([[k(x, z) for z in points] for x in points])
-    mean = np.zeros((len(pairs), len(points)))
-    for column, i in enumerate(i for i, p in enumerate(pairs) for _ in orders(p)):
-        mean[i, column] = 1 / len(orders(pairs[i]))
     c = np.linalg.lstsq(G @ mean.T @ mean @ G + 0.3 * G, G @ mean.T @ y, rcond=None)[0]
     model = PairModel(RBF(GAMMA), mix=0.6, alpha=0.3).fit(X, pairs, y)
     assert_close(model.decision_function(pairs), mean @ G @ c, 1e-7)
+
+
+def explicit_points(pairs):
+    """The points of all pairs, the pair of each, and the matrix that averages values at points over pairs."""
+    points = [x for p in pairs for x in orders(p)]
+    owner = np.array([i for i, p in enumerate(pairs) for _ in orders(p)])
+    mean = (owner[None, :] == np.arange(len(pairs))[:, None]) / np.bincount(owner)[:, None]
+    return points, owner, mean
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.6, 1.0])
+def test_theorem_1_for_the_hinge(delta):
+    """The machine on pairs reaches min_g Σ_p max(0, 1 − y_p mean_x g(x)) + (λ/2)‖g‖²: its gap there is zero."""
+    X, pairs, y, _ = network(5)
+    k = point_kernel(gram(X), delta)
+    points, _, mean = explicit_points(pairs)
+    G = np.array([[k(x, z) for z in points] for x in points])
+    model = PairModel(RBF(GAMMA), mix=delta, loss=MaxMargin(), alpha=0.3, solver=EXACT["hinge"]).fit(X, pairs, y)
+    at = {tuple(p): i for i, p in enumerate(model.pairs_.tolist())}
+    dual = 0.3 * y * model.solution_.C[[at[tuple(sorted(p))] for p in pairs.tolist()], 0]
+    assert dual.min() >= -1e-12 and dual.max() <= 1 + 1e-12
+    c = mean.T @ (y * dual) / 0.3
+    primal = np.maximum(0, 1 - y * (mean @ G @ c)).sum() + 0.15 * c @ G @ c
+    assert_close(primal, dual.sum() - 0.15 * c @ G @ c, 1e-8)
+    assert_close(model.decision_function(pairs), mean @ G @ c, 1e-10)
+
+
+@pytest.mark.parametrize("delta", [0.3, 1.0])
+def test_duplicate_hinge_is_the_weighted_machine_on_points(delta):
+    """min_g Σ_x w_x max(0, 1 − y_x g(x)) + (λ/2)‖g‖² with w = 1/|p|: primal and dual of the definition meet."""
+    X, pairs, y, _ = network(6)
+    k = point_kernel(gram(X), delta)
+    points, owner, mean = explicit_points(pairs)
+    G = np.array([[k(x, z) for z in points] for x in points])
+    w, target = 1 / np.bincount(owner)[owner], y[owner]
+    model = PairModel(RBF(GAMMA), strategy="duplicate", mix=delta, loss=MaxMargin(), alpha=0.3, solver=EXACT["hinge"])
+    model.fit(X, pairs, y)
+    at = {tuple(x): i for i, x in enumerate(model.points_.tolist())}
+    c = model.solution_.C[[at[tuple(map(int, x))] for x in points], 0]
+    dual = 0.3 * target * c
+    assert dual.min() >= -1e-12 and np.all(dual <= w + 1e-12)
+    primal = (w * np.maximum(0, 1 - target * (G @ c))).sum() + 0.15 * c @ G @ c
+    assert_close(primal, dual.sum() - 0.15 * c @ G @ c, 1e-8)
+    assert_close(model.decision_function(pairs), mean @ G @ c, 1e-10)
 
 
 def test_strategies_differ_elsewhere():
@@ -234,9 +230,10 @@ def route(request, monkeypatch):
 @pytest.mark.parametrize("strategy", ["kernel", "duplicate"])
 def test_iterative_equals_dense(strategy, delta, route):
     X, pairs, y, _ = network(9, m=40, n=300)
+    weight = np.random.default_rng(0).uniform(0.5, 3, size=300)
     model = PairModel(RBF(GAMMA), strategy=strategy, mix=delta, alpha=0.1)
-    dense = model.set_params(solver=Cholesky()).fit(X, pairs, y).decision_function(all_pairs(40))
-    iterative = model.set_params(solver=ConjugateGradient(tol=1e-12)).fit(X, pairs, y)
+    dense = model.set_params(solver=Cholesky()).fit(X, pairs, y, weight).decision_function(all_pairs(40))
+    iterative = model.set_params(solver=ConjugateGradient(tol=1e-12)).fit(X, pairs, y, weight)
     assert_close(iterative.decision_function(all_pairs(40)), dense, 1e-8)
     assert iterative.solution_.converged and iterative.solution_.gap < 1e-12
 
@@ -274,12 +271,9 @@ def test_margin_is_the_support_vector_machine_without_a_bias():
     assert_close(model.decision_function(pairs), Q @ c.value, 1e-4)
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("strategy", ["kernel", "duplicate", "local"])
+@pytest.mark.parametrize(("strategy", "delta"), [*STRATEGIES, ("kernel", 1.0), ("duplicate", 0.0)])
 def test_complete_case_equals_dense(strategy, delta):
     """All pairs, self-pairs of half the weight of the others: one eigendecomposition of K."""
-    if strategy == "local" and delta == 0.5:
-        pytest.skip("mix is 0 or 1 there")
     X, _, _, X_new = network(12, m=9, n=20)
     pairs = all_pairs(9)
     rng = np.random.default_rng(0)
@@ -322,61 +316,6 @@ def test_path_is_the_fits_one_by_one():
                 X, pairs, y
             )
             assert_close(fitted.decision_function(pairs), alone.decision_function(pairs), 1e-7)
-
-
-# --------------------------------------------------------------------------------------------------- leaving out
-
-STRATEGIES = [("kernel", 0.0), ("kernel", 0.5), ("duplicate", 0.5), ("duplicate", 1.0), ("local", 0.0)]
-
-
-def complete(m=7, seed=0):
-    pairs = all_pairs(m)
-    y = np.random.default_rng(seed).normal(size=len(pairs))
-    return pairs, y, np.where(pairs[:, 0] == pairs[:, 1], 0.5, 1.0)
-
-
-@pytest.mark.parametrize(("strategy", "mix"), STRATEGIES)
-@pytest.mark.parametrize("whole", [False, True])
-def test_leaving_a_pair_out_is_refitting_without_it(strategy, mix, whole):
-    X, pairs, y, _ = network(16, m=8, n=24)
-    weight = None
-    if whole:
-        pairs, y, weight = complete(8)
-    model = PairModel(RBF(GAMMA), strategy=strategy, mix=mix, alpha=0.3)
-    found = model.fit(X, pairs, y, sample_weight=weight).loo_decision_function()
-    for i in range(len(y)):
-        rest = np.delete(np.arange(len(y)), i)
-        model.fit(X, pairs[rest], y[rest], sample_weight=None if weight is None else weight[rest])
-        assert_close(found[i], model.decision_function(pairs[[i]])[0], 1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize(("strategy", "mix"), STRATEGIES)
-@pytest.mark.parametrize("whole", [False, True])
-def test_leaving_a_node_out_is_refitting_without_its_pairs(strategy, mix, whole):
-    X, pairs, y, _ = network(17, m=8, n=24, self_pairs=False)
-    weight = None
-    if whole:
-        pairs, y, weight = complete(8)
-    model = PairModel(RBF(GAMMA), strategy=strategy, mix=mix, alpha=0.3)
-    found = model.fit(X, pairs, y, sample_weight=weight).loo_decision_function(by="node")
-    assert found.shape == (len(y), 2)
-    for i, side in itertools.product(range(len(y)), range(2)):
-        kept = ~(pairs == pairs[i, side]).any(axis=1)
-        if strategy == "local" and pairs[i, 0] == pairs[i, 1]:
-            assert np.isnan(found[i, side])  # nobody is left
-            continue
-        model.fit(X, pairs[kept], y[kept], sample_weight=None if weight is None else weight[kept])
-        assert_close(found[i, side], model.decision_function(pairs[[i]])[0], 1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_folds_of_nodes_are_refits_without_them(loss):
-    X, pairs, y, _ = network(18, m=10, n=30)
-    model = PairModel(RBF(GAMMA), mix=0.4, loss=LOSSES[loss], alpha=0.3, solver=EXACT[loss]).fit(X, pairs, y)
-    found = model.cv_decision_function(cv=10)  # one node a fold
-    kept = ~(pairs == pairs[4, 1]).any(axis=1)
-    expected = model.fit(X, pairs[kept], y[kept]).decision_function(pairs[[4]])[0]
-    assert_close(found[4, 1], expected, 1e-8)
 
 
 # ------------------------------------------------------------------------------------------------ what it answers
@@ -445,80 +384,3 @@ def test_local_scores_one_unseen_node_by_the_other_and_refuses_two():
         assert_close(model.decision_function([[unseen, node]], X_new), both, 1e-10)
     with pytest.raises(ValueError, match="Neither 8 nor 10 has a local model"):
         model.decision_function([[8, 10]], X_new)
-
-
-# ------------------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"strategy": "both"}, ValueError, "`strategy` must be one of 'kernel', 'duplicate', 'local', got 'both'"),
-        ({"mix": 1.5}, ValueError, "`mix` must be a number from 0 to 1, got 1.5"),
-        ({"mix": -0.1}, ValueError, "`mix` must be a number of at least 0"),
-        ({"strategy": "local", "mix": 0.5}, ValueError, "`mix` means nothing"),
-        ({"alpha": -1.0}, ValueError, "`alpha` must be a positive number, got -1.0"),
-        ({"loss": Huber()}, ValueError, "`loss` must be `Square\\(\\)` or `MaxMargin\\(\\)`"),
-        ({"solver": "cg"}, TypeError, "`solver` must be a component"),
-        ({"kernel": "rbf"}, TypeError, "`kernel` must be a component"),
-        ({"strategy": "local", "solver": Eigen()}, ValueError, "`solver` must be `Auto\\(\\)` or `Cholesky\\(\\)`"),
-        ({"solver": CoordinateDescent()}, ValueError, "cannot solve this problem"),
-    ],
-)
-def test_parameters_are_refused_in_words(change, error, message):
-    X, pairs, y, _ = network(26)
-    with pytest.raises(error, match=message):
-        PairModel(**{"kernel": RBF(GAMMA), **change}).fit(X, pairs, y)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "y", "error", "message"),
-    [
-        ([[0, 1], [1, 0]], [1, -1], ValueError, r"The pair \{0, 1\} has two different labels"),
-        ([[0, 14]], [1], ValueError, "Row number 14 in `pairs` is outside the rows of X, of which there are 14"),
-        ([[0, -1]], [1], ValueError, "Row number -1"),
-        ([[0, 1, 2]], [1], ValueError, "`pairs` must have two columns"),
-        ([[0.5, 1.0]], [1], TypeError, "`pairs` must hold row numbers of nodes, integers"),
-        ([["a", "b"]], [1], TypeError, "`pairs` must hold row numbers of nodes"),
-        ([[0, 1]], [1, 2], ValueError, "pairs has 1 objects but y has 2"),
-        ([[0, 1]], [np.nan], ValueError, "`y` contains NaN"),
-        ([[0, 1]], None, ValueError, "requires y to be passed"),
-        ([[0, 1], [1, 2], [2, 3]], ["a", "b", "c"], ValueError, "two different labels, got 3 labels"),
-    ],
-)
-def test_pairs_and_labels_are_refused_in_words(pairs, y, error, message):
-    with pytest.raises(error, match=message):
-        PairModel(RBF(GAMMA)).fit(network()[0], pairs, y)
-
-
-def test_the_margin_needs_two_labels_and_has_no_closed_leave_out():
-    X, pairs, y, _ = network(27)
-    with pytest.raises(ValueError, match="needs a binary `y`"):
-        PairModel(loss=MaxMargin()).fit(X, pairs, np.arange(len(y)))
-    with pytest.raises(ValueError, match="cv_decision_function"):
-        PairModel(loss=MaxMargin()).fit(X, pairs, y).loo_decision_function()
-
-
-def test_new_nodes_must_be_given():
-    X, pairs, y, X_new = network(28)
-    model = PairModel(RBF(GAMMA)).fit(X, pairs, y)
-    with pytest.raises(ValueError, match="Row number 14 in `pairs` is outside the fitted nodes"):
-        model.decision_function([[0, 14]])
-    with pytest.raises(ValueError, match="Row number 18 in `pairs` is outside the fitted nodes and the rows of X"):
-        model.decision_function([[0, 18]], X_new)
-    with pytest.raises(ValueError, match="features"):
-        model.decision_function([[0, 14]], X_new[:, :2])
-
-
-def test_clones_pickles_and_refits():
-    import pickle
-
-    from sklearn.base import clone
-
-    X, pairs, y, _ = network(29)
-    model = PairModel(RBF(), strategy="duplicate", mix=0.5, loss=MaxMargin()).fit(X, pairs, y)
-    assert not hasattr(clone(model), "solution_")
-    restored = pickle.loads(pickle.dumps(model))
-    assert_close(restored.decision_function(pairs), model.decision_function(pairs), 1e-14)
-    model.set_params(loss=None).fit(X, pairs, y * np.arange(1, len(y) + 1))
-    assert not hasattr(model, "classes_")

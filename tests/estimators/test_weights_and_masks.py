@@ -153,6 +153,13 @@ def test_named_solvers_take_weights_and_masks_or_refuse_in_words(solver_name):
                 assert_close(model.decision_function(s.X_new), expected, 1e-10)
 
 
+def test_a_column_without_any_target_is_warned_of():
+    Y = np.column_stack([np.arange(6.0), np.full(6, np.nan)])
+    with pytest.warns(UserWarning, match=r"Column 1 of `y` \(1 in all\) has no entry but NaN"):
+        model = IOKR().fit(np.arange(6.0)[:, None], Y)
+    np.testing.assert_array_equal(model.predict([[2.0]])[:, 1], 0.0)
+
+
 def test_a_row_without_any_target_points_to_unlabelled_inputs():
     s = regression(12)
     Y = s.Y.copy()

@@ -66,7 +66,8 @@ def test_alpha_is_two_over_the_published_cost(networks):
     K = pairs_protocol.node_gram("interaction", "exp")
     drawn, y = pairs_protocol.labelled_pairs("interaction", 1, 0)
     solver = CoordinateDescent(1e-10)
-    ours = PairModel(Precomputed(K), loss=MaxMargin(), alpha=2 / 4.0, solver=solver).fit(np.arange(30), drawn, y)
+    alpha = pairs_protocol.alpha_of(4.0)
+    ours = PairModel(Precomputed(K), loss=MaxMargin(), alpha=alpha, solver=solver).fit(np.arange(30), drawn, y)
     a, b = drawn.T
     half = (K[np.ix_(a, a)] * K[np.ix_(b, b)] + K[np.ix_(a, b)] * K[np.ix_(b, a)]) / 2
     gram = Precomputed(half).fit(half).gram(np.arange(len(y)))
@@ -92,29 +93,32 @@ def test_an_interrupted_run_goes_on_where_it_stopped(networks, monkeypatch, tmp_
     def some(case, protocol, seed):
         if len(done) == 9:
             raise KeyboardInterrupt
-        done.append(case.name)
+        done.append(str(case))
         return {"roc": 0.5 + 0.01 * case.fold, "C": 1.0, "gap": 1e-4, "seconds": 0.1}
 
-    monkeypatch.setattr(pairs_protocol, "run_case", some)
+    monkeypatch.setattr(pairs, "run_case", some)
     with pytest.raises(KeyboardInterrupt):
         pairs.run(folder=tmp_path)
     kept = Cells(tmp_path / "cells.jsonl", TINY.key(0))
-    assert 1 <= kept.found <= 9
+    assert 1 <= len(kept.earlier) <= 9
     again, steps = [], []
 
     def rest(case, protocol, seed):
-        again.append(case.name)
+        again.append(str(case))
         return {"roc": 0.6, "C": 1.0, "gap": 1e-4, "seconds": 0.1}
 
-    monkeypatch.setattr(pairs_protocol, "run_case", rest)
+    monkeypatch.setattr(pairs, "run_case", rest)
     report = pairs.run(folder=tmp_path, progress=lambda *step: steps.append(step))
     total = len(list(cases(TINY)))
-    assert len(again) == total - kept.found and not set(again) & set(kept.values)
+    assert len(again) == total - len(kept.earlier) and not set(again) & set(kept.values)
     assert steps[-1][:2] == (total, total)
-    assert f"{kept.found} of them found from an earlier run" in report.items[0].paragraphs[1]
+    assert f"{len(kept.earlier)} of them found from an earlier run" in report.items[0].paragraphs[1]
+    every = report.tables[-1].rows
+    assert [row["run"] for row in every].count("earlier") == len(kept.earlier) and len(every) == total
+    assert {row["ROC"] for row in every if row["run"] == "now"} == {0.6}
     (tmp_path / "cells.jsonl").open("a").write('{"run": {"seed": 0')  # cut off in the middle of a line
     assert len(Cells(tmp_path / "cells.jsonl", kept.run).values) == total
-    assert Cells(tmp_path / "cells.jsonl", {**kept.run, "seed": 1}).found == 0
+    assert Cells(tmp_path / "cells.jsonl", {**kept.run, "seed": 1}).earlier == frozenset()
 
 
 def test_the_page_has_winners_beside_the_published_and_the_curves(networks, monkeypatch):
@@ -123,17 +127,40 @@ def test_the_page_has_winners_beside_the_published_and_the_curves(networks, monk
     winners = report.tables[0]
     assert len(winners.rows) == 9
     assert sum("ours" in row for row in winners.rows) == 7  # no phylogenetic profiles
-    assert winners.rows[0]["published"] == "duplicate, δ = 0.7"
+    assert winners.rows[0]["published"].replace("\N{NO-BREAK SPACE}", " ") == "duplicate, δ = 0.7"
     assert "<svg" in report.html()
+
+
+def test_many_values_of_delta_fit_on_the_page():
+    found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.5, 0.6]] * 11, DUPLICATE: [[0.7, 0.9]] * 11}}
+    first, second = pairs._roc_table(found, full()).texts()
+    assert first[2:] == ["55.0"] * 11 and second[2:] == ["80.0"] * 11
+    few = replace(full(), mixes=(0.0, 1.0))
+    short = {row: {name: values[:2] for name, values in curve.items()} for row, curve in found.items()}
+    assert pairs._roc_table(short, few).texts()[0][2] == "0.550 ± 0.071"
+
+
+def test_the_lead_is_told_where_neither_end_is_best():
+    def lead(mid):
+        found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.7, 0.7], mid], DUPLICATE: [[0.7, 0.7], [0.6, 0.75]]}}
+        return pairs._winners_table(found, TINY).rows[0].get("folds ahead of both")
+
+    assert lead([0.8, 0.72]) == "1 of 2"
+    assert lead([0.5, 0.5]) is None
 
 
 def test_both_strategies_start_together(networks):
     row = pairs_protocol.PUBLISHED[0]
     cells = Cells(None, {})
     for case in cases(replace(TINY, folds=1)):
-        cells.add(case.name, {"roc": 0.9 if case.strategy == DUPLICATE else 0.8})
+        cells.add(str(case), {"roc": 0.9 if case.strategy == DUPLICATE else 0.8})
     found = pairs_protocol.curves(row, replace(TINY, folds=1), cells)
     assert found == {KERNEL: [[0.8], [0.8]], DUPLICATE: [[0.8], [0.9]]}
+
+
+def test_there_is_nothing_to_repeat():
+    with pytest.raises(ValueError, match="`--repeat` means nothing"):
+        pairs.run(repeat=2)
 
 
 def test_only_long_experiments_have_a_full_protocol():

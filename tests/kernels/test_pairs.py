@@ -163,6 +163,16 @@ def test_in_a_support_vector_machine_and_in_iokr():
     assert_close(IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12)).fit(pairs, y).predict(PAIRS), exact, 1e-8)
 
 
+@pytest.mark.parametrize(
+    "objects", [[(0, 0), (0, 0), (1, 1), (1, 1)], [(0, 1), (1, 0)], [(0, 1), (1, 0), (1, 1), (1, 1)]]
+)
+def test_pairs_given_twice_are_not_taken_for_all_pairs(objects):
+    y, kernel = np.arange(1.0, 1 + len(objects)), TensorPair(Precomputed(K))
+    exact = np.linalg.solve(kernel(objects) + 0.1 * np.eye(len(objects)), y)
+    model = IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12)).fit(np.array(objects), y)
+    assert_close(model.predict(PAIRS[:9]), kernel(PAIRS[:9], objects) @ exact, 1e-9)
+
+
 def test_set_kernel_is_the_mean_over_members():
     sets = [rng.normal(size=(size, 2)) for size in (1, 3, 2)]
     expected = [[np.mean(p @ q.T) for q in sets] for p in sets]

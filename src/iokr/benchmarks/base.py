@@ -135,6 +135,8 @@ class Question:
         Answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|.
     note : str
         Printed below the table.
+    rounds : int, optional
+        At most that many timed ones, where a run takes long.
     """
 
     title: str
@@ -142,6 +144,7 @@ class Question:
     targets: tuple[Target, ...] = ()
     rtol: float = 1e-8
     note: str = ""
+    rounds: int | None = None
 
     @property
     def ours(self) -> Contender:
@@ -153,6 +156,10 @@ class Question:
     def present(self) -> list[Contender]:
         """The contenders that are installed."""
         return [c for c in self.contenders if c.installed]
+
+    def timed(self, repeat: int) -> int:
+        """How many rounds are timed when `repeat` are asked for."""
+        return repeat if self.rounds is None else min(repeat, self.rounds)
 
     def find(self, name: str) -> Contender:
         """The contender called `name`."""
@@ -169,7 +176,7 @@ def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[T
     ----------
     question : Question
     repeat : int
-        Timed rounds.
+        Timed rounds, unless the question asks for fewer.
     step : callable
         Called with what is being done, before every run.
 
@@ -188,7 +195,7 @@ def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[T
     check_agreement(given, question.rtol)
     del given
     times: dict[str, list[float]] = {contender.name: [] for contender in present}
-    for turn in range(repeat):
+    for turn in range(question.timed(repeat)):
         first = turn % len(present)
         for contender in present[first:] + present[:first]:
             step(question.title)
@@ -253,7 +260,7 @@ def survey(
 
     with threadpool_limits(limits=n_threads):
         questions = [make() for make in build]
-        total = sum((repeat + 1) * len(question.present) for question in questions) + len(footprints)
+        total = sum((question.timed(repeat) + 1) * len(question.present) for question in questions) + len(footprints)
         answers = [ask(question, repeat, step) for question in questions]
         sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
         contenders = [contender for question in questions for contender in question.contenders]

@@ -32,7 +32,7 @@ def reproduce(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a published experiment again, with our figures beside theirs.
+    """Run a published experiment again, our figures beside theirs.
 
     Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. A long experiment keeps
     its finished parts there too, and goes on from them when it was interrupted.
@@ -51,11 +51,17 @@ def reproduce(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="NAME") from None
     folder = output or Path(f"iokr-{name}")
-    perform(
-        lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress, complete=full, folder=folder),
-        folder,
-        force=force,
-        format=format,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    try:
+        perform(
+            lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress, complete=full, folder=folder),
+            folder,
+            force=force,
+            format=format,
+            quiet=quiet,
+            verbose=verbose,
+        )
+    except KeyboardInterrupt:
+        if not experiment.resumable:
+            raise
+        say(f"iokr: interrupted. What is finished is in {folder}; the same command goes on from there.")
+        raise typer.Exit(130) from None

@@ -46,7 +46,8 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     n = check_same_length(given, y, "pairs")
     target, classes = _code(y)
     if binary and classes is None:
-        raise ValueError("`MaxMargin()` needs a binary `y`, two different labels; use `Square()` for other targets.")
+        found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
+        raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
     weight = check_weight(sample_weight, n, given)
     low, high = given.min(axis=1), given.max(axis=1)
     keys, first, inverse = np.unique(low * size + high, return_index=True, return_inverse=True)
@@ -58,8 +59,7 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     w = np.ones(n) if weight is None else weight
     total = np.bincount(inverse, weights=w, minlength=len(keys))
     distinct = np.stack([keys // size, keys % size], axis=1)
-    everything = np.all(total > 0)
-    if not everything:
+    if np.any(total == 0):
         raise ValueError("Some pairs have weight zero; leave them out.")
     merged = None if np.all(total == 1) else total
     return PairData(distinct, target[first], merged, classes, inverse, given[:, 0] > given[:, 1])
@@ -74,9 +74,13 @@ def _code(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
         raise ValueError(f"`y` must be one label per pair, a 1-D array, got shape {values.shape}.")
     if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
         raise ValueError("`y` contains NaN or infinity; leave such pairs out.")
-    classes = np.unique(values)
+    try:
+        classes = np.unique(values)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in values.tolist()}))
+        raise TypeError(f"`y` must hold labels of one kind, got {kinds}; leave pairs without a label out.") from None
     if len(classes) == 2:
         return np.where(values == classes[1], 1.0, -1.0), classes
     if values.dtype.kind not in "buif":
-        raise ValueError(f"`y` must hold numbers, or two different labels, got {len(classes)} labels.")
+        raise ValueError(f"`y` must hold numbers, or two different labels, not {len(classes)}.")
     return values.astype(np.float64), None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from iokr.experiments.base import Progress, silent
 from iokr.experiments.cells import Cells
@@ -20,7 +22,7 @@ from iokr.experiments.pairs_protocol import (
     curves,
     default,
     full,
-    run_cases,
+    run_case,
 )
 from iokr.report import INK, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
 
@@ -48,27 +50,38 @@ def run(
     ----------
     seed : int, default=0
         Draws decoys and folds.
-    repeat : int, optional
-        Not used: the five folds are the repetitions.
+    repeat : None
+        Decoys and folds are drawn once; another `seed` draws others.
     progress : callable, optional
     complete : bool, default=False
         The published protocol instead of the short one: four times the cells, each with more folds and pairs.
     folder : Path, optional
         Where finished cells are kept, in `cells.jsonl`; a run that is taken up again begins where it stopped.
     """
+    if repeat is not None:
+        raise ValueError(
+            "pairs draws decoys and folds once, so `--repeat` means nothing; another `--seed` draws others."
+        )
     protocol = full() if complete else default()
-    path = None if folder is None else folder / "cells.jsonl"
-    cells = Cells(path, protocol.key(seed))
-    total, steps = sum(1 for _ in cases(protocol)), itertools.count(1)
+    cells = Cells(None if folder is None else folder / "cells.jsonl", protocol.key(seed))
+    every, steps = list(cases(protocol)), itertools.count(1)
+    total = len(every)
     progress(0, total, "data")
-    run_cases(protocol, seed, cells, lambda what: progress(next(steps), total, what), usable_cores())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the page reports the gap instead
+        cells.fill(
+            every,
+            lambda case: run_case(case, protocol, seed),
+            lambda what: progress(next(steps), total, what),
+            usable_cores(),
+        )
     progress(total, total, "drawing the page")
     found = {row: curves(row, protocol, cells) for row in PUBLISHED if row.possible}
     return Report(
         "Unordered pairs: between TPPK and local models",
         _summary(found, protocol),
         (
-            Text("The setting", (_SETTING, _which(protocol, cells, total))),
+            Text("The setting", (_SETTING, _which(protocol, cells))),
             _winners_table(found, protocol),
             *(_curve_figure(row, found[row], protocol) for row in found if (row.network, row.inputs) in SHOWN),
             _roc_table(found, protocol),
@@ -106,13 +119,13 @@ _DIFFERENCES = (
 )
 
 
-def _which(protocol: Protocol, cells: Cells, total: int) -> str:
-    published = full()
+def _which(protocol: Protocol, cells: Cells) -> str:
+    published, figures = full(), list(cells.values.values())
     short = "" if protocol == published else f" The published protocol ({published.words}) is `--full`."
-    gap = max(figures["gap"] for figures in cells.values.values())
+    gap, hours = max(cell["gap"] for cell in figures), sum(cell["seconds"] for cell in figures) / 3600
     return (
-        f"Run here: {protocol.words}; {total} cells, {cells.found} of them found from an earlier run. The relative "
-        f"duality gap of a machine is at most {gap:.1e}.{short}"
+        f"Run here: {protocol.words}; {len(figures)} cells, {len(cells.earlier)} of them found from an earlier run, in "
+        f"{hours:.2g} hours of one processor. The relative duality gap of a machine is at most {gap:.1e}.{short}"
     )
 
 
@@ -123,6 +136,11 @@ def _best(curve: dict[str, list[list[float]]], protocol: Protocol) -> tuple[str 
     place = int(np.argmax(means[strategy]))
     mix = protocol.mixes[place]
     return (strategy if mix > 0 else None), mix, curve[strategy][place]
+
+
+def _in_words(strategy: str | None, mix: float) -> str:
+    """Broken at the comma only."""
+    return f"{NAMES[strategy]}, δ = {mix:g}".replace(" ", "\N{NO-BREAK SPACE}").replace(",\N{NO-BREAK SPACE}", ", ")
 
 
 def _summary(found: Curves, protocol: Protocol) -> str:
@@ -139,38 +157,44 @@ def _summary(found: Curves, protocol: Protocol) -> str:
 def _winners_table(found: Curves, protocol: Protocol) -> Table:
     rows = []
     for row in PUBLISHED:
-        cells: dict[str, Any] = {
-            "network": row.network,
-            "inputs": row.inputs,
-            "published": f"{NAMES[row.strategy]}, δ = {row.mix:g}",
-        }
+        cells: dict[str, Any] = {"network, inputs": str(row), "published": _in_words(row.strategy, row.mix)}
         if row in found:
             strategy, mix, folds = _best(found[row], protocol)
             at_zero, local = found[row][KERNEL][0], found[row][DUPLICATE][-1]
             cells |= {
-                "ours": f"{NAMES[strategy]}, δ = {mix:g}",
+                "ours": _in_words(strategy, mix),
                 "ROC": Spread.of(folds, digits=3),
                 "TPPK": Spread.of(at_zero, digits=3),
                 "local models": Spread.of(local, digits=3),
-                "folds ahead of both": f"{int(np.sum(np.array(folds) > np.maximum(at_zero, local)))} of {len(folds)}",
             }
+            if folds not in (at_zero, local):
+                ahead = int(np.sum(np.array(folds) > np.maximum(at_zero, local)))
+                cells["folds ahead of both"] = f"{ahead} of {len(folds)}"
         rows.append(cells)
-    note = "A dash: there are no phylogenetic profiles. Local models are duplicate at δ = 1."
+    note = (
+        "There are no phylogenetic profiles. Local models are duplicate at δ = 1. In how many folds the best is ahead "
+        "of TPPK and of local models is said where it is neither."
+    )
     return Table("The best strategy and δ of each row", rows, note, ours=("ours", "ROC"))
 
 
 def _roc_table(found: Curves, protocol: Protocol) -> Table:
+    narrow = len(protocol.mixes) > 5
+    delta = "" if narrow else "δ = "
+
+    def figure(folds: list[float]) -> Spread:
+        return Spread.of([100 * float(np.mean(folds))], digits=1) if narrow else Spread.of(folds, digits=3)
+
     rows = [
         {
-            "network": row.network,
-            "inputs": row.inputs,
+            "network, inputs": str(row),
             "strategy": NAMES[strategy],
-            **{f"δ = {mix:g}": Spread.of(folds, digits=3) for mix, folds in zip(protocol.mixes, values, strict=True)},
+            **{f"{delta}{mix:g}": figure(folds) for mix, folds in zip(protocol.mixes, values, strict=True)},
         }
         for row, curve in found.items()
         for strategy, values in curve.items()
     ]
-    return Table("ROC of every curve", rows)
+    return Table("ROC of every curve along δ", rows, "Means over the folds, in percent." if narrow else "")
 
 
 def _cells_table(protocol: Protocol, cells: Cells) -> Table:
@@ -181,10 +205,11 @@ def _cells_table(protocol: Protocol, cells: Cells) -> Table:
             "strategy": NAMES[case.strategy],
             "δ": case.mix,
             "fold": case.fold,
-            "ROC": cells[case.name]["roc"],
-            "C": cells[case.name]["C"],
-            "gap": f"{cells[case.name]['gap']:.1e}",
-            "processor seconds": cells[case.name]["seconds"],
+            "ROC": cells[str(case)]["roc"],
+            "C": cells[str(case)]["C"],
+            "gap": f"{cells[str(case)]['gap']:.1e}",
+            "processor seconds": cells[str(case)]["seconds"],
+            "run": "earlier" if str(case) in cells.earlier else "now",
         }
         for case in cases(protocol)
     ]

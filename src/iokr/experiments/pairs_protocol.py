@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from time import thread_time
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -40,11 +38,9 @@ __all__ = [
     "default",
     "full",
     "run_case",
-    "run_cases",
 ]
 
 Matrix = NDArray[np.float64]
-Step = Callable[[str], None]
 KERNEL, DUPLICATE = "kernel", "duplicate"
 _DIGITS = 9  # scores are compared after rounding: localisations leave many pairs exactly alike
 
@@ -58,6 +54,9 @@ class Row:
     strategy: str | None
     mix: float
     possible: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.network}, {self.inputs}"
 
 
 PUBLISHED = (
@@ -121,10 +120,8 @@ class Case:
     mix: float
     fold: int
 
-    @property
-    def name(self) -> str:
-        """As it is kept in the file of finished cells."""
-        return f"{self.network}/{self.inputs}/{self.strategy}/{self.mix:g}/{self.fold}"
+    def __str__(self) -> str:
+        return f"{self.network}, {self.inputs}, {self.strategy}, δ = {self.mix:g}, fold {self.fold}"
 
 
 def cases(protocol: Protocol) -> Iterator[Case]:
@@ -182,6 +179,11 @@ def labelled_pairs(network: str, decoys: int, seed: int) -> tuple[NDArray[np.int
 # ------------------------------------------------------------------------------------------------------------- runs
 
 
+def alpha_of(cost: float) -> float:
+    """α = 2/C: the published C goes with k^δ, half of our kernel."""
+    return 2 / cost
+
+
 def run_case(case: Case, protocol: Protocol, seed: int) -> dict[str, Any]:
     """ROC of one fold, with the C that inner splits of its training pairs prefer."""
     start = thread_time()
@@ -190,8 +192,7 @@ def run_case(case: Case, protocol: Protocol, seed: int) -> dict[str, Any]:
     nodes = np.arange(len(K.matrix))
     folds = StratifiedKFold(protocol.folds, shuffle=True, random_state=seed)
     train, test = list(folds.split(pairs, y))[case.fold]
-    # The published C goes with k^δ, half of our kernel: α = 2/C.
-    alphas = [2 / cost for cost in protocol.costs]
+    alphas = [alpha_of(cost) for cost in protocol.costs]
 
     def model(tol: float) -> PairModel:
         solver = CoordinateDescent(tol, protocol.steps)
@@ -220,37 +221,12 @@ def roc(y: Matrix, f: Any) -> float:
     return float(roc_auc_score(y, np.round(f / max(float(np.abs(f).max()), 1e-300), _DIGITS)))
 
 
-def run_cases(protocol: Protocol, seed: int, cells: Cells, step: Step, n_jobs: int) -> None:
-    """Every cell that is not there yet, side by side on the cores; each is kept as soon as it is finished."""
-    from joblib import Parallel, delayed
-
-    missing = [case for case in cases(protocol) if case.name not in cells]
-    for case in cases(protocol):
-        if case.name in cells:
-            step(f"{case.network}, {case.inputs} (found)")
-
-    def one(case: Case) -> tuple[Case, dict[str, Any]]:
-        return case, run_case(case, protocol, seed)
-
-    def keep(case: Case, figures: dict[str, Any]) -> None:
-        cells.add(case.name, figures)
-        step(f"{case.network}, {case.inputs}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the page reports the gap instead
-        for case in missing[:1]:  # alone, so that compiled loops are there for everybody
-            keep(*one(case))
-        work = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-        for case, figures in work(delayed(one)(case) for case in missing[1:]):
-            keep(case, figures)
-
-
 def curves(row: Row, protocol: Protocol, cells: Cells) -> dict[str, list[list[float]]]:
     """ROC of every fold along δ, for each strategy."""
 
     def folds(strategy: str, mix: float) -> list[float]:
         known = strategy if mix > 0 else KERNEL
-        names = [Case(row.network, row.inputs, known, mix, fold).name for fold in range(protocol.folds)]
-        return [cells[name]["roc"] for name in names]
+        done = [Case(row.network, row.inputs, known, mix, fold) for fold in range(protocol.folds)]
+        return [cells[str(case)]["roc"] for case in done]
 
     return {strategy: [folds(strategy, mix) for mix in protocol.mixes] for strategy in (KERNEL, DUPLICATE)}

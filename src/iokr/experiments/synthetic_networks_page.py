@@ -182,8 +182,7 @@ _KY = (
 _MARGIN = (
     "With the Gaussian kernel the supervised margin gives every pair nearly the same score, as the constant function "
     "is cheap. Centring removes it, and is not enough. The penalty exp(−L), read literally, penalises the smoothest "
-    "functions most, the constant first; adding it alone brings the printed figures back. It smooths nothing. A "
-    "wider kernel would give better figures than printed."
+    "functions most, the constant first; adding it alone brings the printed figures back. It smooths nothing."
 )
 _TIMES = ", ".join(f"{factor:g}" for factor in LONGER.values())
 _MIXTURES = (

@@ -11,16 +11,17 @@ from scipy.sparse import csr_array
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
 from iokr.gram.dense import DenseGram
-from iokr.gram.pair_loops import has_compiler, row_dots, scatter_rows
+from iokr.gram.pair_loops import fused_product, has_compiler, row_dots, scatter_rows
 
 __all__ = ["PairGram", "pair_diagonal", "pair_entries"]
 
 # Nanoseconds of one multiplication and addition, from which the form of a product is chosen: in a product of matrices;
 # along rows and in inner products, compiled, then without a compiler, while K fits the cache and beyond.
 _GEMM, _ENTRY, _FACTOR = 0.04, 8.0, 0.04
-_AXPY, _DOT = (0.12, 0.4), (0.13, 0.3)
+_AXPY, _DOT = (0.12, 0.16), (0.13, 0.22)
 _AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
 _CACHE = 1 << 20  # numbers
+_FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
 _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
 
@@ -95,9 +96,12 @@ class PairGram(DenseGram):
         """f for the coefficients c (n',), by scatter, two products, gather."""
         if not is_numpy(self.nodes, c):
             return self._product_elsewhere(c)
-        a, b = self._sorted_left
         S, K = self.scatter(np.asarray(c)), self.nodes
         sparse_scatter, dots = self._forms
+        if sparse_scatter and dots and has_compiler() and S.nnz < _FUSED * K.shape[1]:
+            share = self.mix * (2 if self.ordered else 1)
+            return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), share, len(self.left))
+        a, b = self._sorted_left
         T = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T)
         f = np.zeros(len(a))
         if self.mix < 1:
@@ -155,6 +159,17 @@ class PairGram(DenseGram):
     @cached_property
     def _sorted_left(self) -> tuple[np.ndarray, np.ndarray]:
         return self.left[self._order, 0], self.left[self._order, 1]
+
+    @cached_property
+    def _reads(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What is read from columns b of T: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
+        (a, b), pair, none = self.left.T, np.arange(len(self.left)), np.full(len(self.left), -1)
+        reads = [(a if self.mix < 1 else none, self.same[a] if self.mix > 0 else none, b, pair)]
+        if self.mix > 0 and not self.ordered:
+            reads.append((none, self.same[b], a, pair))
+        row, entry, column, pair = (np.concatenate(parts) for parts in zip(*reads, strict=True))
+        order = np.lexsort((row, column))
+        return row[order], entry[order], column[order], pair[order]
 
     @cached_property
     def _order(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Kernels on unordered pairs of nodes, and on finite sets: what a kernel on their members says of them."""
+"""Kernels on unordered pairs of nodes: what a kernel on the nodes says of them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, n_objects
 from iokr._validation import check_number
 from iokr.gram.dense import DenseGram
 from iokr.gram.pairs import PairGram, pair_diagonal, pair_entries
 from iokr.kernels.base import Kernel, fit_part
 
-__all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "SetKernel", "TensorPair", "check_pairs"]
+__all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
 
 
 def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
     """(n, 2) row numbers below `size`, as integers."""
-    values = to_numpy(pairs) if is_array(pairs) else np.asarray(pairs)
+    try:
+        values = to_numpy(pairs) if is_array(pairs) else np.asarray(pairs)
+    except ValueError:
+        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes; some rows differ.") from None
     if values.ndim != 2 or values.shape[1] != 2:
         raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
     if values.dtype.kind not in "iu":
@@ -30,15 +32,14 @@ def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = 
             whole = values.astype(np.float64)
         except (TypeError, ValueError):
             raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got other objects.") from None
-        if not np.all(whole == np.floor(whole)):
+        if not np.all(np.isfinite(whole) & (whole == np.floor(whole))):
             raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got {whole.ravel()[:4]}.")
         values = whole
-    values = values.astype(np.intp)
-    if values.size and (values.min() < 0 or (size is not None and values.max() >= size)):
+    if values.size and (values.min() < 0 or values.max() >= (2**62 if size is None else size)):
         worst = int(values.min() if values.min() < 0 else values.max())
         wanted = f", of which there are {size} (0 to {(size or 1) - 1})" if size is not None else ""
         raise ValueError(f"Row number {worst} in `{name}` is outside the {where}{wanted}.")
-    return values
+    return values.astype(np.intp)
 
 
 class PairKernel(Kernel):
@@ -287,116 +288,3 @@ def check_mix(mix: Any) -> float:
     if value > 1:
         raise ValueError(f"`mix` must be a number from 0 to 1, got {mix!r}.")
     return value
-
-
-@component
-class SetKernel(Kernel):
-    """k_P(p, q) = mean of k(x, z) over x ∈ p, z ∈ q: an object is a finite set of objects.
-
-    The kernel between the mean features of two sets. Bags of instances, molecules with several conformers, or the two
-    orders of a pair: `TensorPair` is the mean of 2k(a, c)k(b, d) over {(a, b), (b, a)}. A member that is listed twice
-    counts twice.
-
-    Parameters
-    ----------
-    base : Kernel
-        k on the members.
-
-    References
-    ----------
-    Hue, Vert, ICML 2010, Eq. 2.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear, SetKernel
-    >>> SetKernel(Linear())([[[0.0], [2.0]], [[3.0]]])
-    array([[1., 3.],
-           [3., 9.]])
-    """
-
-    base: Any
-
-    domain = "bags"
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """As far as the kernel on members is."""
-        return bool(self.base.trusted)
-
-    def fit(self, X: Any) -> SetKernel:
-        """Fit `base` to all members."""
-        if isinstance(self.base, Kernel) and self.base.pairwise:
-            raise ValueError("`base` must know k between any members: give `Precomputed(matrix)`, not `Precomputed()`.")
-        members, _ = _flatten(X, self.base)
-        self.base_ = fit_part(self.base, "base", members)
-        return self
-
-    def represent(self, X: Any) -> _Bags:
-        """Members one after the other, and where each set begins."""
-        members, starts = _flatten(X, self.base)
-        return _Bags(self.base_.represent(members), starts, np.arange(len(starts) - 1))
-
-    def block(self, R: _Bags, S: _Bags) -> Array:
-        """The (n, m) array of means of k(x, z)."""
-        (left, sizes), (right, others) = R.chosen(), S.chosen()
-        K = self.base_.block(left, right)
-        xp = array_namespace(K)
-        return xp.matmul(xp.matmul(_averages(sizes, K), K), _averages(others, K).T)
-
-    def diag(self, R: _Bags) -> Array:
-        """The mean of k over each set with itself."""
-        values = []
-        for i in range(len(R)):
-            members, _ = R[i : i + 1].chosen()
-            K = self.base_.block(members, members)
-            values.append(array_namespace(K).mean(K))
-        xp = array_namespace(*values)
-        return xp.stack(values) if values else np.empty(0)
-
-
-class _Bags:
-    """Represented members of many sets; indexing takes sets."""
-
-    def __init__(self, members: Any, starts: np.ndarray, rows: np.ndarray) -> None:
-        self.members, self.starts, self.rows = members, starts, rows
-        self.shape = (len(rows),)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: Any) -> _Bags:
-        return _Bags(self.members, self.starts, self.rows[index])
-
-    def chosen(self) -> tuple[Any, np.ndarray]:
-        """The members of these sets and how many each has."""
-        sizes = np.diff(self.starts)[self.rows]
-        first = np.repeat(self.starts[self.rows] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-        return take_rows(self.members, first + np.arange(int(sizes.sum()))), sizes
-
-
-def _averages(sizes: np.ndarray, like: Array) -> Array:
-    """(sets, members): 1/|p| where a member is in p."""
-    A = np.zeros((len(sizes), int(sizes.sum())))
-    A[np.repeat(np.arange(len(sizes)), sizes), np.arange(A.shape[1])] = np.repeat(1 / np.maximum(sizes, 1), sizes)
-    return asarray_like(A, like)
-
-
-def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
-    """All members in one sequence, and where each set begins in it."""
-    n_objects(X)
-    bags = []
-    for i in range(n_objects(X)):
-        bag = X[i] if not hasattr(X, "iloc") else X.iloc[i]
-        if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
-            raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
-        bags.append(bag if hasattr(bag, "shape") else list(bag))
-    sizes = np.array([n_objects(bag) for bag in bags], dtype=np.intp)
-    if np.any(sizes == 0):
-        raise ValueError(f"Set {int(np.argmin(sizes))} is empty; a mean over no members is undefined.")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    if all(is_array(bag) for bag in bags) and bags:
-        return array_namespace(*bags).concat(bags, axis=0), starts
-    members = [member for bag in bags for member in bag]
-    if getattr(base, "domain", "any") in ("vectors", "fingerprints", "indices", "pairs"):
-        return np.asarray(members), starts
-    return as_objects(members), starts

@@ -15,7 +15,9 @@ __all__ = ["CompletePairs", "low_rank_preconditioner", "pair_preconditioner"]
 
 _NEARLY = 0.95  # share of the ordered pairs from which the closed form of all of them is the better preconditioner
 _RANK, _FEATURES = 48, 300  # eigenvectors of K and products of two of them, at most
-_CHUNK = 1 << 22  # numbers at a time
+_CHUNK, _BLOCK = 1 << 22, 1 << 17  # numbers at a time
+_ALONE = 9_000, 260_000  # multiplications of a product with a vector, with a matrix, that a BLAS does on one thread
+_SMALL = 10**8  # below which one thread is enough
 
 
 class CompletePairs:
@@ -40,6 +42,8 @@ class CompletePairs:
         self.t = float(np.average(points, weights=np.where(self.alone, 1.0, 2.0)))
         m = gram.nodes.shape[0]
         n_points = len(a) + int(np.count_nonzero(~self.alone))
+        if n_points >= _NEARLY * m**2 and _repeats(gram):  # then so many points are not so many different ones
+            n_points = 0
         self.share = n_points / m**2
         self.exact = n_points == m**2 and bool(np.ptp(points) <= 1e-12 * self.t)
 
@@ -90,6 +94,12 @@ class CompletePairs:
         return out
 
 
+def _repeats(gram: PairGram) -> bool:
+    """Whether an example is there twice."""
+    ends = gram.left if gram.ordered else np.sort(gram.left, axis=1)
+    return len(np.unique(ends[:, 0] * gram.nodes.shape[0] + ends[:, 1])) < len(ends)
+
+
 def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """r ↦ M⁻¹ r with M close to G + diag(shift)."""
     complete = CompletePairs(gram, shift)
@@ -118,44 +128,60 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
     kept = np.argsort(-strength[i, j], kind="stable")[: _features(n)]
     i, j = i[kept], j[kept]
     factor = np.full(len(i), np.sqrt(2.0)) if gram.ordered else np.where(i == j, np.sqrt(0.5), 1.0)
-    a, b = gram.left.T
+    (a, b), Vt, V_i, V_j = gram.left.T, np.ascontiguousarray(V.T), V[:, i] * factor, V.take(j, axis=1)
 
     def features(rows: slice) -> np.ndarray:
-        A, B = V[a[rows]], V[b[rows]]
-        Z: np.ndarray = A[:, i] * B[:, j]
+        Z: np.ndarray = V_i.take(a[rows], axis=0)
+        Z *= V_j.take(b[rows], axis=0)
         if not gram.ordered:
-            Z += A[:, j] * B[:, i]
-        Z *= factor
+            swapped = V_j.take(a[rows], axis=0)
+            swapped *= V_i.take(b[rows], axis=0)
+            Z += swapped
         return Z
 
-    height = max(1, _CHUNK // max(len(i), 1))
-    parts = list(blocks(n, height))
-    kept_Z = features(parts[0]) if len(parts) == 1 else None
-    explained = np.empty(n)
-    for rows in parts:
-        Z = features(rows) if kept_Z is None else kept_Z
-        explained[rows] = np.einsum("ij,ij->i", Z, Z)
-    d = shift + np.clip(diagonal - explained, 0.0, None)
-    H = np.eye(len(i))
-    for rows in parts:
-        Z = features(rows) if kept_Z is None else kept_Z
-        H += matmul(Z.T, Z / d[rows, None])
-    small = cholesky(H)
+    d, H = np.empty(n), np.eye(len(i))
+    for rows in blocks(n, max(1, _BLOCK // max(len(i), 1))):
+        Z = features(rows)
+        d[rows] = shift[rows] + np.clip(diagonal[rows] - np.einsum("ij,ij->i", Z, Z), 0.0, None)
+        H += _quiet_matmul(Z.T, Z / d[rows, None])
+    inverse = cholesky(H).solve(np.eye(len(i)))
     order, (sorted_a, sorted_b) = gram._order, gram._sorted_left
 
     def apply(r: np.ndarray) -> np.ndarray:
         u = r / d
-        A = V.T @ (gram.scatter(u) @ V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
-        x = small.solve(((A if gram.ordered else A + A.T)[i, j] * factor)[:, None])[:, 0] * factor
+        A = _quiet_matmul(Vt, gram.scatter(u) @ V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
+        x = _quiet_matmul(inverse, ((A if gram.ordered else A + A.T)[i, j] * factor)[:, None])[:, 0] * factor
         X = np.zeros((V.shape[1], V.shape[1]))
         X[i, j] = x
         if not gram.ordered:
             X = X + X.T
         image = np.empty(n)
-        image[order] = row_dots(matmul(V, X), V, sorted_a, sorted_b)
+        image[order] = row_dots(_quiet_matmul(V, X), V, sorted_a, sorted_b)
         return np.asarray(u - image / d)
 
     return apply
+
+
+def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B; where it is small, in parts for which a BLAS wakes no threads, which would cost more than the product."""
+    p, q = len(A), B.shape[1]
+    if A.size * q > _SMALL:
+        return np.asarray(matmul(A, B))
+    if q == 1:
+        return np.concatenate([A[rows] @ B for rows in blocks(p, max(1, _ALONE[0] // A.shape[1]))])
+    out = np.zeros((p, q))
+    width = min(A.shape[1], max(32, _ALONE[1] // (p * q)))
+    for inner in blocks(A.shape[1], width):
+        for rows in blocks(p, max(1, _ALONE[1] // (width * q))):
+            out[rows] += A[rows, inner] @ B[inner]
+    return out
+
+
+def _orthonormal(Y: np.ndarray) -> np.ndarray:
+    """A basis of the columns of Y, without directions that are hardly there."""
+    g, W = eigh(_quiet_matmul(Y.T, Y))
+    there = g > 1e-10 * g[-1]
+    return _quiet_matmul(Y, W[:, there] / np.sqrt(g[there]))
 
 
 def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
@@ -166,8 +192,8 @@ def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
     else:
         Q = np.random.default_rng(0).standard_normal((m, rank + 8))
         for _ in range(2):
-            Q, _ = np.linalg.qr(matmul(K, Q))
-        s, W = eigh(matmul(np.ascontiguousarray(Q.T), matmul(K, Q)))
-        U = Q @ W
+            Q = _orthonormal(_quiet_matmul(K, Q))
+        s, W = eigh(_quiet_matmul(Q.T, _quiet_matmul(K, Q)))
+        U = _quiet_matmul(Q, W)
     s, U = np.clip(s[::-1][:rank], 0.0, None), U[:, ::-1][:, :rank]
     return np.ascontiguousarray(U * np.sqrt(s))

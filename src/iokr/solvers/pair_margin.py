@@ -42,6 +42,7 @@ class PairQuadratic:
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
         self.gram, self.y, self.lam = gram, y, lam
         self.K = np.ascontiguousarray(to_numpy(gram.nodes))
+        self._T: np.ndarray | None = None  # room
         self.schedule, self.patience = (5, 2, 64, 2), 0.0
         owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
         self.order = np.argsort(owner, kind="stable")
@@ -77,7 +78,7 @@ class PairQuadratic:
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
-        T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K)
+        T = self._T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K, self._T)
         a, b = self.gram.left.T
         loop = compiled(_passes)
         where = (self.order, self.starts, a, b, self.y, self.diagonal, upper)
