@@ -9,22 +9,26 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 from iokr import LinkPredictor, LinkPredictorCV
 from iokr.datasets import ONTOLOGIES
-from iokr.experiments import find, link_protocol, link_semi, nips, yeast_go, yeast_ppi
-from iokr.experiments.link_protocol import (
+from iokr.experiments import find, link_protocol, link_rules, link_semi, nips, yeast_go, yeast_ppi
+from iokr.experiments.link_few import (
     BOTH_NEW,
     ONE_NEW,
     TEST,
+    few_labels,
+    judge,
+    labelled_draws,
+)
+from iokr.experiments.link_protocol import (
     Curves,
     Lookup,
     best,
     cross_validated,
-    few_labels,
     five_fold,
-    labelled_draws,
     measures_of,
 )
-from iokr.kernels import RBF, Precomputed
-from iokr.manifolds import Heat
+from iokr.experiments.link_rules import Rule, ridge_by_rules
+from iokr.kernels import RBF, Diffusion, Normalized, Precomputed
+from iokr.manifolds import Heat, Laplacian
 from iokr.model_selection import NodeKFold
 from iokr.report import Figure
 from iokr.rivals import OK3, LocalModels, Naive
@@ -74,13 +78,47 @@ def test_a_fold_is_chosen_on_training_nodes_and_judged_on_test_by_training_pairs
         for name, value in zip(link_protocol.MEASURES, np.mean(figures, axis=0), strict=True):
             means[name].append(value)
     chosen = best(candidates, K, W, train, folds)
-    assert chosen == {name: candidates[int(np.argmax(values))] for name, values in means.items()}
+    odds = [np.prod([v / (100 - v) for v in pair]) for pair in zip(*means.values(), strict=True)]
+    assert chosen == {name: candidates[int(np.argmax(v))] for name, v in (means | {"both": odds}).items()}
     fold = cross_validated(candidates, K, W, train, test, folds)
     model = LinkPredictor(RBF(0.5), alpha=chosen["roc_auc"].alpha).fit(X[train], W[np.ix_(train, train)])
     scores, truth = model.decision_function(X[test], X[train]).ravel(), W[np.ix_(test, train)].ravel()
-    assert fold.by_roc["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
-    assert fold.by_roc["average_precision"] == pytest.approx(100 * average_precision_score(truth, scores))
+    assert fold.figures["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
     assert fold.seconds > 0
+    for criterion, model in chosen.items():
+        fold = cross_validated(candidates, K, W, train, test, folds, (criterion,))
+        model = LinkPredictor(RBF(0.5), alpha=model.alpha).fit(X[train], W[np.ix_(train, train)])
+        scores = model.decision_function(X[test], X[train]).ravel()
+        assert fold.figures["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
+        assert fold.figures["average_precision"] == pytest.approx(100 * average_precision_score(truth, scores))
+
+
+def test_rules_choose_from_one_search_on_training_nodes_alone(monkeypatch):
+    """λ, β and the kernel of each rule are those of the largest criterion; links of test nodes change nothing."""
+    monkeypatch.setattr(link_rules, "ALPHAS", (0.01, 1.0))
+    grams, betas = [RBF(0.05)(X), K], (0.3, 1.0)
+    rules = {name: Rule(name, betas) for name in ("roc_auc", "average_precision", "both")}
+    rules["β = 1"] = Rule("both", (1.0,))
+    found = ridge_by_rules(grams, W, rules, split=2)
+    for i, (train, test) in enumerate(NodeKFold(5, random_state=2).split(np.arange(N))):
+        hidden = W.copy()
+        hidden[test] = hidden[:, test] = 0
+        for name, rule in rules.items():
+            points = {}
+            for beta, (g, gram), alpha in itertools.product(rule.betas, enumerate(grams), link_rules.ALPHAS):
+                model = LinkPredictorCV(
+                    Lookup(gram),
+                    alphas=(alpha,),
+                    scoring=rule.criterion,
+                    cv=NodeKFold(4, random_state=2),
+                    output_kernel=Normalized(Diffusion(beta)),
+                )
+                points[beta, g, alpha] = float(model.fit(np.arange(N), hidden, labeled=train).scores_)
+            beta, g, alpha = max(points, key=points.get)
+            model = LinkPredictor(Lookup(grams[g]), alpha=alpha, output_kernel=Normalized(Diffusion(beta)))
+            scores = model.fit(np.arange(N), hidden, labeled=train).decision_function(test)[:, train].ravel()
+            expected = measures_of(W[np.ix_(test, train)].ravel(), scores)
+            assert found[name][i].figures == pytest.approx(expected), (name, i)
 
 
 def test_the_links_of_test_nodes_are_never_read():
@@ -102,7 +140,7 @@ def test_quick_methods_choose_on_one_inner_fold(monkeypatch):
     seen = []
     original = link_protocol.cross_validated
     monkeypatch.setattr(
-        link_protocol, "cross_validated", lambda *a: seen.append(len(a[5])) or original(*a[:5], a[5][:1])
+        link_protocol, "cross_validated", lambda *a: seen.append(len(a[5])) or original(*a[:5], a[5][:1], *a[6:])
     )
     steps = []
     methods = {"A": [Naive()], "B": [LinkPredictor(alpha=1.0)]}
@@ -158,6 +196,25 @@ def test_few_labels_judges_each_kind_of_pairs(method):
         assert found.figures[kind]["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
         expected = 100 * average_precision_score(truth, scores)
         assert found.figures[kind]["average_precision"] == pytest.approx(expected)
+
+
+def test_few_labels_chooses_from_the_whole_grid_by_each_criterion():
+    [draw] = labelled_draws(W, 12, 0.4, [(0, 0)])
+    grid = {"alphas": (1e-3, 0.1, 10.0), "strengths": (0.0, 0.1, 1.0), "manifold": Laplacian(1.0, 4)}
+    place, known = np.arange(len(draw.labeled)), W[np.ix_(draw.labeled, draw.labeled)]
+    for criterion in ("roc_auc", "average_precision", "both"):
+        found = few_labels(LinkPredictorCV(**grid), K, W, draw, (criterion,))
+        search = LinkPredictorCV(Lookup(K), **grid, scoring=criterion, cv=NodeKFold(5))
+        search.fit(draw.nodes, known, labeled=place)
+        assert (found.model.alpha, found.model.manifold.strength) == (search.alpha_, search.strength_)
+        assert found.figures[ONE_NEW] == pytest.approx(judge(search.decision_function(), W, draw)[ONE_NEW], abs=1e-6)
+
+
+def test_em_without_its_covariance_is_ridge_for_two_new_nodes():
+    known, new = np.arange(20), np.arange(20, N)
+    ours = link_semi.BareEM(RBF(0.5), alpha=0.3).fit(X, W, labeled=known).decision_function(X[new], X[new])
+    theirs = LinkPredictor(RBF(0.5), alpha=0.3).fit(X, W, labeled=known).decision_function(X[new], X[new])
+    np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
 def test_measures_are_percentages():
@@ -230,7 +287,7 @@ def home(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "n_tables"), [("nips", 5), ("yeast-ppi", 4), ("yeast-go", 8)])
+@pytest.mark.parametrize(("name", "n_tables"), [("nips", 7), ("yeast-ppi", 5), ("yeast-go", 9)])
 def test_page_has_published_beside_ours(home, name, n_tables):
     steps = []
     report = find(name).run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
@@ -244,3 +301,9 @@ def test_page_has_published_beside_ours(home, name, n_tables):
         ours = [row[column] for row in table.rows for column in table.ours if row.get(column) is not None]
         assert all(np.isfinite(cell.mean) for cell in ours)
     assert report.info["seed"] == 1
+    names = [[str(next(iter(row.values()))) for row in table.rows] for table in report.tables]
+    assert any(
+        {"PairModel", "IOKR"} <= {name[: len(key)] for name in column for key in ("PairModel", "IOKR")}
+        for column in names
+    ), "pairs and nodes side by side"
+    assert any("not scaled" in name for column in names for name in column)

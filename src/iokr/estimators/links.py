@@ -13,7 +13,7 @@ from iokr._objects import take
 from iokr._validation import check_integer, check_number
 from iokr.estimators.base import _single
 from iokr.estimators.inputs import check_inputs, check_kernel
-from iokr.estimators.links_network import Network, check_network, fit_output_kernel
+from iokr.estimators.links_network import Network, check_names, check_network, fit_output_kernel
 from iokr.estimators.links_ranking import best_pairs, f1_threshold
 from iokr.estimators.regression import IOKR, KernelRegression, _check_isotropic
 from iokr.kernels.base import Kernel
@@ -46,6 +46,7 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         KernelRegression._check_components(self)
         self.__dict__.pop("_threshold", None)
         self._single_precision = _single(X)
+        check_names(X, adjacency)
         X = check_inputs(self, X, kernels[0], reset=True)
         self._pairwise = kernels[0].pairwise
         if self._pairwise and X.shape[0] != X.shape[1]:

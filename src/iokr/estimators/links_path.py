@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, gemm, to_numpy
+from iokr._array import Array, gemm, take_rows, to_numpy
 from iokr._objects import take
 from iokr._validation import check_choice
 from iokr.estimators.links import LinkPredictor, LinkRegression
@@ -19,14 +19,38 @@ from iokr.estimators.regression import IOKR
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
-from iokr.metrics.pairs import average_precision_pairs, roc_auc_pairs
+from iokr.metrics.pairs import pair_metrics
 from iokr.model_selection.nodes import node_folds
 from iokr.problem import Solution
 from iokr.solvers.base import Path, Solver
 
-__all__ = ["LinkPredictorCV"]
+__all__ = ["LinkPredictorCV", "both_areas"]
 
-_METRICS = {"roc_auc": roc_auc_pairs, "average_precision": average_precision_pairs}
+_AREAS = ("roc_auc", "average_precision")
+_SCORINGS = (*_AREAS, "both")
+
+
+def both_areas(roc_auc: Any, average_precision: Any) -> Any:
+    """√(rp) / (√(rp) + √((1−r)(1−p))) of the areas r and p: the share whose odds are the geometric mean of theirs.
+
+    The area under the ROC curve lies between ½ and 1 and moves by hundredths; that under the precision-recall curve
+    starts from the prevalence and moves by multiples. Odds put them on one scale: doubling those of a link before
+    another pair counts as much as doubling those of a link among the pairs that are named.
+    """
+    r, p = np.asarray(roc_auc), np.asarray(average_precision)
+    good, bad = np.sqrt(r * p), np.sqrt((1 - r) * (1 - p))
+    return good / (good + bad)
+
+
+def _criterion(areas: dict[str, np.ndarray], scoring: str) -> np.ndarray:
+    """What is maximised, where both areas are known."""
+    return np.asarray(both_areas(**areas) if scoring == "both" else areas[scoring])
+
+
+def _ranked(linked: np.ndarray, scores: np.ndarray) -> list[float]:
+    """Both areas, from one sort."""
+    figures = pair_metrics(linked, scores)
+    return [figures[name] for name in _AREAS]
 
 
 class _LinkSearch(IOKRCV):
@@ -34,14 +58,16 @@ class _LinkSearch(IOKRCV):
 
     links: tuple[np.ndarray, np.ndarray, np.ndarray]  # rows and columns of the pairs i < j, and whether they are linked
     scoring: str
+    areas: list[np.ndarray]  # for each kernel and strength, a row per area and a column per alpha
 
     def _loo_errors(self, path: Path, targets: Array, alphas: list[float]) -> np.ndarray:
         rows, columns, linked = self.links
-        scores = []
+        found = []
         for alpha in alphas:
             H = targets - path.loo_residuals(targets, alpha)
-            scores.append(_METRICS[self.scoring](linked, to_numpy(gemm(H, H))[rows, columns]))
-        return -np.array(scores)
+            found.append(_ranked(linked, to_numpy(gemm(H, H))[rows, columns]))
+        self.areas.append(np.array(found).T)
+        return -_criterion(dict(zip(_AREAS, self.areas[-1], strict=True)), self.scoring)
 
 
 class LinkPredictorCV(LinkRegression):
@@ -60,7 +86,9 @@ class LinkPredictorCV(LinkRegression):
         Values of λ; 19 from 1e-6 to 1e3 by default.
     strengths : sequence of float, default=None
         Values of the manifold's μ; None is its own `strength`.
-    scoring : {"roc_auc", "average_precision"}, default="roc_auc"
+    scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
+        "both" maximises √(rp) / (√(rp) + √((1−r)(1−p))), r and p the two areas: the geometric mean of their odds, for
+        one model that is good by either.
     cv : int, splitter of nodes or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is `NodeKFold(cv)`, scored on pairs with a
         node of the fold.
@@ -73,6 +101,8 @@ class LinkPredictorCV(LinkRegression):
         The selected values.
     scores_ : array
         Axes kernel × strength × alpha, axes of length one dropped.
+    areas_ : dict of str to array
+        "roc_auc" and "average_precision" at the same places, whatever `scoring`.
     best_index_ : tuple of int
         Where the largest score stands.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
@@ -128,7 +158,7 @@ class LinkPredictorCV(LinkRegression):
         -------
         self
         """
-        check_choice(self.scoring, "scoring", tuple(_METRICS))
+        check_choice(self.scoring, "scoring", _SCORINGS)
         search = self._search()
         kernels = search._kernels()
         alphas, strengths = _grid(self.alphas, "alphas", strict=True), search._strengths()
@@ -137,15 +167,19 @@ class LinkPredictorCV(LinkRegression):
         if self.network_.graph.nnz == n * (n - 1):
             raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
         if self.cv is None:
-            search.links = self._labeled_pairs()
+            search.links, search.areas = self._labeled_pairs(), []
             search.fit(X_labeled, V, X_unlabeled=X_unlabeled)
-            del search.links  # n² numbers that the model needs no more
             self.model_, self.scores_, self.best_index_ = search, -search.loo_errors_, search.best_index_
+            values = np.stack(search.areas, axis=1)
+            self.areas_ = {name: v.reshape(self.scores_.shape) for name, v in zip(_AREAS, values, strict=True)}
+            del search.links, search.areas  # n² numbers that the model needs no more
             self.alpha_, self.strength_ = search.alpha_, search.strength_
             self.kernel_ = search.kernel_
             return self
-        scores = self._by_folds(search, kernels, strengths, alphas)
+        areas = self._by_folds(search, kernels, strengths, alphas)
+        scores = _criterion(areas, self.scoring)
         kept = tuple(s for s in scores.shape if s > 1)
+        self.areas_ = {name: values.reshape(kept) for name, values in areas.items()}
         self.scores_ = scores.reshape(kept)
         self.best_index_ = tuple(int(i) for i in np.unravel_index(np.argmax(self.scores_), kept)) if kept else ()
         i, j, k = (int(b) for b in np.unravel_index(np.argmax(scores), scores.shape))
@@ -179,18 +213,20 @@ class LinkPredictorCV(LinkRegression):
 
     def _by_folds(
         self, search: _LinkSearch, kernels: list[Any], strengths: list[float], alphas: list[float]
-    ) -> np.ndarray:
-        """Mean score over the folds of pairs with a node of the fold, whose links the model never saw."""
+    ) -> dict[str, np.ndarray]:
+        """Mean areas over the folds, of pairs with a node of the fold, whose links the model never saw."""
         if self._pairwise:
             raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
         n, labeled, graph = len(self.labeled_), self.labeled_, self.network_.graph
         X, linked = take(self.nodes_, labeled), graph.toarray() > 0
         splits = list(node_folds(self.cv).split(np.arange(n)))
-        scores, used = np.zeros((len(kernels), len(strengths), len(alphas))), 0
+        areas, used = np.zeros((len(kernels), len(strengths), len(alphas), len(_AREAS))), 0
         for train, test in splits:
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             truth = linked[rows, columns]
+            ours = np.where(new[rows], rows, columns)  # a node of the fold: only rows of these are scored
+            place = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
             part = graph[train][:, train]
             if part.nnz == 0 or not truth.any() or truth.all():
                 continue
@@ -205,7 +241,7 @@ class LinkPredictorCV(LinkRegression):
                 for j, k, C in search._grid_solutions(problem, strengths, alphas):
                     model.solution_ = Solution(C)
                     H = model._values(X)
-                    scores[i, j, k] += _METRICS[self.scoring](truth, to_numpy(gemm(H, H))[rows, columns])
+                    areas[i, j, k] += _ranked(truth, to_numpy(gemm(take_rows(H, np.flatnonzero(new)), H))[place])
         if not used:
             raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
-        return scores / used
+        return dict(zip(_AREAS, np.moveaxis(areas / used, -1, 0), strict=True))

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from iokr._component import component
 from iokr.estimators.links import LinkPredictor
-from iokr.estimators.links_path import LinkPredictorCV
+from iokr.estimators.links_path import both_areas
 from iokr.experiments.pair_links import PairLinks
 from iokr.kernels.base import Kernel
 from iokr.metrics import pair_metrics
@@ -28,16 +28,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 __all__ = [
-    "BOTH_NEW",
+    "BOTH",
     "IOKR_RIDGE",
     "MEASURES",
     "OK3_ET",
-    "ONE_NEW",
+    "PAIR_MODEL",
     "SLOW",
-    "TEST",
-    "Chosen",
     "Curves",
-    "Draw",
     "Fold",
     "Lookup",
     "Matrix",
@@ -45,10 +42,8 @@ __all__ = [
     "best",
     "cross_validated",
     "curves_figure",
-    "few_labels",
     "five_fold",
     "five_fold_methods",
-    "labelled_draws",
     "measures_of",
     "published_beside_ours",
     "spread",
@@ -59,8 +54,9 @@ Matrix = NDArray[np.float64]
 Step = Callable[[str], None]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET = "OK3+ET"
+PAIR_MODEL = "PairModel, δ = ½"
 SLOW = ("kCCA", "kML", "Local")  # these choose on one inner fold
-MEASURES = ("roc_auc", "average_precision")
+MEASURES, BOTH = ("roc_auc", "average_precision"), "both"
 GRID = np.linspace(0, 1, 201)
 
 
@@ -115,8 +111,7 @@ class Curves:
 class Fold:
     """One method on one fold: percentages, seconds for fit and scores, and curves."""
 
-    figures: Mapping[str, float]  # ROC and PR, each of the model that was chosen by it
-    by_roc: Mapping[str, float]  # both of the model chosen by ROC
+    figures: Mapping[str, float]  # ROC and PR: of one model, or each of the model that was chosen by it
     seconds: float
     curves: Curves
 
@@ -139,34 +134,46 @@ def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[
 def best(
     candidates: Sequence[Any], K: Matrix, W: Matrix, train: NDArray[Any], folds: Iterable[tuple[Any, Any]]
 ) -> dict[str, Any]:
-    """The candidate with the highest mean ROC, and that with the highest mean PR, on known–new pairs of the folds."""
+    """The candidates with the highest mean ROC, mean PR, and odds of both, on known–new pairs of the folds."""
     if len(candidates) == 1:
-        return dict.fromkeys(MEASURES, candidates[0])
-    totals = {name: np.zeros(len(candidates)) for name in MEASURES}
+        return dict.fromkeys((*MEASURES, BOTH), candidates[0])
+    totals, used = {name: np.zeros(len(candidates)) for name in MEASURES}, 0
     for inner, held_out in folds:
         truth = W[np.ix_(train[held_out], train[inner])].ravel()
         if not truth.any() or not W[np.ix_(train[inner], train[inner])].any():
             continue  # no link to find, or none to learn from
+        used += 1
         for i, candidate in enumerate(candidates):
             scores, _ = known_new(candidate, K, W, train[inner], train[held_out])
             for name, value in measures_of(truth, scores.ravel()).items():
                 totals[name][i] += value
-    return {name: candidates[int(np.argmax(totals[name]))] for name in MEASURES}
+    areas = {name: total / (100 * max(used, 1)) for name, total in totals.items()}
+    return {name: candidates[int(np.argmax(values))] for name, values in (areas | {BOTH: both_areas(**areas)}).items()}
 
 
 def cross_validated(
-    candidates: Sequence[Any], K: Matrix, W: Matrix, train: NDArray[Any], test: NDArray[Any], folds: Any
+    candidates: Sequence[Any],
+    K: Matrix,
+    W: Matrix,
+    train: NDArray[Any],
+    test: NDArray[Any],
+    folds: Any,
+    criteria: tuple[str, ...] = MEASURES,
 ) -> Fold:
-    """Choose on the training nodes, learn from all of them, and score test × training pairs."""
+    """Choose on the training nodes, learn from all of them, and score test × training pairs.
+
+    Chosen by both measures, each judges the model chosen by it; by one criterion, both judge the one model. Curves and
+    seconds are of the first.
+    """
     chosen = best(candidates, K, W, train, folds)
     truth = W[np.ix_(test, train)].ravel()
-    scores, seconds = known_new(chosen["roc_auc"], K, W, train, test)
-    by_roc = measures_of(truth, scores.ravel())
-    figures = dict(by_roc)
-    if chosen["average_precision"] is not chosen["roc_auc"]:
-        other, _ = known_new(chosen["average_precision"], K, W, train, test)
-        figures["average_precision"] = measures_of(truth, other.ravel())["average_precision"]
-    return Fold(figures, by_roc, seconds, Curves.of(truth, scores))
+    scores, seconds = known_new(chosen[criteria[0]], K, W, train, test)
+    figures = measures_of(truth, scores.ravel())
+    for name in criteria[1:]:
+        if chosen[name] is not chosen[criteria[0]]:
+            other, _ = known_new(chosen[name], K, W, train, test)
+            figures[name] = measures_of(truth, other.ravel())[name]
+    return Fold(figures, seconds, Curves.of(truth, scores))
 
 
 def five_fold(
@@ -177,6 +184,7 @@ def five_fold(
     seed: int,
     inner: int = 4,
     quick: tuple[str, ...] = (),
+    criteria: tuple[str, ...] = MEASURES,
     step: Step = lambda what: None,
 ) -> dict[str, list[Fold]]:
     """Every method on five folds of nodes, its parameters chosen by `inner` folds of the training nodes.
@@ -188,7 +196,8 @@ def five_fold(
         folds = list(NodeKFold(inner, random_state=seed).split(train))
         for name, candidates in methods.items():
             step(name)
-            found[name].append(cross_validated(candidates, K, W, train, test, folds[:1] if name in quick else folds))
+            inside = folds[:1] if name in quick else folds
+            found[name].append(cross_validated(candidates, K, W, train, test, inside, criteria))
     return found
 
 
@@ -201,7 +210,7 @@ def five_fold_methods() -> dict[str, list[Any]]:
         "Local": [LocalModels(alpha=alpha) for alpha in (1.0, 0.1)],
         "Local by ridge": [LocalModels(loss="square", alpha=alpha) for alpha in (0.03, 0.3)],
         "TPPK by ridge": [TPPK(alpha=alpha, unlinked=0.0) for alpha in (0.1, 0.3, 1.0)],
-        "PairModel, δ = ½": [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.3, 3.0)],
+        PAIR_MODEL: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
         "EM": [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         "PKMR": [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         IOKR_RIDGE: [LinkPredictor(alpha=alpha) for alpha in (0.03, 0.1, 0.3, 1.0, 3.0)],
@@ -211,100 +220,6 @@ def five_fold_methods() -> dict[str, list[Any]]:
 def trees(features: Any, seed: int) -> dict[str, list[Any]]:
     """Output-kernel trees on the nodes' vectors: 100 extra-trees, √p features at a split, as no paper says how many."""
     return {OK3_ET: [OK3(features=features, random_state=seed)]}
-
-
-# ----------------------------------------------------------------------------------------------- few labelled nodes
-
-ONE_NEW, BOTH_NEW, TEST = "one unlabelled", "both unlabelled", "both unseen"
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Figures for each kind of pairs, the fitted model, and the seconds to choose (if it does), fit and score."""
-
-    figures: Mapping[str, Mapping[str, float]]
-    model: Any
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One random choice of labelled, unlabelled and test nodes."""
-
-    labeled: NDArray[np.intp]
-    unlabeled: NDArray[np.intp]
-    test: NDArray[np.intp]
-
-    @property
-    def nodes(self) -> NDArray[np.intp]:
-        """Labelled and unlabelled."""
-        return np.concatenate([self.labeled, self.unlabeled])
-
-
-def labelled_draws(W: Matrix, n_test: int, share: float, seeds: Iterable[tuple[int, int]]) -> list[Draw]:
-    """A share of the nodes that are not for testing, labelled, for each seed; drawn again while no two are linked."""
-    m = round(share * (len(W) - n_test))
-    if not W.any() or m < 2:
-        raise ValueError(f"No two of {m} labelled nodes can be linked.")
-    draws = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        while True:
-            order = rng.permutation(len(W))
-            test, labeled, unlabeled = np.split(order, [n_test, n_test + m])
-            if W[np.ix_(labeled, labeled)].any():
-                break
-        draws.append(Draw(labeled, unlabeled, test))
-    return draws
-
-
-Shares = dict[str, dict[str, float]]  # which pairs are judged: ROC and PR
-
-
-def judge(scores: Matrix, W: Matrix, draw: Draw) -> Shares:
-    """Of scores between the nodes of the draw: pairs with an unlabelled node, and pairs of two."""
-    new = np.arange(len(scores)) >= len(draw.labeled)
-    truth = W[np.ix_(draw.nodes, draw.nodes)]
-    return {
-        ONE_NEW: measures_of(truth, scores, new[:, None] | new[None, :]),
-        BOTH_NEW: measures_of(truth, scores, new[:, None] & new[None, :]),
-    }
-
-
-def few_labels(
-    method: Sequence[Any] | LinkPredictorCV,
-    K: Matrix,
-    W: Matrix,
-    draw: Draw,
-    criteria: tuple[str, ...] = MEASURES,
-) -> Chosen:
-    """Choose on the labelled nodes, once by each of `criteria`, and judge what was chosen by it.
-
-    A sequence of candidates is chosen from by five folds of the labelled nodes, a `LinkPredictorCV` by itself.
-    """
-    known = W[np.ix_(draw.labeled, draw.labeled)]
-    place = np.arange(len(draw.labeled))
-    figures: Shares = {}
-    models: dict[str, Any] = {}
-    if isinstance(method, LinkPredictorCV):
-        for name in criteria:
-            models[name] = clone(method).set_params(kernel=Lookup(K), scoring=name)
-    else:
-        folds = list(NodeKFold(5).split(place))
-        models = {name: clone(model) for name, model in best(method, K, W, draw.labeled, folds).items()}
-        models = {name: model.set_params(kernel=Lookup(K)) for name, model in models.items() if name in criteria}
-    for name, model in models.items():
-        start = perf_counter()
-        scores = model.fit(draw.nodes, known, labeled=place).decision_function()
-        seconds = perf_counter() - start
-        parts = judge(scores, W, draw)
-        if len(draw.test):
-            truth, scores = W[np.ix_(draw.test, draw.test)], model.decision_function(draw.test, draw.test)
-            parts[TEST] = measures_of(truth, scores)
-        kept = MEASURES if len(criteria) == 1 else (name,)
-        for part, values in parts.items():
-            figures.setdefault(part, {}).update({measure: values[measure] for measure in kept})
-    return Chosen(figures, model, seconds)
 
 
 # ----------------------------------------------------------------------------------------------- tables and figures
@@ -337,11 +252,11 @@ def published_beside_ours(
 
 
 def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str, ours: str = IOKR_RIDGE) -> Figure:
-    """ROC and precision-recall curves side by side; ours stands out."""
+    """ROC and precision-recall curves, one above the other as on a telephone; ours stands out."""
     styles = ("-", "--", "-.", ":", "-")  # beside eight colours, so that no two lines look alike
 
     def draw(canvas: Canvas) -> None:
-        left, right = canvas.subplots(1, 2)
+        roc, precision = canvas.subplots(2, 1)
         others = [name for name in curves if name != ours]
         for name, curve in curves.items():
             mine = name == ours
@@ -354,12 +269,12 @@ def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str,
                     "linestyle": styles[others.index(name) % len(styles)],
                 }
             )
-            left.plot(100 * GRID, 100 * curve.found, **look, label=name)
-            right.plot(100 * GRID, 100 * curve.precision, **look)
-        left.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
-        right.axhline(100 * prevalence, color=MUTED, linewidth=0.6)
-        left.set(xlabel="false alarms, %", ylabel="links found, %", xlim=(0, 100), ylim=(0, 100))
-        right.set(xlabel="links found, %", ylabel="precision, %", xlim=(0, 100), ylim=(0, 100))
-        canvas.legend(loc="outside upper center", ncols=3)
+            roc.plot(100 * GRID, 100 * curve.found, **look, label=name)
+            precision.plot(100 * GRID, 100 * curve.precision, **look)
+        roc.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
+        precision.axhline(100 * prevalence, color=MUTED, linewidth=0.6)
+        roc.set(xlabel="false alarms, %", ylabel="links found, %", xlim=(0, 100), ylim=(0, 100))
+        precision.set(xlabel="links found, %", ylabel="precision, %", xlim=(0, 100), ylim=(0, 100))
+        canvas.legend(loc="outside upper center", ncols=2)
 
-    return plot(draw, caption=caption, size=(7.2, 4.0))
+    return plot(draw, caption=caption, size=(4.8, 7.4))

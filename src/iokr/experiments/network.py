@@ -13,6 +13,7 @@ from iokr.datasets.communities import CommunityNetwork, make_communities
 from iokr.estimators.links import LinkPredictor
 from iokr.estimators.links_path import LinkPredictorCV
 from iokr.experiments.base import Progress, silent
+from iokr.experiments.link_figures import ranking_figures
 from iokr.experiments.link_protocol import GRID, Curves
 from iokr.kernels.vectors import RBF, Cosine
 from iokr.manifolds.laplacian import Laplacian
@@ -217,7 +218,7 @@ def _table(draws: list[_Draw]) -> Table:
         )
     n, known = len(draws[0].new), len(draws[0].labeled)
     title = f"Links among {n} nodes, known for {known} of them; {prevalence:.1f} % of the pairs are linked"
-    return Table(title, rows, ours=("AUC-ROC %",))
+    return Table(title, rows, our_rows=tuple(i for i, name in enumerate(STYLES) if name in (SEMI, ANGLE, SUPERVISED)))
 
 
 def _settings_table(draws: list[_Draw]) -> Table:
@@ -294,36 +295,17 @@ def _predicted_figure(draw: _Draw) -> Figure:
         classes=draw.network.communities,
         stressed=~draw.new,
         caption=f"The predicted network, nodes in the same places: the {top} best pairs, as many as the density among "
-        f"labelled nodes suggests. {right.mean():.0%} of them are links (by guessing "
-        f"{draw.figures(SEMI)['prevalence']:.1%}), {same:.0%} stay within a community.",
+        f"labelled nodes suggests. {100 * right.mean():.0f} % of them are links (by guessing "
+        f"{100 * draw.figures(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % stay within a community.",
     )
 
 
 def _curve_figures(draw: _Draw) -> tuple[Figure, Figure]:
     pairs = np.triu(draw.judged, k=1)
     curves = {name: Curves.of(draw.linked[pairs], draw.scores[name][pairs]) for name in STYLES}
-
-    def roc(canvas: Canvas) -> None:
-        axes = canvas.subplots()
-        axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
-        for name, (colour, style) in STYLES.items():
-            axes.plot(100 * GRID, 100 * curves[name].found, style, color=colour, label=name)
-        axes.set(xlabel="false alarms (%)", ylabel="links found (%)", xlim=(0, 100), ylim=(0, 100))
-        canvas.legend(loc="outside upper center", ncols=1)
-
-    def pr(canvas: Canvas) -> None:
-        axes = canvas.subplots()
-        axes.axhline(100 * draw.figures(SEMI)["prevalence"], color=MUTED, linewidth=0.6)
-        for name, (colour, style) in STYLES.items():
-            axes.plot(100 * GRID, 100 * curves[name].precision, style, color=colour, label=name)
-        top = max(100 * curve.precision[GRID > 0.02].max() for curve in curves.values())  # the first pairs are few
-        axes.set(xlabel="links found (%)", ylabel="precision (%)", xlim=(0, 100), ylim=(0, 1.2 * top))
-        canvas.legend(loc="outside upper center", ncols=1)
-
-    return (
-        plot(roc, caption="ROC: links found against false alarms.", size=(4.8, 4.6)),
-        plot(pr, caption="Precision against the share of links found.", size=(4.8, 4.6)),
-    )
+    top = max(100 * curve.precision[GRID > 0.02].max() for curve in curves.values())  # the first pairs are few
+    guessing = 100 * draw.figures(SEMI)["prevalence"]
+    return ranking_figures(curves, STYLES, prevalence=guessing, top=1.2 * top, height=4.6)
 
 
 def _path(draw: _Draw) -> tuple[Matrix, list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from iokr._array import is_sparse
 from iokr._objects import concat, n_objects, take
@@ -18,18 +18,30 @@ __all__ = ["PairLinks"]
 class PairLinks(BaseEstimator):  # type: ignore[misc]
     """Ridge on all pairs of labelled nodes, a node being like itself: exact from one eigendecomposition of K.
 
+    `PairModel` codes two labels as ±1. With few links and no intercept, all that is far from the data would then count
+    as a link, so pairs without one get the label `unlinked` instead: the solution is linear in the labels, hence
+    ½(1 − `unlinked`) times that for ±1, and ½(1 + `unlinked`) times that for 1 throughout.
+
     Parameters
     ----------
     kernel, strategy, mix, alpha : as in `PairModel`
+    unlinked : float, default=0.0
     """
 
     def __init__(
-        self, kernel: Kernel | None = None, *, strategy: str = "kernel", mix: float = 0.0, alpha: float = 1.0
+        self,
+        kernel: Kernel | None = None,
+        *,
+        strategy: str = "kernel",
+        mix: float = 0.0,
+        alpha: float = 1.0,
+        unlinked: float = 0.0,
     ) -> None:
         self.kernel = kernel
         self.strategy = strategy
         self.mix = mix
         self.alpha = alpha
+        self.unlinked = unlinked
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> PairLinks:
         """Learn from the links between labelled nodes; `adjacency` is over all nodes."""
@@ -40,14 +52,30 @@ class PairLinks(BaseEstimator):  # type: ignore[misc]
         model = PairModel(self.kernel, strategy=self.strategy, mix=self.mix, alpha=self.alpha)
         # Self-pairs of half the weight make all ordered pairs weigh the same: the closed form.
         weight = np.where(a == b, 0.5, 1.0)
-        self.model_ = model.fit(take(X, known), np.stack([a, b], axis=1), y, sample_weight=weight)
-        self.X_fit_, self.n_labeled_, self.known_ = X, len(known), known
+        nodes, pairs = take(X, known), np.stack([a, b], axis=1)
+        labels = ((y, (1 - self.unlinked) / 2), (np.ones(len(y)), (1 + self.unlinked) / 2))
+        self.models_ = [
+            (share, clone(model).fit(nodes, pairs, y, sample_weight=weight)) for y, share in labels if share
+        ]
+        self.X_fit_, self.known_ = X, known
         return self
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
-        """Scores (m1, m2); None is the nodes given to `fit`."""
+        """Scores (m1, m2); None is the nodes given to `fit`, where labelled ones are known again."""
+        first, second = self._numbers(X1), self._numbers(X2)
         X1, X2 = (self.X_fit_ if X is None else X for X in (X1, X2))
-        n1, n2 = n_objects(X1), n_objects(X2)
-        i, j = np.divmod(np.arange(n1 * n2), n2)
-        pairs = self.n_labeled_ + np.stack([i, n1 + j], axis=1)
-        return np.asarray(self.model_.decision_function(pairs, concat(X1, X2))).reshape(n1, n2)
+        new = len(self.known_)
+        first = np.where(first < 0, new + np.arange(len(first)), first)
+        second = np.where(second < 0, new + len(first) + np.arange(len(second)), second)
+        pairs = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
+        nodes = concat(X1, X2)
+        scores = sum(share * np.asarray(model.decision_function(pairs, nodes)) for share, model in self.models_)
+        return np.asarray(scores).reshape(len(first), len(second))
+
+    def _numbers(self, X: Any) -> np.ndarray:
+        """Places among the labelled nodes, −1 for the others."""
+        if X is not None:
+            return np.full(n_objects(X), -1)
+        found = np.full(n_objects(self.X_fit_), -1)
+        found[self.known_] = np.arange(len(self.known_))
+        return found
