@@ -63,7 +63,7 @@ docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
 $(STAMP)/venv:

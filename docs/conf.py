@@ -13,7 +13,13 @@ author = "the iokr developers"
 copyright = author
 version = release = __version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "public_names"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "public_names",
+]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # `name` is code, and a link where the name is documented
@@ -27,6 +33,21 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
+
+# Every script in examples/ is run, and its code and figures become a page; nothing of that is committed.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "reference_url": {"iokr": None},
+    "image_srcset": ["2x"],
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "iokr"

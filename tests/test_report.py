@@ -3,7 +3,11 @@
 import json
 import math
 import re
+import shutil
+import subprocess
+from html import escape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,6 +158,41 @@ def test_page_shows_all_parts_escaped(report):
 def test_indices_are_set_below_but_not_in_code():
     page = Report("t", "σ_k < `σ_l`").html()
     assert "σ<sub>k</sub> &lt; <code>σ_l</code>" in page
+    assert "K<sub>Y</sub> of IOKR_DATA" in Report("t", "K_Y of IOKR_DATA").html()
+
+
+def test_rows_of_ours_are_stressed():
+    table = Table("t", [{"method": "a"}, {"method": "b"}], our_rows=(1,))
+    page = Report("t", "s", (table,)).html()
+    assert page.count('<tr class="ours">') == 1 and page.index('<tr class="ours">') > page.index(">a<")
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@pytest.mark.parametrize("width", [400, 1280])
+def test_no_page_scrolls_sideways(width, tmp_path):
+    """Tables of many columns become cards on a telephone; long words, commands and hashes break."""
+    wide = [{"method of a long name": "m" * 20, **{f"column number {j}, percent": Spread(50, 1) for j in range(12)}}]
+    long = [{"what": "word " * 20, "count": 1, "": "filled with the mean of the column"}]
+    report = Report("A title", "S" * 30, (Table("Wide", wide), Table("Long", long), Table("Folded", wide, folded=True)))
+    page = report.with_info({"command": "iokr " + "x" * 200, "data": {"file": "0123456789abcdef" * 4}}).html()
+    frame = f'<iframe width="{width}" height="900" style="border: 0" srcdoc="{escape(page)}"></iframe>'
+    script = """<script>onload = () => {
+        const page = document.querySelector("iframe").contentDocument;
+        page.querySelectorAll("details").forEach(part => part.open = true);
+        document.title = "too wide by " + (page.documentElement.scrollWidth - page.documentElement.clientWidth);
+    }</script>"""
+    (tmp_path / "frame.html").write_text(f"<!doctype html><meta charset=utf-8>{frame}{script}", encoding="utf-8")
+    options = ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}")
+    command = [CHROMIUM, *options, "--dump-dom", (tmp_path / "frame.html").as_uri()]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert re.search(r"<title>too wide by (\d+)", found)[1] == "0"
+
+
+def test_percent_signs_stay_with_their_numbers():
+    assert "5\u00a0% of" in Report("t", "5 % of").html()
 
 
 def test_figures_take_their_colours_from_the_page():
@@ -194,12 +233,39 @@ def test_a_folder_with_other_files_is_no_obstacle_but_a_file_is(tmp_path):
         check_folder(tmp_path / "notes.txt", force=True)
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(NotADirectoryError, match=r"cannot be made, as .*taken is a file"):
+        check_folder(tmp_path / "taken" / "below")
+    check_folder(tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_folder_without_permission_is_refused_before_the_work(tmp_path, monkeypatch):
+    def refuse(*args, **options):
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.raises(PermissionError, match="out cannot be written to: Permission denied; give another with -o"):
+        check_folder(tmp_path / "out")
+
+
 def test_run_info_hashes_files(tmp_path):
     path = tmp_path / "x.bin"
     path.write_bytes(b"abc")
     info = run_info(seed=1, seconds=1.234, files=[path])
     assert list(info["data"].values()) == ["ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"]
     assert info["seconds"] == 1.23 and "python" in info["versions"]
+
+
+def test_run_info_tells_files_of_one_name_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = [Path("n.tsv"), tmp_path / "a" / "x" / "n.tsv", tmp_path / "b" / "x" / "n.tsv"]
+    for i, file in enumerate(files):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(i))
+    assert list(run_info(files=files[:2])["data"]) == ["n.tsv", "x/n.tsv"]
+    assert len(set(run_info(files=files)["data"].values())) == 3
 
 
 def test_without_the_packages_the_page_says_what_to_install(report, monkeypatch):

@@ -1,10 +1,12 @@
 """Label sets: F1 is a kernel with an exact best set, no row tells on itself, kernel ridge is scikit-learn's."""
 
+import dataclasses
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 
@@ -157,6 +159,22 @@ def test_sparse_rows_take_the_low_rank_route(quick, data):
     answers = dict(ridges(task_of("sparse", sparse), lambda what: None))
     assert all(answer.sets.shape == (20, 4) for answer in answers.values())
     assert "cosine" in answers[protocol.IOKR_F1].chosen
+
+
+def test_linear_models_choose_how_words_are_weighted(quick, data):
+    """Both weightings are tried, and tf-idf counts documents of the training part alone."""
+    words = (np.abs(data.X) * 3).astype(int)
+    sparse = MultiLabel(csr_array(words), data.Y, 40, data.label_names)
+    task = task_of("sparse", sparse)
+    expected = TfidfTransformer().fit(words[:40]).transform(words)
+    np.testing.assert_allclose(task.designs["tf-idf"][1].toarray(), expected[40:].toarray())
+    found = {}
+    for name, design in task.designs.items():
+        only = dataclasses.replace(task, designs={name: design})
+        found[name] = next(answer for _, answer in logistic(only, 0, lambda what: None))
+    both = next(answer for _, answer in logistic(task, 0, lambda what: None))
+    assert both.chosen in [answer.chosen for answer in found.values()]
+    assert {name for name in found if name in both.chosen}, both.chosen
 
 
 def test_a_seed_repeats_and_another_draws_other_trees(quick, data):

@@ -76,7 +76,7 @@ def test_matrices_are_read_above_the_diagonal():
     for adjacency in (W + W.T, sparse.csr_matrix(W + W.T), (W + W.T) * 2.5):
         for metric in ALL:
             assert metric(adjacency, S) == metric(W[rows, columns], S[rows, columns])
-    where = rng.uniform(size=(12, 12)) < 0.5
+    where = np.triu(rng.uniform(size=(12, 12)) < 0.5)
     kept = where[rows, columns]
     for metric in ALL:
         assert metric(W + W.T, S, where=where) == metric(W[rows, columns][kept], S[rows, columns][kept])
@@ -120,6 +120,23 @@ def test_refusals(metric):
         metric([1, 0], [1.0, 2.0], where=[True])
     with pytest.raises(ValueError, match="`truth` must hold numbers"):
         metric(["a", "b"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_links_below_the_diagonal_are_not_overlooked(metric):
+    """As when an edge list is put into a matrix in the direction it happens to have."""
+    rng = np.random.default_rng(0)
+    one_way = np.zeros((6, 6))
+    one_way[[0, 3, 5], [1, 2, 4]] = 1
+    scores = rng.normal(size=(6, 6))
+    with pytest.raises(ValueError, match="`truth` has entries below the diagonal that are not above it"):
+        metric(one_way, scores)
+    both = np.maximum(one_way, one_way.T)
+    assert metric(np.triu(both), scores) == metric(both, scores)
+    rows = np.zeros((6, 6), dtype=bool)
+    rows[3] = True
+    with pytest.raises(ValueError, match="`where` has entries below the diagonal"):
+        metric(both, scores, where=rows)
 
 
 def test_refuses_more_than_there_are():

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iokr.experiments.base import Progress, silent
-from iokr.experiments.inflection_protocol import FORMS, LANGUAGES, METHODS, RULES, SIMILAR, SIZES, Case, run_case
+from iokr.experiments.inflection_protocol import (
+    FORMS,
+    LANGUAGES,
+    LEMMA,
+    METHODS,
+    NEAR,
+    RULES,
+    SIMILAR,
+    SIZES,
+    SUFFIX,
+    Case,
+    run_case,
+)
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
 
 if TYPE_CHECKING:
@@ -71,17 +83,24 @@ _SETTING = (
 _METHODS = (
     "A training pair gives a rule: what changes before and after the longest run of letters that lemma and form share. "
     f"The rules that can be applied to a lemma make its candidates. “{RULES}”: the output is the rule, the output "
-    f"kernel says whether two are the same; “{SIMILAR}”: by pairs of letters side by side in them; “{FORMS}”: the "
-    "output is the form itself, compared by three letters side by side. The input kernel is the squared cosine of the "
-    "tags times the cosine of beginnings and ends of the lemmas. Beside them: the most frequent rule of the same tags "
-    "among the training words with the longest common end, in the manner of the task's baseline; the rule of the "
-    "nearest training word under the same input kernel; and the lemma as it is."
+    f"kernel says whether two are the same; “{SIMILAR}”: rules are compared by pairs of letters side by side; "
+    f"“{FORMS}”: the output is the form itself, compared by three letters side by side. The input kernel is the "
+    "squared cosine of the tags times the cosine of beginnings and ends of the lemmas. Beside them: "
+    f"“{SUFFIX}”, the most frequent rule of the same tags among the training words with the longest common end, in the "
+    f"manner of the task's baseline; “{NEAR}”, the rule of the nearest training word under the same input kernel; and "
+    f"the {LEMMA} as it is."
 )
 
 
 def _summary(results: Results) -> str:
-    parts = [f"{case} {cell['figures'][RULES]['exact']:.1f} %" for case, cell in results.items()]
-    return f"Forms that are right with rules as outputs: {'; '.join(parts)}."
+    parts = [
+        f"{case} {cell['figures'][SIMILAR]['exact']:.1f} % ({cell['figures'][SUFFIX]['exact']:.1f} %)"
+        for case, cell in results.items()
+    ]
+    return (
+        "Forms that are right with rules as outputs, compared by their letters, and in brackets with the most frequent "
+        f"rule of the longest common end: {'; '.join(parts)}."
+    )
 
 
 def _reach(results: Results) -> str:
@@ -99,7 +118,7 @@ def _reach(results: Results) -> str:
 def _table(results: Results, what: str, title: str) -> Table:
     rows = []
     for case, cell in results.items():
-        row: dict[str, Any] = {"language": case.language, "training words": SIZES[case.part]}
+        row: dict[str, Any] = {"language": case.language, "words": SIZES[case.part]}
         for method in METHODS:
             value = cell["figures"][method][what]
             error = float(np.sqrt(value * (100 - value) / cell["tested"])) if what == "exact" else float("nan")

@@ -25,10 +25,13 @@ from iokr.metrics import edit_distance
 __all__ = [
     "FORMS",
     "LANGUAGES",
+    "LEMMA",
     "METHODS",
+    "NEAR",
     "RULES",
     "SIMILAR",
     "SIZES",
+    "SUFFIX",
     "Case",
     "Rule",
     "answers",
@@ -45,7 +48,8 @@ LANGUAGES = ("english", "german", "turkish")
 SIZES = {"train-low": 100, "train-medium": 1000}
 ALPHAS = tuple(np.logspace(-3, 1, 9))
 ENDS = 5  # letters of a beginning or an end, at most
-RULES, SIMILAR, FORMS = "IOKR, rules", "IOKR, rules by their letters", "IOKR, forms by their letters"
+RULES, SIMILAR, FORMS = "IOKR, rules", "IOKR, letters of rules", "IOKR, letters of forms"
+SUFFIX, NEAR, LEMMA = "common end", "nearest word", "lemma"
 
 
 @dataclass(frozen=True)
@@ -209,9 +213,9 @@ METHODS: dict[str, Callable[[Inflection, Inflection], Words]] = {
     RULES: _by_rules(Delta()),
     SIMILAR: _by_rules(Normalized(Spectrum(2))),
     FORMS: _by_forms,
-    "rule of the longest common end": _by_suffix,
-    "rule of the nearest word": _by_neighbour,
-    "lemma": _unchanged,
+    SUFFIX: _by_suffix,
+    NEAR: _by_neighbour,
+    LEMMA: _unchanged,
 }
 
 

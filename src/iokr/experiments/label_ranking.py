@@ -13,11 +13,16 @@ from iokr.datasets.label_ranking import LabelRanking
 from iokr.experiments.base import Progress, silent
 from iokr.experiments.cells import Cells
 from iokr.experiments.label_ranking_protocol import (
+    ALWAYS,
     FEW,
     FOLDS,
+    FOREST,
     KENDALL,
+    LINEAR,
     METHODS,
     MORE,
+    NEAR,
+    OURS,
     SPEARMAN,
     Case,
     Protocol,
@@ -25,7 +30,8 @@ from iokr.experiments.label_ranking_protocol import (
     run_case,
     small_sets,
 )
-from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
+from iokr.report import INK, MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
+from iokr.report import OURS as COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -33,12 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 MARKS = {
-    KENDALL: (OURS, "o"),
-    SPEARMAN: (OURS, "x"),
-    "output-kernel forest": (THEIRS, "^"),
-    "nearest neighbours": (INK, "s"),
-    "linear ridge per label": (INK, "+"),
-    "one ranking for all": (MUTED, "|"),
+    KENDALL: (COLOUR, "o"),
+    SPEARMAN: (COLOUR, "x"),
+    FOREST: (COLOUR, "^"),
+    NEAR: (THEIRS, "s"),
+    LINEAR: (INK, "+"),
+    ALWAYS: (MUTED, "|"),
 }
 Taus = dict[str, dict[str, list[list[float]]]]  # set, method: a list of folds for each drawing
 
@@ -84,17 +90,17 @@ def run(
         _summary(taus),
         (
             Text("The setting", (_SETTING, _CHOICE)),
-            _tau_table(sets, taus),
+            _tau_table(taus),
             _figure(taus),
-            _difference_table(taus),
+            _difference_table(sets, taus),
             Text("What the two output kernels mean", (_KERNELS,)),
             _chosen_table(done, cells),
         ),
         (
-            f"Folds are drawn {times} times"
+            f"Folds are drawn {_times(times)}"
             + (
                 f", those of sets of more than {protocol.large} rows once (`--full`: as often)."
-                if not complete
+                if times > 1 and not complete
                 else "."
             )
             + " ± is the standard deviation over all folds; behind a difference, its standard error over all folds, "
@@ -115,16 +121,22 @@ _SETTING = (
 )
 _CHOICE = (
     "Everything is chosen on the training folds. IOKR: Gaussian or Laplacian kernel and its width by leave-one-out in "
-    f"the output feature space, on at most {FEW} training rows, λ on at most {MORE}, then fitted to all. Nearest "
-    "neighbours: their number by the τ of leave-one-out. Linear ridge: α by leave-one-out. The forest has nothing to "
-    "choose: 100 extra-trees in the feature space of Kendall's kernel, decoded exactly."
+    f"the output feature space, on at most {FEW} training rows, λ on at most {MORE}, then fitted to all. The forest, "
+    "100 extra-trees in the feature space of Kendall's kernel, decoded exactly: the least size of a leaf, on at most "
+    f"{MORE} training rows, by those that a tree did not draw. Beside them: labels by their mean rank among the "
+    "nearest rows, whose number is chosen by the τ of leave-one-out; a linear ridge of the rank of each label, its α "
+    "by leave-one-out; and one ranking for all, the labels by their mean rank."
 )
 _KERNELS = (
     "Kendall's kernel embeds an order as the signs of all pairs of labels (Kemeny embedding); the order closest to "
     "h(x) is a linear ordering problem, solved exactly by dynamic programming over sets of labels. Spearman's kernel "
     "embeds it as centred ranks; there the closest order sorts h(x), so that method is kernel ridge regression of the "
-    "rank of each label, and linear ridge per label is the same without a kernel."
+    "rank of each label, and linear ridge is the same without a kernel."
 )
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 def _taus(done: list[Case], cells: Cells) -> Taus:
@@ -159,22 +171,21 @@ def _mean_ranks(taus: Taus) -> dict[str, float]:
 # ----------------------------------------------------------------------------------------------------------- tables
 
 
-def _tau_table(sets: dict[str, LabelRanking], taus: Taus) -> Table:
+def _tau_table(taus: Taus) -> Table:
     rows: list[dict[str, Any]] = []
     for name, found in taus.items():
-        size = {"set": name, "rows": len(sets[name]), "labels": sets[name].ranks.shape[1]}
         scores = {method: Spread.of(itertools.chain(*found[method]), digits=3) for method in METHODS}
-        rows.append({**size, "folds": sum(map(len, found[KENDALL])), **scores})
+        rows.append({"set": name, **scores})
     ranks = _mean_ranks(taus)
     rows.append({"set": "mean place", **{method: round(ranks[method], 2) for method in METHODS}})
-    return Table("Kendall's τ on the test folds", rows, ours=(KENDALL, SPEARMAN))
+    return Table("Kendall's τ on the test folds", rows, ours=OURS)
 
 
-def _difference_table(taus: Taus) -> Table:
+def _difference_table(sets: dict[str, LabelRanking], taus: Taus) -> Table:
     rows = []
     for name, found in taus.items():
         ours = np.concatenate(found[KENDALL])
-        row: dict[str, Any] = {"set": name}
+        row: dict[str, Any] = {"set": name, "rows": len(sets[name]), "labels": sets[name].ranks.shape[1]}
         for method in list(METHODS)[1:]:
             gap = ours - np.concatenate(found[method])
             row[method] = f"{gap.mean():+.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}"
@@ -200,12 +211,14 @@ def _figure(taus: Taus) -> Figure:
         axes = canvas.subplots()
         places = np.arange(len(taus))
         for method, (colour, mark) in MARKS.items():
-            means = [_mean(found[method]) for found in taus.values()]
-            axes.plot(means, places, mark, color=colour, markersize=5, label=method)
+            lost = [1 - _mean(found[method]) for found in taus.values()]
+            axes.plot(lost, places, mark, color=colour, markersize=5, label=method)
         axes.set_yticks(places, list(taus))
         axes.invert_yaxis()
-        axes.set(xlabel="Kendall's τ", xlim=(min(0.0, *axes.get_xlim()), 1.02))
+        axes.set(xlabel="1 − τ, logarithmic", xscale="log", ylim=(len(taus) - 0.5, -0.5))
+        axes.set_xticks(ticks := [0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
         canvas.legend(loc="outside upper center", ncols=2)
 
-    caption = "Kendall's τ, mean over the test folds; to the right is better."
+    caption = "What is missing to the true order, 1 − τ, mean over the test folds; to the left is better."
     return plot(draw, caption=caption, size=(5.6, 0.35 * len(taus) + 1.8))

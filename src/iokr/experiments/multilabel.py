@@ -109,7 +109,8 @@ _CHOICE = (
     "leave-one-out, for the input kernel (by kernel ridge, then kept), alpha, the width of Gaussian outputs and the "
     f"threshold; a set that only the row itself has is no candidate. Forests ({N_TREES} trees, √p features a split, "
     f"{SPLIT_RANK} coordinates of the output kernel for splits): rows that a tree did not draw, for the least size of "
-    f"leaves and the threshold. Logistic regression: {N_FOLDS} folds, for C and the threshold."
+    f"leaves and the threshold. Logistic regression: {N_FOLDS} folds, for C, the threshold and, on sparse "
+    "sets, rows of unit length or tf-idf."
 )
 
 

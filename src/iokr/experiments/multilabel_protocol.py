@@ -6,6 +6,7 @@ that a tree did not draw for forests, by folds for logistic regression.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -68,9 +69,9 @@ HALF, TUNED = "{}, threshold ½", "{}, threshold chosen"
 OURS = (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF, FOREST_F1, FOREST_TANIMOTO)
 METHODS = (*OURS, *(way.format(name) for name in (RIDGE, LOGISTIC, FOREST) for way in (TUNED, HALF)))
 
-ALPHAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # γ of a Gaussian input kernel, in units of 1/(2p) for p standardised features
-OUTPUT_GAMMAS = (0.03, 0.1, 0.3, 1.0)  # of a Gaussian output kernel; ‖y − z‖² is the number of labels that differ
+OUTPUT_GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)  # of a Gaussian output kernel; ‖y − z‖² is the number of labels that differ
 STRENGTHS = (0.001, 0.01, 0.1, 1.0), (1.0, 10.0, 100.0)  # C of logistic regression: columns scaled, rows of unit length
 LEAVES = (1, 4)  # rows in a leaf, at least
 N_FOLDS, N_TREES = 3, 100
@@ -92,6 +93,7 @@ class Task:
     unit_test: Any
     Y_test: Matrix
     kernels: dict[str, Kernel]  # on `unit`
+    designs: dict[str, tuple[Any, Any]]  # training and test rows that linear models choose from
     strengths: tuple[float, ...]  # C of logistic regression
     solver: ClosedForm
 
@@ -129,17 +131,20 @@ def task_of(name: str, data: MultiLabel) -> Task:
     """The official split; columns scaled, and γ in units of their number, by the training part alone."""
     n, Y = data.n_train, data.Y
     if is_sparse(data.X):
-        unit = normalize(data.X)
+        unit, words = normalize(data.X), TfidfTransformer().fit(data.X[:n]).transform(data.X)
         kernels: dict[str, Kernel] = {
             "cosine": Nystroem(Cosine(), rank=INPUT_RANK),
             "cosine of tf-idf": Nystroem(Features(TfidfTransformer()), rank=INPUT_RANK),
         }
         counts = data.X.toarray()
-        return Task(name, counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:], kernels, STRENGTHS[1], LowRank())
+        designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}
+        parts = counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:]
+        return Task(name, *parts, kernels, designs, STRENGTHS[1], LowRank())
     scaled = StandardScaler().fit(data.X[:n]).transform(data.X)
     p = scaled.shape[1]
     kernels = {f"Gaussian, γ = {width:g}/{2 * p}": RBF(gamma=width / (2 * p)) for width in WIDTHS}
-    return Task(name, data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:], kernels, STRENGTHS[0], Eigen())
+    parts = data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:]
+    return Task(name, *parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
 
 
 def n_steps(n_sets: int, n_seeds: int) -> int:
@@ -258,18 +263,20 @@ def random_forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Ans
 
 
 def logistic(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
-    """scikit-learn's, one model per label; C and the threshold by the F1 of rows in the fold left out."""
+    """scikit-learn's, one model per label; words, C and the threshold by the F1 of rows in the fold left out."""
     step(f"{task.name}: {EACH_SEED[2]}, seed {seed}")
     start = perf_counter()
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
     found = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Label not .* is present in all training examples")
-        for strength in task.strengths:
-            model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear"), n_jobs=None)
-            left_out = cross_val_predict(model, task.unit, task.Y, cv=folds, method="predict_proba")
-            found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), strength, left_out))
-        _, strength, left_out = max(found, key=lambda one: one[0])
-        model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear")).fit(task.unit, task.Y)
-    scores = model.predict_proba(task.unit_test)
-    yield from _thresholded(LOGISTIC, task.Y, left_out, scores, f"C = {strength:g}", perf_counter() - start)
+        for name, strength in itertools.product(task.designs, task.strengths):
+            model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear"))
+            left_out = cross_val_predict(model, task.designs[name][0], task.Y, cv=folds, method="predict_proba")
+            found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), name, strength, left_out))
+        _, name, strength, left_out = max(found, key=lambda one: one[0])
+        X, X_test = task.designs[name]
+        model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear")).fit(X, task.Y)
+    scores = model.predict_proba(X_test)
+    chosen = "; ".join(part for part in (name, f"C = {strength:g}") if part)
+    yield from _thresholded(LOGISTIC, task.Y, left_out, scores, chosen, perf_counter() - start)

@@ -87,10 +87,10 @@ _CHOICE = (
 def _setting(data: OCRLetters, folds: list[Fold]) -> str:
     n_train = [len(fold.words(data)[0]) for fold in folds]
     n_test = [len(fold.words(data)[1]) for fold in folds]
+    after = "the next one" if folds[0].tested == 1 else f"the {folds[0].tested} others"
     return (
         f"{len(data)} words, {len(data.labels)} letters in ten folds. Training on each of {len(folds)} of them "
-        f"({min(n_train)} to {max(n_train)} words) and testing on the {folds[0].tested} that follow "
-        f"({min(n_test)} to {max(n_test)} words)."
+        f"({min(n_train)} to {max(n_train)} words) and testing on {after} ({min(n_test)} to {max(n_test)} words)."
     )
 
 
@@ -112,7 +112,7 @@ def _table(done: list[dict[str, Any]]) -> Table:
         }
         for method in METHODS
     ]
-    return Table("Letters and whole words that are right", rows, ours=("letters, %", "words, %"))
+    return Table("Letters and whole words that are right", rows)
 
 
 def _chosen_table(done: list[dict[str, Any]]) -> Table:
@@ -134,8 +134,8 @@ def _figure(done: list[dict[str, Any]]) -> Figure:
             axes.barh(places + shift, means, height=0.36, color=colours, alpha=alpha)
             for place, mean in zip(places + shift, means, strict=True):
                 axes.text(mean + 1, place, f"{mean:.1f} ({what})", va="center", fontsize=7, color=MUTED)
-        axes.set_yticks(places, METHODS)
+        axes.set_yticks(places, [method.replace(", ", ",\n") for method in METHODS])
         axes.invert_yaxis()
         axes.set(xlabel="right, %", xlim=(0, 119))
 
-    return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(6.4, 3.6))
+    return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(5.2, 3.8))

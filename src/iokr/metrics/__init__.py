@@ -1,6 +1,6 @@
 """How good predictions are: losses between outputs, and rankings of pairs of nodes."""
 
-from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, top_k_accuracy
+from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
 from iokr.metrics.pairs import (
     average_precision_pairs,
     early_precision,
@@ -9,11 +9,14 @@ from iokr.metrics.pairs import (
     prevalence_pairs,
     roc_auc_pairs,
 )
+from iokr.metrics.scorers import DecodedScorer, decoded_scorer
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
 
 __all__ = [
+    "DecodedScorer",
     "average_precision_pairs",
     "character_accuracy",
+    "decoded_scorer",
     "early_precision",
     "edit_distance",
     "f1_samples",
@@ -25,5 +28,6 @@ __all__ = [
     "prevalence_pairs",
     "rbf_loss",
     "roc_auc_pairs",
+    "subset_accuracy",
     "top_k_accuracy",
 ]

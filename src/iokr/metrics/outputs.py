@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_sparse, to_numpy
+from iokr._objects import keys
 from iokr._validation import check_integer, check_number, check_same_length
 
-__all__ = ["f1_samples", "hamming", "mean_rank", "rbf_loss", "top_k_accuracy"]
+__all__ = ["f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
 
 
 def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
@@ -55,9 +56,32 @@ def f1_samples(y_true: Any, y_pred: Any) -> float:
     0.8333
     """
     Y, Z = _pair(y_true, y_pred)
+    for name, sets in (("y_true", Y), ("y_pred", Z)):
+        if np.any((sets != 0) & (sets != 1)):
+            raise ValueError(f"`{name}` must hold label sets, rows of 0 and 1, not scores; cut these at a threshold.")
     Y, Z = Y != 0, Z != 0
     sizes = Y.sum(axis=1) + Z.sum(axis=1)
     return float(np.mean(np.where(sizes > 0, 2 * (Y & Z).sum(axis=1) / np.maximum(sizes, 1), 1.0)))
+
+
+def subset_accuracy(y_true: Any, y_pred: Any) -> float:
+    """(1/n) Σ_i 1{y_i = ŷ_i}: share of outputs that are right as a whole, be they label sets, words or rankings.
+
+    Rows of numbers are equal when all their entries are (NaN equals NaN); other objects as Python says, lists and
+    arrays by their entries.
+
+    Parameters
+    ----------
+    y_true, y_pred : n outputs
+
+    Examples
+    --------
+    >>> from iokr.metrics import subset_accuracy
+    >>> subset_accuracy([[1, 0], [1, 1]], [[1, 1], [1, 1]]), subset_accuracy(["cat", "dog"], ["cat", "dot"])
+    (0.5, 0.5)
+    """
+    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    return float(np.mean([y == z for y, z in zip(keys(y_true), keys(y_pred), strict=True)]))
 
 
 def top_k_accuracy(ranks: Any, k: int = 1) -> float:
@@ -97,6 +121,9 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     check_same_length(y_true, y_pred, "y_true", "y_pred")
     Y, Z = (y.toarray() if is_sparse(y) else np.asarray(to_numpy(y), dtype=float) for y in (y_true, y_pred))
     Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
+    for name, values in (("y_true", Y), ("y_pred", Z)):
+        if np.isnan(values).any():
+            raise ValueError(f"`{name}` contains NaN; leave such rows out.")
     if Y.shape != Z.shape:
         raise ValueError(f"`y_true` has shape {Y.shape} but `y_pred` has {Z.shape}; they must be the same.")
     return Y, Z

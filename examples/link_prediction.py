@@ -1,0 +1,83 @@
+"""
+Links of a network from a part of its nodes
+===========================================
+
+.. rst-class:: formula
+
+| k_Y = exp(−βL) on the known network
+| κ̂(u, v) = ⟨h(u), h(v)⟩
+
+All nodes have features, the links are known among a few nodes only. A diffusion kernel
+turns the known network into an output kernel: nodes are alike if many short paths lead
+from one to the other. The regression learns from features into its feature space, so
+that two nodes, known or new, are compared by their images there.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.collections import LineCollection
+from scipy.spatial.distance import pdist, squareform
+
+from iokr import LinkPredictorCV
+from iokr.kernels import RBF
+from iokr.metrics import pair_metrics
+
+# %%
+# The data
+# --------
+# Two hundred nodes on a ring, linked when they are close. Where a node is, is hidden;
+# its features are a noisy view of it. The links among a third of the nodes are known.
+
+rng = np.random.default_rng(0)
+angle, radius = rng.uniform(0, 2 * np.pi, size=200), rng.uniform(0.5, 1.0, size=200)
+place = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+truth = squareform(pdist(place) < 0.2)
+features = np.tanh(place @ rng.normal(size=(2, 30)) + rng.normal(size=30))
+features += rng.normal(scale=0.15, size=features.shape)
+known = np.sort(rng.choice(200, size=70, replace=False))
+new = np.setdiff1d(np.arange(200), known)
+
+# %%
+# The model
+# ---------
+# Kernel and ``alpha`` are chosen by leave-one-out on the known nodes. The scores of
+# all pairs of new nodes are judged.
+
+model = LinkPredictorCV([RBF(0.01), RBF(0.03), RBF(0.1)])
+model.fit(features, truth, labeled=known)
+scores = model.decision_function()[np.ix_(new, new)]
+figures = pair_metrics(truth[np.ix_(new, new)], scores)
+print({name: round(float(value), 3) for name, value in figures.items()})
+
+# %%
+# The figure
+# ----------
+# Left, what is known. Right, as many of the best scored pairs of new nodes as there
+# are links between them.
+
+first, second = np.triu_indices(len(new), 1)
+best = np.argsort(-scores[first, second])[: figures["n_links"]]
+found = np.column_stack([new[first[best]], new[second[best]]])
+hit = truth[found[:, 0], found[:, 1]]
+within = known[np.argwhere(np.triu(truth[np.ix_(known, known)]))]
+
+
+def draw(axes, pairs, color):
+    axes.add_collection(LineCollection(place[pairs], colors=color, linewidths=1))
+
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained")
+draw(left, within, "C0")
+draw(right, found[~hit], "C1")
+draw(right, found[hit], "C0")
+left.set_title(f"known: {len(within)} links of {len(known)} nodes\n")
+right.set_title(
+    f"the {len(best)} best pairs of {len(new)} new nodes\n"
+    f"{hit.mean():.0%} are links (blue), at random {figures['prevalence']:.0%}"
+)
+for axes, bright in ((left, known), (right, new)):
+    axes.scatter(*place.T, s=8, color="0.8", zorder=2)
+    axes.scatter(*place[bright].T, s=16, color="black", zorder=3)
+    axes.set_aspect("equal")
+    axes.axis("off")
+plt.show()

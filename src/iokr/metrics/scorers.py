@@ -1,0 +1,113 @@
+"""Metrics of decoded outputs as scorers of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from iokr._objects import n_objects
+from iokr._validation import check_choice
+from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
+from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
+
+__all__ = ["DecodedScorer", "decoded_scorer"]
+
+_SIGNS: dict[Callable[..., float], int] = {
+    character_accuracy: 1,
+    edit_distance: -1,
+    f1_samples: 1,
+    hamming: -1,
+    kendall_tau: 1,
+    rbf_loss: -1,
+    subset_accuracy: 1,
+}
+_NAMES = {metric.__name__: metric for metric in _SIGNS}
+
+
+def decoded_scorer(
+    metric: str | Callable[..., float],
+    *,
+    candidates: Any = None,
+    greater_is_better: bool | None = None,
+    **options: Any,
+) -> DecodedScorer:
+    """score = ± metric(y, ŷ), ŷ = model.predict(X, candidates): larger is better, whatever the output kernel.
+
+    What `score` gives, R² in the output feature space, is another quantity under every output kernel: a kernel that
+    cannot tell outputs apart is the easiest to predict. A loss between the true and the decoded output has the same
+    meaning under all of them, so `GridSearchCV` can search output kernels, embeddings and decoders with it.
+
+    Parameters
+    ----------
+    metric : str or callable
+        `"f1_samples"`, `"hamming"`, `"subset_accuracy"`, `"kendall_tau"`, `"edit_distance"`, `"character_accuracy"` or
+        `"rbf_loss"`, or a function of y and ŷ that returns a number.
+    candidates : sequence, default=None
+        Among which `predict` searches, the same for all inputs; None leaves it to the decoder.
+    greater_is_better : bool, default=None
+        Whether a large metric is good. Known for those above; needed for another function.
+    **options :
+        Passed to the metric, as `gamma=0.1` for `rbf_loss`.
+
+    Returns
+    -------
+    scorer : DecodedScorer
+        For `scoring=` of `GridSearchCV`, `cross_val_score` and their like. Losses come out negative, as scikit-learn's
+        `neg_` scores do.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF, Spectrum
+    >>> from iokr.metrics import decoded_scorer
+    >>> model = IOKR(RBF(1.0), output_kernel=Spectrum(2)).fit([[0.0], [1.0]], ["cat", "dog"])
+    >>> scorer = decoded_scorer("edit_distance")
+    >>> scorer
+    decoded_scorer('edit_distance')
+    >>> scorer(model, [[0.1], [0.9]], ["cat", "dogs"])
+    -0.5
+    """
+    if isinstance(metric, str):
+        metric = _NAMES[check_choice(metric, "metric", tuple(_NAMES))]
+    if not callable(metric):
+        raise TypeError(f"`metric` must be a name or a function of y and ŷ, got {metric!r:.60}.")
+    sign = _SIGNS.get(metric)
+    if greater_is_better is None and sign is None:
+        raise ValueError(
+            f"`greater_is_better` must be True or False for the metric {_name(metric)}: it is not known to be a loss."
+        )
+    if greater_is_better is not None:
+        greater = bool(check_choice(greater_is_better, "greater_is_better", (True, False)))
+        if sign not in (None, 1 if greater else -1):
+            raise ValueError(f"`greater_is_better` must be {sign == 1} for {_name(metric)}, got {greater_is_better}.")
+        sign = 1 if greater else -1
+    if candidates is not None:
+        n_objects(candidates, "candidates")
+    assert sign is not None
+    return DecodedScorer(metric, sign, candidates, options)
+
+
+class DecodedScorer:
+    """What `decoded_scorer` returns: a function of (model, X, y) that copies, pickles and prints."""
+
+    def __init__(self, metric: Callable[..., float], sign: int, candidates: Any, options: dict[str, Any]) -> None:
+        self.metric, self.sign, self.candidates, self.options = metric, sign, candidates, options
+
+    def __call__(self, model: Any, X: Any, y: Any) -> float:
+        """± metric(y, model.predict(X))."""
+        predicted = model.predict(X) if self.candidates is None else model.predict(X, candidates=self.candidates)
+        return self.sign * float(self.metric(y, predicted, **self.options))
+
+    def __repr__(self) -> str:
+        known = _NAMES.get(_name(self.metric)) is self.metric
+        parts = [repr(_name(self.metric)) if known else _name(self.metric)]
+        if self.candidates is not None:
+            parts.append(f"candidates=<{n_objects(self.candidates)} objects>")
+        if not known:
+            parts.append(f"greater_is_better={self.sign > 0}")
+        parts += [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"decoded_scorer({', '.join(parts)})"
+
+
+def _name(metric: Callable[..., float]) -> str:
+    return getattr(metric, "__name__", repr(metric))
