@@ -94,7 +94,7 @@ def test_projected_gradient_runs_to_the_end_once_and_then_some_steps(rng):
 
 def test_the_time_of_a_whole_run_is_a_multiple_in_table_and_target(rng):
     gradient = DualGradient(rng.standard_normal((9, 2)), rng.standard_normal((9, 2)), 0.3, 0.1, NormDual(), timed=10)
-    gradient.steps = 400
+    gradient.steps, gradient.reached = 400, True
     ours, rival = (
         base.Contender(name, lambda: None, lambda found: {}, role) for name, role in (("a", "ours"), ("b", "rival"))
     )
@@ -106,6 +106,17 @@ def test_the_time_of_a_whole_run_is_a_multiple_in_table_and_target(rng):
     assert table.rows[0] == rows[0]
     assert table.rows[1] == {"contender": "b (400 steps)", "seconds": 80.0, "× ours": 80.0}
     assert losses._whole_runs(Table("Targets", rows), [question]).rows == rows
+    gradient.reached = False
+    assert "over 400 steps" in losses._whole_runs(Table("Q", rows), [question]).rows[1]["contender"]
+
+
+def test_steps_that_do_not_suffice_are_a_lower_bound(monkeypatch):
+    monkeypatch.setattr(losses, "_COUNTED", 30)
+    monkeypatch.setattr(base, "_PAUSE", 0.0)
+    question = losses.epsilon_insensitive(seed=1, n=60, p=3, q=4)
+    run = question.find(losses._PLAIN).run()
+    assert run.gap > losses._TOL and run.steps == 30
+    assert question.find(losses._PLAIN).answers(run) == {}
 
 
 def test_the_gram_matrix_of_the_margin(rng):
