@@ -155,8 +155,8 @@ def _norm_question(
         ),
         (WholeRun(_PLAIN, at_least=50.0, gradient=plain), Target(_FAST, at_least=4.0), *targets),
         rtol=10 * _TOL,  # both are within 1e-6 · primal(0) of the minimum
-        note="Gradient methods on the dual, step 1/λ_max(K̂). Projected gradient ran once to count its steps (all alike, "
-        f"{_COUNTED} at most); {_TIMED} of them were timed, without the Gram matrix, and their time was multiplied.",
+        note="Gradient methods on the dual, step 1/λ_max(K̂). Projected gradient ran once to count its steps, "
+        f"{_COUNTED} at most, all alike; {_TIMED} of them were timed, without the Gram matrix, and multiplied.",
     )
 
 
