@@ -47,7 +47,7 @@ _RATIO = 800.0  # the largest eigenvalue of K over λ
 _NOISE = 0.3  # standard deviation of an output's noise
 _LOOK = 10  # steps of a gradient method between two looks at the gap
 _TIMED = 100  # steps of projected gradient that are timed; it needs thousands, all alike
-_COUNTED = 20_000  # of its steps at most; where they do not suffice, its time is a lower bound
+_COUNTED = 10_000  # of its steps at most; where they do not suffice, its time is a lower bound
 
 Matrix = NDArray[np.float64]
 
