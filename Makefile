@@ -46,7 +46,7 @@ layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py
 
 doctest: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) --doctest-modules src/iokr
+	$(PYTEST) -n $(JOBS) --doctest-modules src
 
 lint: $(STAMP)/dev
 	$(BIN)/ruff check .

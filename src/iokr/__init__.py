@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "IOKR": "iokr.estimators.regression",
-    "IOKRCV": "iokr.estimators.path",
-    "LinkPredictor": "iokr.estimators.links",
-    "LinkPredictorCV": "iokr.estimators.links_path",
-    "MultiTask": "iokr.estimators.multitask",
-    "MultiTaskCV": "iokr.estimators.multitask_path",
-    "PairModel": "iokr.estimators.pairs",
-    "OutputKernelTree": "iokr.estimators.trees",
-    "OutputKernelForest": "iokr.estimators.forest",
-    "OutputKernelBoosting": "iokr.estimators.boosting",
-    "CandidateSets": "iokr.decoders.sets",
-    "SharedCandidates": "iokr.decoders.sets",
+    "IOKR": "iokr.estimators.regression.iokr",
+    "IOKRCV": "iokr.estimators.regression.cv",
+    "LinkPredictor": "iokr.estimators.links.predictor",
+    "LinkPredictorCV": "iokr.estimators.links.cv",
+    "MultiTask": "iokr.estimators.multitask.model",
+    "MultiTaskCV": "iokr.estimators.multitask.cv",
+    "PairModel": "iokr.estimators.pairs.model",
+    "OutputKernelTree": "iokr.estimators.trees.tree",
+    "OutputKernelForest": "iokr.estimators.trees.forest",
+    "OutputKernelBoosting": "iokr.estimators.trees.boosting",
+    "CandidateSets": "iokr.decoders.candidate_sets",
+    "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.base",
 }
 
@@ -43,18 +43,18 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from iokr.decoders.sets import CandidateSets, SharedCandidates
+    from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
     from iokr.estimators.base import Unlabeled
-    from iokr.estimators.boosting import OutputKernelBoosting
-    from iokr.estimators.forest import OutputKernelForest
-    from iokr.estimators.links import LinkPredictor
-    from iokr.estimators.links_path import LinkPredictorCV
-    from iokr.estimators.multitask import MultiTask
-    from iokr.estimators.multitask_path import MultiTaskCV
-    from iokr.estimators.pairs import PairModel
-    from iokr.estimators.path import IOKRCV
-    from iokr.estimators.regression import IOKR
-    from iokr.estimators.trees import OutputKernelTree
+    from iokr.estimators.links.cv import LinkPredictorCV
+    from iokr.estimators.links.predictor import LinkPredictor
+    from iokr.estimators.multitask.cv import MultiTaskCV
+    from iokr.estimators.multitask.model import MultiTask
+    from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.regression.cv import IOKRCV
+    from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.trees.boosting import OutputKernelBoosting
+    from iokr.estimators.trees.forest import OutputKernelForest
+    from iokr.estimators.trees.tree import OutputKernelTree
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import iokr
 from iokr.cli import app
-from iokr.experiments import EXPERIMENTS, Experiment
 from iokr.report import Report, Spread, Table
+from iokr_lab import EXPERIMENTS, Experiment
 
 
 def invoke(*arguments):
@@ -245,15 +245,15 @@ def test_reproduce_without_data_says_so_in_one_line(here):
 @pytest.fixture
 def benchmarks(monkeypatch):
     """One benchmark that answers at once."""
-    import iokr.benchmarks
+    import iokr_lab.bench
 
     def run(name, *, repeat, seed, progress, quick):
         progress(0, 1, "measuring")
         row = {"contender": name, "repeat": repeat, "seed": seed, "quick": quick}
         return Report("Bench", "Summary.", (Table("Times", [row]),), (), {"threads": 2})
 
-    monkeypatch.setattr(iokr.benchmarks, "available", lambda: [("race", "Who is first?")])
-    monkeypatch.setattr(iokr.benchmarks, "run", run)
+    monkeypatch.setattr(iokr_lab.bench, "available", lambda: [("race", "Who is first?")])
+    monkeypatch.setattr(iokr_lab.bench, "run", run)
 
 
 def test_bench_lists(here, benchmarks):

@@ -7,7 +7,7 @@ import pytest
 
 from iokr import IOKR
 from iokr.decoders import Assignment
-from iokr.decoders.orders import best_orders, local_orders
+from iokr.decoders._search.orders import best_orders, local_orders
 from iokr.kernels import RBF, Delta, Kendall, Mallows, Normalized, Positional, Spearman
 from reference import assert_close
 from samples import vectors

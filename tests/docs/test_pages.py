@@ -59,8 +59,8 @@ def test_every_command_is_in_the_guide():
 
 
 def test_every_experiment_and_benchmark_is_in_the_guide():
-    from iokr.benchmarks import available
-    from iokr.experiments import EXPERIMENTS
+    from iokr_lab import EXPERIMENTS
+    from iokr_lab.bench import available
 
     text = (DOCS / "guide" / "reproduction.rst").read_text(encoding="utf-8")
     experiments = re.findall(r"^   ``([\w-]+)`` \|", text, flags=re.MULTILINE)

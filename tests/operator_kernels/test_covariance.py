@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import iokr.gram.dense
-import iokr.solvers.geometry
+import iokr.gram.scalar
+import iokr.solvers.closed_form.symmetric_system
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.kernels import RBF, Delta, Linear, Precomputed
@@ -200,7 +200,7 @@ def test_default_epsilon_is_a_hundredth_of_the_largest_eigenvalue():
 def test_several_epsilons_share_the_eigendecomposition_of_the_inputs(monkeypatch, centered):
     X, _, Y, _ = data(12)
     calls = []
-    for module in (iokr.gram.dense, iokr.solvers.geometry):
+    for module in (iokr.gram.scalar, iokr.solvers.closed_form.symmetric_system):
         original = module.eigh
         monkeypatch.setattr(module, "eigh", lambda *a, f=original, **how: calls.append(1) or f(*a, **how))
     kernel = RBF(0.5)

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from iokr.cli.bench import bench
-from iokr.cli.demo import demo
+from iokr.cli.demo.command import demo
 from iokr.cli.doctor import doctor
 from iokr.cli.links import links
 from iokr.cli.reproduce import reproduce

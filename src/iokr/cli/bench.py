@@ -23,8 +23,8 @@ def bench(
     A contender that is not installed is named as skipped. With -o, the folder gets the table, metrics.json, run.json
     and report.html.
     """
-    from iokr import benchmarks
     from iokr.report import Table
+    from iokr_lab import bench as benchmarks
 
     titles = dict(benchmarks.available())
     if name is None:

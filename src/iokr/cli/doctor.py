@@ -111,20 +111,16 @@ def _physical_memory() -> int | None:
 
 
 def _data() -> dict[str, str]:
-    """The data folder, and the data sets that experiments read."""
+    """The data folder, and the data sets in it."""
     from iokr._memory import human_bytes
-    from iokr.datasets import DataNotFound, data_files, data_home
-    from iokr.experiments import EXPERIMENTS
+    from iokr.datasets import data_files, data_home
 
     def state(name: str) -> str:
-        try:
-            files = data_files(name)
-        except DataNotFound:
-            return "not there"
+        files = data_files(name)
         return f"{len(files)} file{'s' if len(files) != 1 else ''}, {human_bytes(sum(f.stat().st_size for f in files))}"
 
     home = data_home()
     origin = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "default; set IOKR_DATA for another"
     folder = f"{home} ({origin}{'' if home.is_dir() else '; does not exist'})"
-    names = dict.fromkeys(name for experiment in EXPERIMENTS for name in experiment.data)
+    names = sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
     return {"folder": folder, **{name: state(name) for name in names}}

@@ -10,25 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.cli.link_defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.datasets import NetworkFiles, read_network
 from iokr.datasets.tables import split_name
-from iokr.estimators.links_path import LinkPredictorCV
+from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels.algebra import Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import Diffusion
 from iokr.kernels.precomputed import Precomputed
-from iokr.kernels.sets import Tanimoto
+from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF, Cosine, Linear
 from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Table
 
 __all__ = ["Options", "Task"]
-
-WIDTHS = (0.1, 0.3, 1.0, 3.0)  # of the Gaussian kernel: gamma in units of the median's
-ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-4, 2, 13))
-STRENGTHS = (1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
-NEIGHBOURS = 10
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class Task:
             missing=options.missing,
         )
         X, kernels = _inputs(options, network)
-        manifold = Laplacian(n_neighbors=NEIGHBOURS) if options.unlabeled else None
+        manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
         model = LinkPredictorCV(
             kernels,
             alphas=ALPHAS,

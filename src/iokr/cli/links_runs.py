@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from iokr.cli.links_model import Options, Task
-from iokr.experiments.base import Progress
-from iokr.experiments.link_figures import ranking_figures
-from iokr.experiments.link_protocol import GRID, Curves
 from iokr.kernels.vectors import RBF
+from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import NodeKFold, cross_validate_links
 from iokr.report import (
     MUTED,
@@ -29,6 +27,8 @@ from iokr.report import (
     to_cytoscape,
     to_graphml,
 )
+from iokr.report.progress import Progress
+from iokr.report.rankings import ranking_figures
 
 __all__ = ["cross_validate", "predict_links"]
 

@@ -37,8 +37,8 @@ def reproduce(
     Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. A long experiment keeps
     its finished parts there too, and goes on from them when it was interrupted.
     """
-    from iokr.experiments import EXPERIMENTS, find
     from iokr.report import Table
+    from iokr_lab import EXPERIMENTS, find
 
     if name is None:
         rows = [{"name": e.name, "what": e.title, "paper": e.paper, "data found": not e.missing()} for e in EXPERIMENTS]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from iokr.experiments import Progress
     from iokr.report import Report, Table
+    from iokr.report.progress import Progress
 
 __all__ = [
     "Force",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._validation import check_integer, check_number
-from iokr.datasets.archives import adjacency_of
+from iokr.datasets.edges import adjacency_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -10,12 +10,12 @@ from scipy.optimize import linear_sum_assignment
 from iokr._array import Array
 from iokr._component import component
 from iokr._validation import check_integer
+from iokr.decoders._search.linear import output_kernel, output_weights
+from iokr.decoders._search.orders import best_orders, local_orders
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import output_kernel, output_weights
-from iokr.decoders.orders import best_orders, local_orders
 from iokr.embeddings.base import Embedding
-from iokr.kernels.rankings import Kendall, Spearman, check_rankings
-from iokr.kernels.sequences import Positional, counts_positions
+from iokr.kernels.structured.rankings import Kendall, Spearman, check_rankings
+from iokr.kernels.structured.sequences import Positional, counts_positions
 
 __all__ = ["Assignment"]
 

@@ -14,7 +14,7 @@ from iokr._component import component
 from iokr._objects import distinct, naming, take
 from iokr._validation import check_choice
 from iokr.decoders.base import Decoder
-from iokr.decoders.sets import CandidateSets, flatten_sets, place, shared_sequence
+from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, place, shared_sequence
 from iokr.embeddings.base import Embedding
 
 __all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 from iokr._array import Array, asarray_like, blocks, is_array, smallest_k, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
+from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import output_kernel, output_weights
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.kernels.vectors import RBF
 

@@ -12,11 +12,11 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import as_objects
 from iokr._validation import check_integer
+from iokr.decoders._search.linear import count_bound, output_weights
 from iokr.decoders.candidates import rank_shared
 from iokr.decoders.graphs import GraphDecoder, Sketch
-from iokr.decoders.linear import count_bound, output_weights
 from iokr.embeddings.base import Embedding
-from iokr.kernels.counts import Counts
+from iokr.kernels._data.counts import Counts
 
 __all__ = ["GraphEdits"]
 

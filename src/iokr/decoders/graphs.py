@@ -12,7 +12,7 @@ from iokr._array import Array, asarray_like, to_numpy
 from iokr._objects import as_objects, key, n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels.graphs import Graph, graphs
+from iokr.kernels.structured.graphs import Graph, graphs
 
 __all__ = ["GraphDecoder", "Sketch"]
 

@@ -10,11 +10,11 @@ from iokr._array import Array
 from iokr._component import component
 from iokr._objects import as_objects
 from iokr._validation import check_integer
+from iokr.decoders._search.linear import count_bound, output_kernel, output_weights
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import count_bound, output_kernel, output_weights
 from iokr.embeddings.base import Embedding
-from iokr.kernels.counts import Counts, sq_norms
-from iokr.kernels.strings import Spectrum
+from iokr.kernels._data.counts import Counts, sq_norms
+from iokr.kernels.structured.strings import Spectrum
 
 __all__ = ["NGramPath"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from iokr._array import Array, blocks, is_array
 from iokr._component import component
 from iokr._objects import as_objects, key
+from iokr.decoders._search.linear import output_kernel, output_weights
+from iokr.decoders._search.viterbi import best_paths
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import output_kernel, output_weights
-from iokr.decoders.viterbi import best_paths
 from iokr.embeddings.base import Embedding
-from iokr.kernels.sequences import counts_positions, sequences_of
+from iokr.kernels.structured.sequences import counts_positions, sequences_of
 
 __all__ = ["Positions"]
 

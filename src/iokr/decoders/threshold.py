@@ -10,10 +10,10 @@ from iokr._array import Array, array_namespace, asarray_like, is_array, is_spars
 from iokr._component import component
 from iokr._objects import as_objects, is_numeric
 from iokr._validation import check_integer
+from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
-from iokr.decoders.linear import output_kernel, output_weights
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels.hamming import Hamming
+from iokr.kernels.structured.label_sets import Hamming
 from iokr.kernels.vectors import Linear
 
 __all__ = ["Threshold"]

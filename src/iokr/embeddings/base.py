@@ -11,7 +11,7 @@ from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, 
 from iokr._component import Component
 from iokr._objects import naming
 from iokr._validation import check_vectors
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["WAYS_OUT", "Embedding", "KernelEmbedding"]

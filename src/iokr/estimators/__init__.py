@@ -1,15 +1,15 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
-from iokr.estimators.boosting import OutputKernelBoosting
-from iokr.estimators.forest import OutputKernelForest
-from iokr.estimators.links import LinkPredictor
-from iokr.estimators.links_path import LinkPredictorCV
-from iokr.estimators.multitask import MultiTask
-from iokr.estimators.multitask_path import MultiTaskCV
-from iokr.estimators.pairs import PairModel
-from iokr.estimators.path import IOKRCV
-from iokr.estimators.regression import IOKR
-from iokr.estimators.trees import OutputKernelTree
+from iokr.estimators.links.cv import LinkPredictorCV
+from iokr.estimators.links.predictor import LinkPredictor
+from iokr.estimators.multitask.cv import MultiTaskCV
+from iokr.estimators.multitask.model import MultiTask
+from iokr.estimators.pairs.model import PairModel
+from iokr.estimators.regression.cv import IOKRCV
+from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.trees.boosting import OutputKernelBoosting
+from iokr.estimators.trees.forest import OutputKernelForest
+from iokr.estimators.trees.tree import OutputKernelTree
 
 __all__ = [
     "IOKR",

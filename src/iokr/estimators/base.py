@@ -15,9 +15,9 @@ from iokr._objects import as_objects, is_numeric, keys, n_objects, naming, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
+from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
 from iokr.decoders.identity import Identity as IdentityDecoder
-from iokr.decoders.sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen as EigenEmbedding
 from iokr.embeddings.identity import Identity as IdentityEmbedding

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array
 
 if TYPE_CHECKING:
-    from iokr.gram.dense import DenseGram
+    from iokr.gram.scalar import DenseGram
 
 __all__ = ["Gram"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, eye_like, take_rows, to_numpy
 from iokr.gram.base import Gram
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 
 __all__ = ["BlockGram", "SumGram"]
 

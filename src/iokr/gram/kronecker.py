@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy
 from iokr.gram.base import Gram
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 
 __all__ = ["KroneckerGram"]
 

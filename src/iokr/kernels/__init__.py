@@ -2,23 +2,23 @@
 
 from iokr.kernels.algebra import Centered, Mean, Normalized, Product, Scaled, Sum
 from iokr.kernels.alignment import Aligned
-from iokr.kernels.bags import SetKernel
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
-from iokr.kernels.grakel import GraKeL
-from iokr.kernels.graphs import ShortestPath, WeisfeilerLehman
-from iokr.kernels.hamming import Hamming
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
-from iokr.kernels.rankings import Kendall, Mallows, Spearman, order_ranks
-from iokr.kernels.sequences import Positional
-from iokr.kernels.series import GlobalAlignment
-from iokr.kernels.sets import Jaccard, Tanimoto
-from iokr.kernels.strings import Mismatch, Spectrum
-from iokr.kernels.subsequences import Subsequence
+from iokr.kernels.structured.bags import SetKernel
+from iokr.kernels.structured.grakel import GraKeL
+from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
+from iokr.kernels.structured.label_sets import Hamming
+from iokr.kernels.structured.rankings import Kendall, Mallows, Spearman, order_ranks
+from iokr.kernels.structured.sequences import Positional
+from iokr.kernels.structured.series import GlobalAlignment
+from iokr.kernels.structured.sets import Jaccard, Tanimoto
+from iokr.kernels.structured.strings import Mismatch, Spectrum
+from iokr.kernels.structured.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [

@@ -12,7 +12,7 @@ from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, p
 from iokr._component import Component
 from iokr._objects import as_objects
 from iokr._validation import check_psd
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 
 __all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "check_gram", "fit_part"]
 

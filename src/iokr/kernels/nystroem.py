@@ -9,8 +9,8 @@ import numpy as np
 from iokr._array import Array, CholeskyFactor, asarray_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer
-from iokr.gram.dense import DenseGram
-from iokr.gram.feature import FeatureGram
+from iokr.gram.features import FeatureGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["Landmarks", "Nystroem"]

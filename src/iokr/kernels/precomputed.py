@@ -10,7 +10,7 @@ from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_psd, check_vectors
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["Precomputed", "check_indices"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from iokr._objects import as_objects
 from iokr._validation import check_same_length
-from iokr.kernels.rankings import check_rankings
-from iokr.kernels.sequences import sequences_of
+from iokr.kernels.structured.rankings import check_rankings
+from iokr.kernels.structured.sequences import sequences_of
 
 __all__ = ["character_accuracy", "edit_distance", "kendall_tau"]
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys, n_objects, take
 from iokr._validation import check_same_length
-from iokr.decoders.sets import CandidateSets, shared_sequence
+from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
 
 __all__ = ["cross_val_rank"]
 

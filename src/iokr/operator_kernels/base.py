@@ -8,7 +8,7 @@ from typing import Any
 from iokr._array import Array
 from iokr._component import Component
 from iokr.gram.base import Gram
-from iokr.gram.dense import DenseGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["OperatorKernel"]

@@ -22,9 +22,9 @@ from iokr._component import component
 from iokr._memory import check_memory
 from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
-from iokr.gram.dense import DenseGram
 from iokr.gram.kronecker import KroneckerGram
 from iokr.gram.oblique import ObliqueGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.separable import Separable
 

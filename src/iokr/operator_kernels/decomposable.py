@@ -7,8 +7,8 @@ from typing import Any
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
-from iokr.gram.dense import DenseGram
 from iokr.gram.kronecker import KroneckerGram
+from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.separable import Separable
 

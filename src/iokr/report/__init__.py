@@ -7,6 +7,7 @@ Experiments, benchmarks and the demo return one; `Report.html` draws the page, `
 from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
 from iokr.report.networks import CLASSES, Network, draw_network, layout, to_cytoscape, to_graphml
 from iokr.report.page import Report, Text
+from iokr.report.progress import Progress, silent
 from iokr.report.run import check_folder, run_info, usable_cores, versions, write_run
 from iokr.report.tables import Spread, Table, text_of
 
@@ -19,6 +20,7 @@ __all__ = [
     "Figure",
     "Network",
     "Pictures",
+    "Progress",
     "Report",
     "Spread",
     "Table",
@@ -29,6 +31,7 @@ __all__ = [
     "plot",
     "require_report_packages",
     "run_info",
+    "silent",
     "text_of",
     "to_cytoscape",
     "to_graphml",

@@ -14,7 +14,7 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, gemm, is_arr
 from iokr._memory import check_memory
 from iokr._objects import n_objects, take
 from iokr.estimators.inputs import check_inputs, check_kernel
-from iokr.estimators.links_network import Network, check_names, check_network, fit_output_kernel
+from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
 from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["LinkRival", "Nodes", "positive_eigen", "spectral_filter"]

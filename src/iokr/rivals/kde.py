@@ -13,7 +13,7 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
-from iokr.estimators.regression import IOKR
+from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import Linear

@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
 from iokr._objects import n_objects, take
 from iokr._validation import check_integer
-from iokr.estimators.forest import OutputKernelForest
+from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.kernels.base import Kernel
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.vectors import Linear

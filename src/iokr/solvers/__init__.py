@@ -1,15 +1,15 @@
 """Algorithms: from a `Problem` to a `Solution`, and closed-form paths with leave-one-out."""
 
-from iokr.solvers.admm import ADMM
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
-from iokr.solvers.cholesky import Cholesky
-from iokr.solvers.conjugate import ConjugateGradient
-from iokr.solvers.coordinate import CoordinateDescent
-from iokr.solvers.eigen import Eigen
-from iokr.solvers.irls import IRLS
-from iokr.solvers.lowrank import LowRank
-from iokr.solvers.manifold import ManifoldEigen
+from iokr.solvers.closed_form.cholesky import Cholesky
+from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.manifold import ManifoldEigen
+from iokr.solvers.iterative.admm import ADMM
+from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
+from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.iterative.irls import IRLS
 
 __all__ = [
     "ADMM",

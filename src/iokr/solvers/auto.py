@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from iokr._component import component
 from iokr._memory import available_memory
-from iokr.gram.pairs import PairGram
+from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
-from iokr.solvers.admm import ADMM, from_margin_dual
 from iokr.solvers.base import ClosedForm, Solver
-from iokr.solvers.cholesky import Cholesky
-from iokr.solvers.conjugate import ConjugateGradient
-from iokr.solvers.coordinate import CoordinateDescent
-from iokr.solvers.eigen import Eigen
-from iokr.solvers.lowrank import LowRank
-from iokr.solvers.manifold import ManifoldEigen
+from iokr.solvers.closed_form.cholesky import Cholesky
+from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.manifold import ManifoldEigen
+from iokr.solvers.iterative.admm import ADMM, from_margin_dual
+from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
+from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 
 __all__ = ["Auto"]
 

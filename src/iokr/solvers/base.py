@@ -172,7 +172,7 @@ class ClosedForm(Solver):
 
     def _refuses_weights(self, problem: Problem) -> str | None:
         """The block factor of a penalty has w^{-½}: it loses as many digits as the weights spread over."""
-        from iokr.solvers.geometry import weight_ratio
+        from iokr.solvers.closed_form.symmetric_system import weight_ratio
 
         if problem.penalty is not None and weight_ratio(problem) > 1e6:
             return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
@@ -191,14 +191,14 @@ class ClosedForm(Solver):
         """A path per manifold strength, missing entries included."""
         self.check(problem)
         if problem.gram.dim is not None:
-            from iokr.solvers.blocks import block_paths
+            from iokr.solvers.closed_form.blocks import block_paths
 
             yield from block_paths(self, problem, strengths)
             return
         if problem.mask is None:
             yield from self._paths(problem, strengths)
             return
-        from iokr.solvers.missing import masked_path
+        from iokr.solvers.closed_form.missing import masked_path
 
         for strength in strengths:
             yield masked_path(self, replace(problem, strength=strength))

@@ -1,0 +1,1 @@
+"""`iokr demo`: a network that it makes, reconstructed."""

@@ -1,0 +1,30 @@
+"""`iokr demo`."""
+
+from pathlib import Path
+
+from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, perform
+
+
+def demo(
+    output: Output = Path("iokr-demo"),
+    force: Force = False,
+    seed: Seed = 0,
+    format: FormatOption = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Reconstruct a network from the links of a tenth of its nodes.
+
+    700 nodes in communities. Prints how well the other links are ranked, beside similarity of features and another
+    method, and writes a page with the true and the predicted network, curves, and the leave-one-out path.
+    """
+    from iokr.cli.demo.network import demonstrate
+
+    perform(
+        lambda progress: demonstrate(seed=seed, progress=progress),
+        output,
+        force=force,
+        format=format,
+        quiet=quiet,
+        verbose=verbose,
+    )

@@ -1,0 +1,1 @@
+"""Searches that decoders share."""

@@ -1,0 +1,312 @@
+"""κ̂(u, v) = ⟨h(u), h(v)⟩: links between nodes, from their features and the links that are known."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
+from iokr._objects import take
+from iokr._validation import check_integer, check_number
+from iokr.estimators.base import _single
+from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
+from iokr.estimators.links.ranking import best_pairs, f1_threshold
+from iokr.estimators.regression.iokr import IOKR, KernelRegression, _check_isotropic
+from iokr.kernels.base import Kernel
+from iokr.losses.base import Loss
+from iokr.manifolds.base import Manifold
+from iokr.model_selection import NodeKFold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.solvers.base import Solver
+
+__all__ = ["LinkPredictor", "LinkRegression"]
+
+
+class LinkRegression(BaseEstimator):  # type: ignore[misc]
+    """What `LinkPredictor` and `LinkPredictorCV` share: nodes in, h learned by kernel regression, pairs out."""
+
+    kernel: Any
+    output_kernel: Kernel | None
+    loss: Loss | None
+    manifold: Manifold | None
+    solver: Solver | None
+
+    model_: KernelRegression
+
+    _components: ClassVar[dict[str, tuple[type, str]]] = {
+        name: KernelRegression._components[name] for name in ("output_kernel", "loss", "manifold", "solver")
+    }
+
+    def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernels: list[Kernel | OperatorKernel]) -> tuple[Any, ...]:
+        """What `fit` is given, checked: labelled inputs, their outputs V, and the unlabelled inputs or None."""
+        KernelRegression._check_components(self)
+        self.__dict__.pop("_threshold", None)
+        self._single_precision = _single(X)
+        check_names(X, adjacency)
+        X = check_inputs(self, X, kernels[0], reset=True)
+        self._pairwise = kernels[0].pairwise
+        if self._pairwise and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"With `Precomputed()` X is the Gram matrix over all nodes, hence square, got shape {tuple(X.shape)}."
+            )
+        network = check_network(X, adjacency, labeled)
+        self.network_: Network = network
+        self.labeled_ = network.labeled
+        self.nodes_ = X
+        self.output_kernel_, V = fit_output_kernel(self.output_kernel, network)
+        for kernel in kernels:
+            if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
+                _check_isotropic(kernel)
+        unlabeled = network.unlabeled
+        others = take(X, unlabeled) if self.manifold is not None and len(unlabeled) else None
+        return take(self._columns(X), network.labeled), V, others
+
+    def _columns(self, X: Any) -> Any:
+        """With `Precomputed()`, the columns of the labelled nodes."""
+        if not self._pairwise or len(self.labeled_) == self.network_.n_nodes:
+            return X
+        return asarray_like(to_numpy(X)[:, self.labeled_], X)
+
+    # --------------------------------------------------------------------------------------------------- scores
+
+    def _values(self, X: Any) -> Array:
+        """h(u) in orthonormal coordinates, (m, r); None is the nodes of fit."""
+        check_is_fitted(self)
+        X = self.nodes_ if X is None else check_inputs(self, X, self.model_.kernel_, reset=False)
+        return self.model_.decision_function(self._columns(X))
+
+    def _cast(self, S: Array) -> Array:
+        """In the precision of the data."""
+        return array_namespace(S).astype(S, array_namespace(S).float32) if self._single_precision else S
+
+    def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
+        """κ̂(u, v) = ⟨h(u), h(v)⟩ for nodes u of X1 and v of X2.
+
+        Parameters
+        ----------
+        X1, X2 : features of m1 and m2 nodes, default=None
+            None is the nodes of `fit`, labelled or not, in their order there.
+
+        Returns
+        -------
+        scores : array of shape (m1, m2)
+            Higher means a link. Symmetric and positive semi-definite when both lists are the same.
+        """
+        H1 = self._values(X1)
+        H2 = H1 if X2 is X1 else self._values(X2)
+        return self._cast(gemm(H1, H2))
+
+    def loo_decision_function(self) -> Array:
+        """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
+
+        K_Y is held fixed. It was computed from all known links, so it still knows those of the node left out, and
+        figures from these scores are optimistic: use them to choose, not to report.
+
+        Returns
+        -------
+        scores : array of shape (n, n)
+            In the order of `labeled_`.
+        """
+        check_is_fitted(self)
+        H = self.model_.loo_decision_function()
+        return self._cast(gemm(H, H))
+
+    # ---------------------------------------------------------------------------------------------------- links
+
+    @property
+    def threshold_(self) -> float:
+        """θ above which a pair is called a link; found when it is first asked for.
+
+        The largest F1 on leave-one-out scores of labelled pairs (optimistic: K_Y holds the links); on scores of
+        five node folds, each refitted on its own links, for losses without a closed form.
+        """
+        check_is_fitted(self)
+        if "_threshold" not in self.__dict__:
+            self._threshold = f1_threshold(*(self._loo_pairs() if self.model_.loss_.quadratic else self._fold_pairs()))
+        return self._threshold
+
+    def _loo_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the labelled pairs are linked, and their leave-one-out scores."""
+        H = self.model_.loo_decision_function()
+        rows, columns, linked = self._labeled_pairs()
+        return linked, to_numpy(gemm(H, H))[rows, columns]
+
+    def _labeled_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions i < j of all labelled pairs, and whether they are linked."""
+        rows, columns = np.triu_indices(len(self.labeled_), k=1)
+        return rows, columns, self.network_.graph.toarray()[rows, columns] > 0
+
+    def _fold_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether pairs with a node of the fold are linked, and their scores by a model that never saw its links."""
+        linked, scores = [], []
+        W = self.network_.graph.toarray() > 0
+        n = len(W)
+        for train, test in NodeKFold(min(5, n)).split(W):
+            graph = self.network_.graph[train][:, train]
+            if graph.nnz == 0:
+                continue
+            part = self._selected().fit(self.nodes_, graph, labeled=self.labeled_[train])
+            S = to_numpy(part.decision_function())[np.ix_(self.labeled_, self.labeled_)]
+            new = np.isin(np.arange(n), test)
+            rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
+            linked.append(W[rows, columns])
+            scores.append(S[rows, columns])
+        if not linked:
+            raise ValueError("Too few links for node folds: no fold leaves one to learn from; give `threshold`.")
+        return np.concatenate(linked), np.concatenate(scores)
+
+    def _selected(self) -> LinkPredictor:
+        """A model with the parameters of this one, to be fitted."""
+        raise NotImplementedError
+
+    def predict_links(
+        self,
+        X1: Any = None,
+        X2: Any = None,
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+        known: bool = False,
+    ) -> tuple[Array, Array]:
+        """The pairs most likely to be linked, best first.
+
+        Scores are computed in panels and only the best are kept: memory does not grow with m1 · m2 when `top` is given.
+
+        Parameters
+        ----------
+        X1, X2 : features of m1 and m2 nodes, default=None
+            None is the nodes of `fit`. One and the same list twice (both None, or `X2 is X1`) gives pairs i < j of
+            it; two lists give every pair (i, j), i of the first and j of the second.
+        threshold : float, default=None
+            Only pairs whose score is above; None is `threshold_`, or no threshold when `top` is given.
+        top : int, default=None
+            At most so many pairs.
+        known : bool, default=False
+            Whether to list the links that `fit` was given, too.
+
+        Returns
+        -------
+        pairs : array of shape (k, 2)
+            Positions in the two lists.
+        scores : array of shape (k,)
+            Descending; equal scores in the order of the pairs.
+        """
+        check_is_fitted(self)
+        if top is not None:
+            check_integer(top, "top", minimum=1)
+        above = -np.inf if top is not None and threshold is None else None
+        if above is None:
+            above = self.threshold_ if threshold is None else check_number(threshold, "threshold")
+        H1 = self._values(X1)
+        H2 = None if X2 is X1 else self._values(X2)
+        left_out = self.network_.links() if not known and X1 is None and X2 is None else None
+        pairs, scores = best_pairs(H1, H2, top=top, above=above, known=left_out)
+        return asarray_like(pairs, H1), self._cast(asarray_like(scores, H1))
+
+
+class LinkPredictor(LinkRegression):
+    """κ̂(u, v) = ⟨h(u), h(v)⟩ with h : nodes → F learned on the labelled nodes, where ⟨ψ(i), ψ(j)⟩ = k_Y(i, j).
+
+    The known links between labelled nodes give them an output kernel, by default heat diffusion along the links with
+    unit diagonal. h is learned from the features of nodes to this kernel's feature space, by ridge regression or with a
+    margin, and two nodes, seen or not, are linked when their images are close. A manifold penalty lets nodes without
+    known links take part in learning (semi-supervised); scores between nodes of `fit` are the transductive use.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        On the features of nodes; None is `RBF()` with the median bandwidth. Several views: `Mean([...])`,
+        `Aligned([...])`.
+    output_kernel : Kernel, default=None
+        On labelled nodes; None is `Normalized(Diffusion(1.0))`. Node kernels without a graph get that of the known
+        links; one that brings its own graph, and `Precomputed(matrix)`, has a row for every node of X.
+    loss : Loss, default=None
+        None is `Square()`; `MaxMargin()` asks for unit diagonal of the output kernel.
+    alpha : float, default=1.0
+        λ > 0: larger shrinks h more.
+    manifold : Manifold, default=None
+        Penalty that uses the unlabelled nodes.
+    solver : Solver, default=None
+        None is `Auto()`.
+
+    Attributes
+    ----------
+    labeled_ : array of shape (n,)
+        Numbers of the labelled nodes.
+    threshold_ : float
+        A pair with a higher score is called a link; the best F1 on leave-one-out scores (optimistic, as K_Y holds the
+        links), or by node folds for losses without a closed form. Computed when first asked for.
+    model_ : IOKR
+        The regression from features to the coordinates V of the labelled nodes, V Vᵀ = K_Y.
+    output_kernel_ : Kernel
+        Fitted on the labelled nodes.
+    n_features_in_ : int
+        When X is an array.
+
+    Notes
+    -----
+    With B k_u the weights of u on the labelled nodes, κ̂(u, v) = k_uᵀ Bᵀ K_Y B k_v: the score matrix of any nodes is
+    positive semi-definite. Costs: the factor of K_Y (an eigendecomposition of the Laplacian), n³/3 flops for K + λI,
+    2n³ for V, then 2mn² + m²n for all pairs of m nodes. Papers: Brouard, d'Alché-Buc, Szafranski, ICML 2011 and JMLR
+    2016 (its λ₁ is `alpha` for ridge, half of it for the margin; its λ₂ half, for the margin a quarter, of `strength`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import LinkPredictor
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])  # two groups; links known for two nodes of each
+    >>> adjacency = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> model = LinkPredictor(alpha=0.1).fit(X, adjacency, labeled=[0, 1, 3, 4])
+    >>> pairs, scores = model.predict_links(top=4)
+    >>> sorted(pairs.tolist())
+    [[0, 2], [1, 2], [3, 5], [4, 5]]
+    >>> model.decision_function([[0.3]]).round(1)
+    array([[0.8, 0.8, 0.8, 0.1, 0.1, 0. ]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | OperatorKernel | None = None,
+        *,
+        output_kernel: Kernel | None = None,
+        loss: Loss | None = None,
+        alpha: float = 1.0,
+        manifold: Manifold | None = None,
+        solver: Solver | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.loss = loss
+        self.alpha = alpha
+        self.manifold = manifold
+        self.solver = solver
+
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictor:
+        """Learn h from the links between labelled nodes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or sequence of N nodes
+            Features of all nodes, labelled or not.
+        adjacency : array or sparse matrix of shape (n, n) or (N, N)
+            Symmetric weights of at least 0: over the labelled nodes in the order of `labeled`, or over all nodes, of
+            which only rows and columns in `labeled` are read.
+        labeled : integers of shape (n,), or mask of shape (N,), default=None
+            The nodes all of whose mutual links are known; None is all.
+
+        Returns
+        -------
+        self
+        """
+        kernel = check_kernel(self.kernel)
+        X_labeled, V, X_unlabeled = self._prepare(X, adjacency, labeled, [kernel])
+        self.model_ = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
+        self.model_.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+        return self
+
+    def _selected(self) -> LinkPredictor:
+        return clone(self)  # type: ignore[no-any-return]

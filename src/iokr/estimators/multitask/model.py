@@ -1,0 +1,326 @@
+"""Several outputs that should help each other: multi-task regression."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, asarray_like, eye_like, to_numpy
+from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_choice, check_integer, check_number, check_same_length, check_weight
+from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding
+from iokr.estimators.base import _as_outputs, _r2
+from iokr.estimators.inputs import check_kernel
+from iokr.estimators.multitask.learning import TaskProblem
+from iokr.estimators.multitask.similarity import (
+    TaskMetric,
+    check_strength,
+    check_tasks,
+    output_metric,
+    task_operator,
+    task_similarity,
+)
+from iokr.estimators.regression.iokr import KernelRegression
+from iokr.kernels.base import Kernel
+from iokr.losses.base import Loss
+from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.decomposable import Decomposable
+from iokr.problem import Problem, Solution
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import Solver
+
+__all__ = ["MultiTask", "TaskRegression"]
+
+
+class TaskRegression(KernelRegression):
+    """What `MultiTask` and `MultiTaskCV` share: vector outputs, their similarity, errors on y."""
+
+    output_kernel: Kernel | None = None
+    loss: Loss | None = None
+    solver: Solver | None = None
+    tasks: Any
+    learn_tasks: bool
+    tol: float
+    max_iter: int
+
+    _couples: bool = True  # whether a similarity of the tasks is asked for
+
+    def _check_tasks(self) -> tuple[Kernel, float, int]:
+        """The scalar kernel, the tolerance and the number of steps."""
+        kernel = check_kernel(self.kernel)
+        if isinstance(kernel, OperatorKernel):
+            raise TypeError(
+                f"`kernel` of {type(self).__name__} must be a scalar kernel, got {kernel!r:.80}: the operator comes "
+                "from the tasks. To bring your own use `IOKR`."
+            )
+        check_choice(self.learn_tasks, "learn_tasks", (True, False))
+        if self.learn_tasks and self.tasks is not None:
+            raise ValueError("`learn_tasks=True` learns how tasks go together, so `tasks` must be None.")
+        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
+        return kernel, tol, check_integer(self.max_iter, "max_iter", minimum=1)
+
+    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
+        """Ψ as everywhere, and the similarity of its columns."""
+        Psi = super()._encode(y, sample_weight)
+        if not self.embedding_.explicit:
+            raise ValueError(f"Tasks are coordinates of vector outputs, which {self.embedding_!r} does not keep.")
+        q = int(Psi.shape[1])
+        self.tasks_ = None
+        if self._couples and not self.learn_tasks:
+            given = self.tasks is not None
+            self.tasks_ = check_tasks(self.tasks, q) if given else task_similarity(Psi, sample_weight)
+        return Psi
+
+    def _use_operator(self, A: np.ndarray) -> None:
+        """Let the fitted kernel be k·A."""
+        self.A_, self.kernel_.A_ = A, asarray_like(A, self._like)
+
+    def _plain(self, H: Array) -> Array:
+        """h in the coordinates of y."""
+        return self.embedding_.plain(H) if isinstance(self.embedding_, TaskMetric) else H
+
+    def loo_error(self) -> float:
+        """Mean of ‖y_i − ŷ₋ᵢ‖² over the training rows, each predicted without its own targets, in closed form.
+
+        On y whatever the coupling, so that models can be compared. The similarity of the tasks (or the learned
+        operator) is held fixed. With missing targets, q times the mean over the observed entries; weighted as the fit.
+
+        Returns
+        -------
+        error : float
+        """
+        check_is_fitted(self)
+        problem = self._fitted_problem()
+        path = self._closed_form(problem, "Leave-one-out").path(problem)
+        R = to_numpy(self._plain(path.loo_residuals(problem.Psi, problem.alpha)))
+        share = np.ones(R.shape) if self.mask_ is None else np.asarray(self.mask_, dtype=float)
+        share = share if self.sample_weight_ is None else share * self.sample_weight_[:, None]
+        return float(R.shape[1] * (share * R**2).sum() / share.sum())
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
+        """R² on y, whatever the coupling; with candidates, the share of inputs whose best candidate is y.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : array of shape (m, q)
+        sample_weight : array of shape (m,), default=None
+        candidates : sequence of outputs, `SharedCandidates` or `CandidateSets`, default=None
+
+        Returns
+        -------
+        score : float
+            1 − Σ‖y − ŷ‖² / Σ‖y − mean‖², over the entries that are there (minus the mean loss for `MaxMargin`); or
+            top-1 accuracy.
+        """
+        check_is_fitted(self)
+        if candidates is not None or not isinstance(self.embedding_, TaskMetric) or not self.loss_.calibrated:
+            return super().score(X, y, sample_weight, candidates)
+        n = check_same_length(X, y)
+        weight = check_weight(sample_weight, n, X)
+        w = np.ones(n) if weight is None else weight
+        base = self.embedding_.base
+        S = base.represent(_as_outputs(y, None))
+        residual = float(w @ to_numpy(base.sq_residuals(self._plain(self._values(X)), S)))
+        return _r2(residual, base.spread(S, w), n)
+
+
+class MultiTask(TaskRegression):
+    """min_h Σ_i ℓ(h(x_i), y_i) + (α/2)[(μ/2) Σ_pq M_pq ‖h^p − h^q‖² + (1−μ) Σ_p ‖h^p‖²]: tasks that go together.
+
+    A task is a coordinate of y, M the similarity of tasks, μ = `strength`. Two ways to couple them:
+
+    * ``coupling="operator"``, the formula above: the kernel is k(x, z) A with A = (μL_M + (1−μ)I)⁻¹, L_M the
+      Laplacian of M. Similar tasks borrow strength from each other.
+    * ``coupling="output"``: the kernel is k(x, z) I and outputs are compared in the metric A = μM + (1−μ)I,
+      ψ(y) = A^½ y. **With the square loss this changes how candidates are ranked, and what a selection in that metric
+      chooses, but not the prediction**: h = A^½ h₀ with h₀ the model without coupling, and `predict` answers h₀(x)
+      for every strength (its projection on the range of A, where that is singular).
+
+    ``coupling=None`` is independent tasks, which share kernel and alpha. With ``learn_tasks=True`` the operator is
+    learned with h: see below.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        Scalar kernel on the inputs; None is `RBF()` with the median bandwidth.
+    tasks : array of shape (q, q), default=None
+        M: symmetric, no negative entry. None takes M_pq = exp(−γ‖Y^p − Y^q‖²) from the training targets, with 1/γ the
+        median of these squared distances. ``coupling="output"`` also needs μM + (1−μ)I positive semi-definite, which
+        is checked.
+    coupling : {"operator", "output", None}, default="operator"
+    strength : float, default=0.5
+        0 ≤ μ < 1: larger couples more, 0 not at all. The differences of q tasks weigh about q times as much as one
+        task, so 0.5 is strong for many tasks. Not used with `learn_tasks`.
+    learn_tasks : bool, default=False
+        Learn A ≻ 0 with tr A = q: the global minimum over h and A of Σ_i ℓ_i + (α/2)(‖h‖²_A + ε tr A⁻¹), ε being a
+        thousandth of the mean eigenvalue of the first fit. Square loss, ``coupling="operator"``.
+    embedding : Embedding, default=None
+        None is `Identity()`; `Identity(centered=True)` gives every task an intercept.
+    loss, alpha, manifold, decoder, solver :
+        As in `IOKR`.
+    tol : float, default=1e-6
+        With `learn_tasks`: stop when the objective is certified to be this close to its minimum, relative to h = 0.
+    max_iter : int, default=1000
+        With `learn_tasks`: steps at most.
+
+    Attributes
+    ----------
+    tasks_ : array of shape (q, q) or None
+        M, when there is one.
+    A_ : array of shape (q, q)
+        The operator, or the metric; I without coupling.
+    objective_ : array
+        With `learn_tasks`, the objective after every step: it never rises.
+    solution_, solver_, kernel_, embedding_, decoder_, n_features_in_ :
+        As in `IOKR`; with `learn_tasks`, `solution_.gap` is the certificate and `solution_.n_iter` the steps.
+
+    Notes
+    -----
+    Missing targets are NaN entries of y (not with ``coupling="output"``, whose metric needs them all). Errors are on
+    y: `score` and `loo_error` do not depend on the metric. To choose alpha and strength by leave-one-out use
+    `MultiTaskCV`; to choose by folds, `GridSearchCV(MultiTask(), {"alpha": ..., "strength": ...})`.
+
+    Cost: as `IOKR` with an operator; a step of `learn_tasks` costs Nq² + 9q³ after one eigendecomposition (with missing
+    targets, one system over the observed entries). Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016, 5.2 (models
+    0, 1, 2 are None, "output", "operator"; μ_t is `strength`; its μ_t = 1 is refused, as A would be singular there).
+
+    Examples
+    --------
+    Two tasks that are nearly the same; the second has three targets only.
+
+    >>> import numpy as np
+    >>> from iokr import MultiTask
+    >>> from iokr.kernels import RBF
+    >>> x = np.linspace(0, 6, 30)[:, None]
+    >>> truth = np.column_stack([np.sin(x[:, 0]), np.sin(x[:, 0]) + 0.1])
+    >>> y = truth.copy()
+    >>> y[:, 1] = np.nan
+    >>> y[[3, 12, 25], 1] = truth[[3, 12, 25], 1]
+    >>> alone = MultiTask(RBF(0.5), coupling=None, alpha=0.01).fit(x, y)
+    >>> together = MultiTask(RBF(0.5), strength=0.9, alpha=0.01).fit(x, y)
+    >>> [round(float(np.abs(model.predict(x) - truth)[:, 1].mean()), 2) for model in (alone, together)]
+    [0.25, 0.05]
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        tasks: Any = None,
+        coupling: str | None = "operator",
+        strength: float = 0.5,
+        learn_tasks: bool = False,
+        embedding: Embedding | None = None,
+        loss: Loss | None = None,
+        alpha: float = 1.0,
+        manifold: Manifold | None = None,
+        decoder: Decoder | None = None,
+        solver: Solver | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernel = kernel
+        self.tasks = tasks
+        self.coupling = coupling
+        self.strength = strength
+        self.learn_tasks = learn_tasks
+        self.embedding = embedding
+        self.loss = loss
+        self.alpha = alpha
+        self.manifold = manifold
+        self.decoder = decoder
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _couples(self) -> bool:  # type: ignore[override]
+        return self.coupling is not None
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTask:
+        """Learn h.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or sequence of n objects that the kernel takes
+        y : array of shape (n, q)
+            A column per task; NaN entries are missing.
+        sample_weight : array of shape (n,), default=None
+            A weight of 2 is the row twice.
+        X_unlabeled : as X, or `Unlabeled(X)`, default=None
+            Inputs without outputs, for the manifold.
+
+        Returns
+        -------
+        self
+        """
+        progress = begin(self, 0, X=X, y=y)
+        self.__dict__.pop("objective_", None)
+        self._check_components()
+        alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
+        kernel, tol, max_iter = self._check_tasks()
+        check_choice(self.coupling, "coupling", ("operator", "output", None))
+        self._check_learning()
+        data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
+        q = int(data.Psi.shape[1])
+        if self.learn_tasks:
+            problem = replace(self._pose(data, Decomposable(kernel, eye_like(q, data.Psi))), alpha=alpha)
+            self._learn(problem, tol, max_iter)
+        else:
+            coupled = self.coupling == "operator"
+            if self.tasks_ is None:
+                self.A_ = np.eye(q)
+            elif coupled:
+                self.A_ = task_operator(self.tasks_, check_strength(self.strength))
+            problem = replace(self._pose(data, Decomposable(kernel, self.A_) if coupled else kernel), alpha=alpha)
+            self.solver_ = Auto() if self.solver is None else clone(self.solver)
+            self._solved(self.solver_.solve(problem), alpha, problem.strength)
+        end(progress, self, X=X, y=y)
+        return self
+
+    def _check_learning(self) -> None:
+        """Learning an operator needs one, and its own closed forms."""
+        if not self.learn_tasks:
+            return
+        if self.coupling != "operator":
+            raise ValueError(
+                f'`learn_tasks=True` learns the operator of `coupling="operator"`, got `coupling={self.coupling!r}`.'
+            )
+        if self.loss is not None and not self.loss.quadratic:
+            raise ValueError(
+                f"`learn_tasks=True` takes turns of closed forms, so `loss` must be `Square()`, got {self.loss!r}."
+            )
+        if self.solver is not None:
+            raise ValueError(f"`learn_tasks=True` has its own solver; leave `solver` None, got {self.solver!r}.")
+
+    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
+        """Ψ; in the metric of the tasks when they are coupled through the outputs."""
+        Psi = super()._encode(y, sample_weight)
+        if self.coupling != "output" or self.tasks_ is None:
+            return Psi
+        if np.isnan(to_numpy(Psi)).any():
+            raise ValueError(
+                '`y` contains NaN, but with `coupling="output"` ψ(y) = A^½ y mixes the targets of a row, so all of '
+                'them must be there; use `coupling="operator"`.'
+            )
+        self.A_ = output_metric(self.tasks_, check_strength(self.strength))
+        self.embedding_ = TaskMetric(self.A_, self.embedding_)
+        self.decoder_.fit(_as_outputs(y, None), self.embedding_)
+        return self.embedding_.metric(Psi)
+
+    def _learn(self, problem: Problem, tol: float, max_iter: int) -> None:
+        tasks = TaskProblem(problem)
+        learned = tasks.learn(problem.alpha, tol=tol, max_iter=max_iter)
+        C = tasks.path(learned.A).coefficients(problem.Psi, problem.alpha)
+        self._use_operator(learned.A)
+        self.objective_, self.solver_ = learned.objective, tasks.solver
+        solution = Solution(C, n_iter=learned.n_iter, gap=learned.gap, converged=learned.converged)
+        self._solved(solution, problem.alpha, problem.strength)

@@ -1,0 +1,1 @@
+"""Output-kernel trees, forests and boosting, on scikit-learn's trees."""

@@ -1,0 +1,298 @@
+"""What output-kernel trees share: inputs in, coordinates of the outputs to split on, weights from leaves."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
+from iokr._objects import distinct, is_numeric, n_objects, naming, take
+from iokr._validation import check_number, check_same_length, check_weight
+from iokr.estimators.base import StructuredEstimator, _single
+from iokr.estimators.inputs import _check_is_table
+from iokr.estimators.regression.iokr import _is_double
+from iokr.estimators.trees.growing import Grown, indicator, shares
+from iokr.estimators.trees.split_space import SplitSpace
+
+__all__ = ["AveragedTrees", "OutputTrees", "Training"]
+
+_ENTRIES = 1 << 22  # of a block of weights
+_APART = 1e-7  # what scikit-learn's trees do not split
+_SHARED = (  # parameters that scikit-learn's tree has too
+    "splitter",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What trees grow on.
+
+    Attributes
+    ----------
+    X : float32 array in C order, or CSC
+    rows : the same in C order, or CSR
+    weight : array of shape (n,), or None
+    space : SplitSpace
+        Coordinates of the distinct outputs, or of vectors row by row.
+    which : array of shape (n,), or slice
+        From rows to the rows of `space.Z`.
+    """
+
+    X: Any
+    rows: Any
+    weight: np.ndarray | None
+    space: SplitSpace
+    which: Any
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.rows.shape[0])
+
+    @property
+    def share(self) -> np.ndarray:
+        """w/Σw."""
+        return np.full(self.n, 1 / self.n) if self.weight is None else self.weight / self.weight.sum()
+
+
+class _Rank:
+    """`rank` twice: a parameter, set as an attribute and read by `get_params`, and the method that ranks candidates."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return StructuredEstimator.rank if instance is None else MethodType(StructuredEstimator.rank, instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)["rank"] = value
+
+
+class OutputTrees(StructuredEstimator):
+    """What a tree, a forest and boosting share: inputs in, coordinates to split on, inner products of h with h."""
+
+    rank: Any = _Rank()
+    tol: float | None
+    projection: str
+    min_impurity_decrease: float
+    ccp_alpha: float
+    random_state: Any
+
+    embedding = None  # the kernel trick over the distinct outputs, or the vectors themselves
+    loss = None  # the square: a leaf's prediction is the mean of its ψ(y_i)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Everything that `fit` is given, checked, the outputs encoded, and the coordinates to split on."""
+        self._check_components()
+        rank = self.get_params(deep=False)["rank"]
+        SplitSpace.check(rank, self.tol, self.projection)
+        check_number(self.min_impurity_decrease, "min_impurity_decrease", minimum=0.0)
+        check_number(self.ccp_alpha, "ccp_alpha", minimum=0.0)
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        self._single_precision = _single(X) and (_single(y) or not _is_double(y))
+        rows = self._check_X(X, reset=True)
+        n = check_same_length(rows, y)
+        _warn_of_narrow(X, rows)
+        weight = check_weight(sample_weight, n, X)
+        if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
+            y = asarray_like(y if is_array(y) else np.asarray(y), X)
+        Psi = self._encode(y, weight)
+        Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(Psi)), dtype=np.float64)
+        if np.isnan(Z).any():
+            raise ValueError("`y` contains NaN, which trees cannot split on; drop these rows, or use `IOKR`.")
+        w = np.ones(n) if weight is None else weight
+        if self.output_kernel_ is None:
+            self.Psi_: Any = np.ascontiguousarray(to_numpy(Psi), dtype=np.float64)
+            which: Any = slice(None)
+        else:
+            which = self._which
+            self.Psi_ = csr_array((np.ones(n), which, np.arange(n + 1)), shape=(n, len(Z)))
+            w = np.bincount(which, w, minlength=len(Z))
+            del self._which
+        columns = csc_array(rows) if is_sparse(rows) else rows
+        space = SplitSpace(Z, w, rank, self.tol, self.projection, given=self.output_kernel_ is None)
+        return Training(columns, rows, weight, space, which)
+
+    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
+        """Equal outputs are embedded once, those of weight zero not at all; `_which` says which of them a row has."""
+        if self.output_kernel_ is None:
+            return super()._embed(y, sample_weight)
+        known = np.arange(n_objects(y)) if sample_weight is None else np.flatnonzero(sample_weight)
+        first, which = distinct(take(y, known))
+        self._which = np.zeros(n_objects(y), dtype=np.intp)
+        self._which[known] = which
+        with naming("y", lambda i: int(known[first[i]])):
+            return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
+        _check_is_table(X, "X")
+        if is_array(X) and not is_numpy(X):
+            X = to_numpy(X)
+        finite = True if is_sparse(X) else "allow-nan"
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C", ensure_all_finite=finite
+        )
+        if is_sparse(X):
+            X.sort_indices()
+        return X
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters and, with `deep`, those of the components."""
+        return {**super().get_params(deep), "rank": vars(self)["rank"]}
+
+    def _parameters(self) -> dict[str, Any]:
+        """What scikit-learn's tree is told."""
+        return {name: getattr(self, name) for name in _SHARED}
+
+    @abstractmethod
+    def weights(self, X: Any) -> Array:
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
+
+        Parameters
+        ----------
+        X : array of m rows
+
+        Returns
+        -------
+        beta : array of shape (m, n)
+            Rows sum to one.
+        """
+
+    def similarities(self, X1: Any, X2: Any = None) -> Array:
+        """⟨h(x), h(x')⟩ = β(x)ᵀ K_Y β(x'), for two leaves the mean of K_Y over their pairs of members: link prediction.
+
+        Parameters
+        ----------
+        X1, X2 : arrays of m1 and m2 rows; without X2, of X1 with itself
+
+        Returns
+        -------
+        similarities : array of shape (m1, m2)
+        """
+        H1 = self._values(X1)
+        H2 = H1 if X2 is None else asarray_like(self._values(X2), H1)
+        if self.output_kernel_ is not None:
+            H1 = self.embedding_.inner(H1, self.embedding_.S_fit_)  # H K_Y
+        return self._cast(H1 @ H2.T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _warn_of_narrow(X: Any, rows: Any) -> None:
+    """Scikit-learn's trees do not tell inputs apart that differ by less than 1e-7, or only beyond float32."""
+    if is_sparse(rows):
+        return
+    narrow = np.flatnonzero(_ranges(rows) <= _APART)
+    given = X if isinstance(X, np.ndarray) else rows
+    lost = narrow[_ranges(np.asarray(given[:, narrow], dtype=np.float64)) > 0]
+    if len(lost):
+        warnings.warn(
+            f"Feature {int(lost[0])} of X ({len(lost)} in all) varies by less than trees tell apart (1e-7, and the "
+            "digits of float32), so it is not split on; centre it and scale it up.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _ranges(X: np.ndarray) -> np.ndarray:
+    """max − min of each column over its known entries, −∞ where there are none."""
+    return np.asarray(np.nanmax(X, axis=0, initial=-np.inf) - np.nanmin(X, axis=0, initial=np.inf))
+
+
+class AveragedTrees(OutputTrees):
+    """One tree, or the mean of several: β(x) = (1/T) Σ_t β of the leaf of x in tree t."""
+
+    n_jobs: int | None = None
+
+    def _keep(self, grown: Sequence[Grown], lost: Sequence[float]) -> None:
+        """What prediction needs of the trees."""
+        self.trees_ = [one.tree for one in grown]
+        self.shares_ = shares(grown)
+        self._starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in self.trees_])])
+        self.lost_variance_ = float(np.mean(lost))
+
+    def _leaves(self, rows: Any) -> np.ndarray:
+        """The leaf, by node number, of each row in each tree, (m, T)."""
+        jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        return np.column_stack(jobs(delayed(tree.apply)(rows) for tree in self.trees_))
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, csr_array]]:
+        """β, some rows at a time."""
+        where = indicator(self._leaves(self._check_X(X, reset=False)), self._starts)
+        for rows in blocks(where.shape[0], max(1, _ENTRIES // self.shares_.shape[1])):
+            yield rows, where[rows] @ self.shares_
+
+    def _values(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return asarray_like(self._mean_of(self.Psi_, self._blocks(X), n_objects(X)), X)
+
+    @staticmethod
+    def _mean_of(Psi: Any, parts: Iterator[tuple[slice, csr_array]], m: int) -> np.ndarray:
+        """B Ψ, dense."""
+        H = np.empty((m, Psi.shape[1]))
+        for rows, B in parts:
+            product = B @ Psi
+            H[rows] = product.toarray() if is_sparse(product) else product
+        return H
+
+    def weights(self, X: Any) -> Array:
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i): the mean over trees of w_i/Σw in the leaf of x.
+
+        Parameters
+        ----------
+        X : array of m rows
+
+        Returns
+        -------
+        beta : array of shape (m, n)
+            Not negative; rows sum to one.
+        """
+        check_is_fitted(self)
+        B = np.empty((n_objects(X), self.shares_.shape[1]))
+        for rows, part in self._blocks(X):
+            B[rows] = part.toarray()
+        return self._cast(asarray_like(B, X))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf of each row, by node number.
+
+        Parameters
+        ----------
+        X : array of m rows
+
+        Returns
+        -------
+        leaves : array of shape (m, T); of shape (m,) for one tree
+        """
+        check_is_fitted(self)
+        return self._leaves(self._check_X(X, reset=False))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of the decrease of variance that each feature brought, of shape (p,), summing to one."""
+        check_is_fitted(self)
+        parts = [tree.compute_feature_importances() for tree in self.trees_ if tree.node_count > 1]
+        mean = np.mean(parts, axis=0) if parts else np.zeros(self.n_features_in_)
+        return np.asarray(mean / mean.sum() if mean.any() else mean)

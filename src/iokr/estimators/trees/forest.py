@@ -1,0 +1,223 @@
+"""Random forests and extra-trees in the feature space of the outputs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from iokr._array import blocks, to_numpy
+from iokr._objects import take
+from iokr._progress import begin, end, track, with_callbacks
+from iokr._validation import check_integer
+from iokr.decoders.base import Decoder
+from iokr.estimators.base import _as_outputs, _r2
+from iokr.estimators.trees.base import _ENTRIES, AveragedTrees, Training
+from iokr.estimators.trees.growing import Grown, grow, indicator
+from iokr.kernels.base import Kernel
+
+__all__ = ["OutputKernelForest"]
+
+
+class OutputKernelForest(AveragedTrees):
+    """h(x) = Σ_i β_i(x) ψ(y_i), β(x) = (1/T) Σ_t 1{x_i in the leaf of x in tree t}/|leaf|: the mean of T trees.
+
+    Each tree is an `OutputKernelTree` with its own draws. `splitter="random"` draws thresholds (extra-trees),
+    `splitter="best", bootstrap=True` draws rows (random forests). The trees are those that scikit-learn's forests grow
+    on the same coordinates with the same `random_state`.
+
+    Parameters
+    ----------
+    output_kernel : Kernel, default=None
+        On the outputs; None takes outputs as vectors, ψ(y) = y.
+    n_estimators : int, default=100
+        T: more is smoother, at T times the cost.
+    splitter : {"random", "best"}, default="random"
+    bootstrap : bool, default=False
+        Grow each tree on n rows drawn with replacement, by their weights; its leaves then hold these.
+    oob_score : bool, default=False
+        Judge every row by the trees that did not draw it; needs `bootstrap`.
+    max_samples : int or float, default=None
+        How many rows, or which share of them, are drawn; None is n.
+    max_features : int, float, "sqrt", "log2" or None, default=1.0
+        Features tried at each split; a smaller share is faster and makes the trees differ more.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes
+        As in scikit-learn's `ExtraTreesRegressor`.
+    min_impurity_decrease, ccp_alpha : float, default=0.0
+        As there, in units of the variance of ψ(y): larger keeps fewer nodes.
+    rank, tol, projection
+        As in `OutputKernelTree`: split on fewer coordinates. Each tree draws its own random directions.
+    n_jobs : int, default=None
+        Trees grown, and read, at a time, in threads.
+    decoder : Decoder, default=None
+        Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    trees_ : list of scikit-learn's Tree
+    lost_variance_ : float
+        The share of the variance in the coordinates left out, a mean over trees.
+    feature_importances_ : array of shape (p,)
+    oob_decision_function_ : array of shape (n, q)
+        With `oob_score`: h(x_i) by the trees that did not draw row i, NaN if all did.
+    oob_error_, oob_score_ : float
+        With `oob_score`: mean of ‖ψ(y_i) − h(x_i)‖² and R², by these.
+    output_kernel_, embedding_, decoder_ : fitted components
+    n_features_in_ : int
+
+    Notes
+    -----
+    T times the cost of a tree, with `max_features` in place of p; memory T n numbers. Papers: Geurts, Wehenkel,
+    d'Alché-Buc, ICML 2006 (splits); Joly, Geurts, Wehenkel, ECML 2014 (random directions).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import OutputKernelForest
+    >>> from iokr.kernels import RBF
+    >>> X = np.linspace(0, 1, 40)[:, None]
+    >>> forest = OutputKernelForest(RBF(), n_estimators=20, random_state=0).fit(X, np.sin(6 * X))
+    >>> forest.weights(X[:3]).shape
+    (3, 40)
+    >>> round(forest.score(X, np.sin(6 * X)), 3)
+    1.0
+    """
+
+    def __init__(
+        self,
+        output_kernel: Kernel | None = None,
+        *,
+        n_estimators: int = 100,
+        splitter: str = "random",
+        bootstrap: bool = False,
+        oob_score: bool = False,
+        max_samples: int | float | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        rank: int | None = None,
+        tol: float | None = None,
+        projection: str = "principal",
+        n_jobs: int | None = None,
+        decoder: Decoder | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.output_kernel = output_kernel
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.max_samples = max_samples
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.rank = rank
+        self.tol = tol
+        self.projection = projection
+        self.n_jobs = n_jobs
+        self.decoder = decoder
+        self.random_state = random_state
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelForest:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, p)
+        y : array, sparse matrix, or sequence of n outputs that the output kernel takes
+        sample_weight : array of shape (n,), default=None
+            Weights of the rows; with `bootstrap`, how often they are drawn.
+
+        Returns
+        -------
+        self
+        """
+        n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
+        progress = begin(self, n_trees, X=X, y=y)
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("`max_samples` is the number of rows drawn; set `bootstrap=True`, or leave it out.")
+        data = self._prepare(X, y, sample_weight)
+        draws = self._n_draws(data.n)
+        rng = check_random_state(self.random_state)
+        seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
+        whole = None
+        if not data.space.random:
+            view, _ = data.space.view(rng)
+            whole = data.space.seen(data.space.Z, view)[data.which]
+        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        trees = jobs(delayed(self._grow)(data, whole, seed, draws) for seed in seeds)
+        grown, lost = zip(*track(progress, self, trees, "tree"), strict=True)
+        self._keep(grown, lost)
+        for name in ("oob_decision_function_", "oob_error_", "oob_score_"):
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            self._judge(grown, data, y)
+        end(progress, self, X=X, y=y)
+        return self
+
+    def _grow(self, data: Training, whole: np.ndarray | None, seed: int, draws: int) -> tuple[Grown, float]:
+        """A tree, and the share of the variance that it did not see."""
+        view, lost = data.space.view(np.random.RandomState(seed))
+        Z = data.space.seen(data.space.Z, view)[data.which] if whole is None else whole
+        weight = data.weight
+        if self.bootstrap:
+            rng = np.random.RandomState(seed)
+            drawn = rng.randint(0, data.n, draws) if weight is None else rng.choice(data.n, draws, p=data.share)
+            weight = np.bincount(drawn, minlength=data.n).astype(np.float64)
+        return grow(data.X, Z, weight, self._parameters(), seed, data.rows), lost
+
+    def _n_draws(self, n: int) -> int:
+        """How many rows a tree draws."""
+        if self.max_samples is None:
+            return n
+        if isinstance(self.max_samples, float):
+            if not 0 < self.max_samples <= 1:
+                raise ValueError(f"`max_samples` as a share must be above 0 and at most 1, got {self.max_samples!r}.")
+            return max(1, round(n * self.max_samples))
+        draws = check_integer(self.max_samples, "max_samples", minimum=1)
+        if draws > n:
+            raise ValueError(f"`max_samples` must be at most the number of rows, {n}, got {draws}.")
+        return draws
+
+    def _judge(self, grown: tuple[Grown, ...], data: Training, y: Any) -> None:
+        """h(x_i) from the trees that did not draw row i, and its errors in the output feature space."""
+        out = np.column_stack([one.weight == 0 for one in grown])
+        count = out.sum(axis=1)
+        leaves = np.column_stack([one.leaf for one in grown])
+        where = indicator(leaves, self._starts, out / np.maximum(count, 1)[:, None])
+        parts = ((rows, where[rows] @ self.shares_) for rows in blocks(data.n, max(1, _ENTRIES // data.n)))
+        H = self._mean_of(self.Psi_, parts, data.n)
+        judged = np.flatnonzero((count > 0) & (data.share > 0))
+        if len(judged) < np.count_nonzero(data.share):
+            warnings.warn(
+                f"{np.count_nonzero(data.share) - len(judged)} rows were drawn by every tree and have no out-of-bag "
+                "prediction; grow more trees.",
+                UserWarning,
+                stacklevel=3,
+            )
+        H[count == 0] = np.nan
+        self.oob_decision_function_ = H
+        self.oob_error_ = self.oob_score_ = float("nan")
+        if len(judged):
+            S = self.embedding_.represent(take(_as_outputs(y, self.output_kernel), judged))
+            w = data.share[judged]
+            residual = float(w @ to_numpy(self.embedding_.sq_residuals(H[judged], S)))
+            self.oob_error_ = residual / float(w.sum())
+            self.oob_score_ = _r2(residual, self.embedding_.spread(S, w), len(judged))

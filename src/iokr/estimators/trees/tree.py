@@ -1,0 +1,158 @@
+"""h(x) = Σ_i β_i(x) ψ(y_i), β from the leaf of a tree that splits on the variance of the output kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._progress import begin, end, with_callbacks
+from iokr.decoders.base import Decoder
+from iokr.estimators.trees.base import AveragedTrees
+from iokr.estimators.trees.growing import grow
+from iokr.kernels.base import Kernel
+
+__all__ = ["OutputKernelTree"]
+
+
+class OutputKernelTree(AveragedTrees):
+    """Var(S) = (1/|S|) Σ_i k_Y(y_i, y_i) − (1/|S|²) Σ_ij k_Y(y_i, y_j): a tree that splits where this falls most.
+
+    h(x) is the mean of ψ(y_i) over the leaf of x. Scikit-learn's tree is grown on coordinates Z of the outputs with
+    Z Zᵀ = K_Y, where its criterion is this variance; equal outputs are embedded once. Without an output kernel the
+    outputs are vectors, and the tree is scikit-learn's own.
+
+    Parameters
+    ----------
+    output_kernel : Kernel, default=None
+        On the outputs; None takes outputs as vectors, ψ(y) = y.
+    splitter : {"best", "random"}, default="best"
+        The best threshold of each feature, or one drawn at random.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, max_leaf_nodes
+        As in scikit-learn's `DecisionTreeRegressor`.
+    min_impurity_decrease, ccp_alpha : float, default=0.0
+        As there, in units of Var: larger keeps fewer nodes.
+    rank : int, default=None
+        Split on so many coordinates only; None takes all. Smaller is faster: a split costs the number of rows times
+        this. Leaves keep their members, so h stays an exact mean of ψ(y_i).
+    tol : float, default=None
+        The share of the variance that the coordinates left out may have; larger is faster.
+    projection : {"principal", "random"}, default="principal"
+        Which `rank` coordinates: those of the largest variance, or random directions.
+    decoder : Decoder, default=None
+        Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    tree_ : scikit-learn's Tree
+        The nodes; `tree_.impurity` is Var in the coordinates that were split on.
+    lost_variance_ : float
+        The share of the variance in the coordinates left out.
+    feature_importances_ : array of shape (p,)
+    output_kernel_, embedding_, decoder_ : fitted components
+        The embedding holds the distinct outputs; `decision_function` gives weights on these.
+    n_features_in_ : int
+
+    Notes
+    -----
+    About n p r log n operations for n rows, p features and r coordinates, r at most the number of distinct outputs.
+    X is read as float32, as scikit-learn's trees do; NaN in X is a missing value. Trees grow on the CPU; answers come
+    in the library and on the device of X. `tree.rank(X, candidates)` is the method of every estimator; the parameter
+    of this name is read by `get_params`. Paper: Geurts, Wehenkel, d'Alché-Buc, ICML 2006.
+
+    Examples
+    --------
+    >>> from iokr import OutputKernelTree
+    >>> from iokr.kernels import Delta
+    >>> tree = OutputKernelTree(Delta()).fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    >>> tree.predict([[0.4], [5.2]])
+    array(['a', 'b'], dtype=object)
+    >>> tree.weights([[0.4]])
+    array([[0.5, 0.5, 0. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        output_kernel: Kernel | None = None,
+        *,
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        rank: int | None = None,
+        tol: float | None = None,
+        projection: str = "principal",
+        decoder: Decoder | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.output_kernel = output_kernel
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.rank = rank
+        self.tol = tol
+        self.projection = projection
+        self.decoder = decoder
+        self.random_state = random_state
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelTree:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, p)
+        y : array, sparse matrix, or sequence of n outputs that the output kernel takes
+        sample_weight : array of shape (n,), default=None
+            A weight of 2 is the row twice, but for `min_samples_split` and `min_samples_leaf`, which count rows.
+
+        Returns
+        -------
+        self
+        """
+        progress = begin(self, 0, X=X, y=y)
+        data = self._prepare(X, y, sample_weight)
+        view, lost = data.space.view(check_random_state(self.random_state))
+        Z = data.space.seen(data.space.Z, view)[data.which]
+        grown = grow(data.X, Z, data.weight, self._parameters(), self.random_state, data.rows)
+        self._keep([grown], [lost])
+        self.tree_ = grown.tree
+        end(progress, self, X=X, y=y)
+        return self
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf of each row, by node number.
+
+        Parameters
+        ----------
+        X : array of m rows
+
+        Returns
+        -------
+        leaves : array of shape (m,)
+        """
+        return np.asarray(super().apply(X)[:, 0])
+
+    def get_depth(self) -> int:
+        """The depth of the deepest leaf."""
+        check_is_fitted(self)
+        return int(self.tree_.max_depth)
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        check_is_fitted(self)
+        return int(self.tree_.n_leaves)

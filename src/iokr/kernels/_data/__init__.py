@@ -1,0 +1,1 @@
+"""How structured kernels hold their objects."""

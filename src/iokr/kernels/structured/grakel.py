@@ -1,0 +1,87 @@
+"""The graph kernels of GraKeL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array
+from iokr._component import component
+from iokr._objects import as_objects
+from iokr.kernels.base import Kernel
+from iokr.kernels.structured.graphs import Graph, graphs
+
+__all__ = ["GraKeL"]
+
+
+@component
+class GraKeL(Kernel):
+    """k(x, z) as a kernel of the GraKeL library computes it, on the graphs that our own graph kernels take.
+
+    Parsing is ours, each block is a `fit` and a `transform` of a copy of the kernel. Needs the `graph` extra. Set
+    neither `normalize` nor a random state that changes between calls in GraKeL's kernel: wrap this one in
+    `Normalized` instead. Its Gram matrix is checked to be positive semi-definite, as not all of GraKeL's are.
+
+    Parameters
+    ----------
+    kernel : object
+        A kernel of GraKeL, such as `grakel.RandomWalk(lamda=0.01)`.
+    label : str, default="label"
+        The node attribute of NetworkX graphs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import GraKeL
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> from grakel import VertexHistogram  # doctest: +SKIP
+    >>> GraKeL(VertexHistogram())([(path, "COC"), (path, "CCO")])  # doctest: +SKIP
+    array([[5., 5.],
+           [5., 5.]])
+    """
+
+    kernel: Any
+    label: str = "label"
+
+    domain = "graphs"
+    trusted = False
+
+    def fit(self, X: Any) -> GraKeL:
+        """Check that GraKeL is there and that the kernel is one of its kernels."""
+        try:
+            from grakel.kernels import Kernel as Theirs
+        except ImportError as error:
+            raise ImportError("`GraKeL` needs the package grakel; install `iokr[graph]`.") from error
+        if not isinstance(self.kernel, Theirs):
+            raise TypeError(f"`kernel` must be a kernel of GraKeL, got {self.kernel!r:.60}.")
+        return self
+
+    def represent(self, X: Any) -> np.ndarray:
+        """Graphs as GraKeL holds them."""
+        return as_objects(_theirs(g) for g in graphs(X, self.label))
+
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return np.asarray(self._copy().fit(list(S)).transform(list(R)), dtype=np.float64)
+
+    def diag(self, R: np.ndarray) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return np.array([self._copy().fit_transform([x])[0, 0] for x in R], dtype=np.float64)
+
+    def _copy(self) -> Any:
+        from sklearn.base import clone
+
+        return clone(self.kernel)
+
+
+def _theirs(g: Graph) -> Any:
+    """A graph as GraKeL takes it: edges both ways, and labels."""
+    from grakel import Graph as Theirs
+
+    ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()
+    edges: dict[int, dict[int, float]] = {i: {} for i in range(len(g))}
+    for a, b in zip(ends, g.indices.tolist(), strict=True):
+        edges[a][b] = 1.0
+    labels = {i: "none" if label is None else label for i, label in enumerate(g.labels)}
+    return Theirs(edges, node_labels=labels)

@@ -1,0 +1,239 @@
+"""A kernel on time series of different lengths and speeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from iokr._array import Array, blocks, is_array, to_numpy
+from iokr._compile import compiled
+from iokr._component import component
+from iokr._objects import Parts, as_objects, n_objects
+from iokr._validation import check_number
+from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
+from iokr.kernels.base import Kernel
+
+__all__ = ["GlobalAlignment", "series"]
+
+_POINTS = 1 << 16  # entries of a panel of similarities between points, which stays in the cache: 512 kB
+_SAMPLE = 1000  # points from which the bandwidth is taken, at most
+
+
+def series(X: Any, n_channels: int | None = None) -> Ragged:
+    """Series of shape (T, d), or (T,), end to end; what is none, or empty, or has NaN, is refused by its number."""
+    n_objects(X)
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    parts: list[np.ndarray] = []
+    for i, x in enumerate(to_numpy(X) if is_array(X) else as_objects(X)):
+        try:
+            values = np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"Series {i} must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}.") from None
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or values.size == 0:
+            raise ValueError(f"Series {i} must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
+        width = n_channels or (parts[0].shape[1] if parts else values.shape[1])
+        if values.shape[1] != width:
+            raise ValueError(f"Series {i} has {values.shape[1]} channels where others have {width}.")
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"Series {i} contains NaN or infinity; remove or impute these points.")
+        parts.append(values)
+    if not parts:
+        raise ValueError("There are no series; at least one is needed.")
+    return Ragged.of(np.concatenate(parts), [len(part) for part in parts])
+
+
+@component
+class GlobalAlignment(Kernel):
+    """k(x, z) = K(x, z) / √(K(x, x) K(z, z)), K the sum over all alignments of x and z of Π κ over aligned points.
+
+    κ(a, b) = g/(2 − g) with g = exp(−‖a − b‖²/(2σ²)), which makes K positive definite. An alignment moves through both
+    series by steps of one in x, in z or in both, so K follows from
+
+        M[p, q] = κ(x_p, z_q) (M[p−1, q] + M[p, q−1] + M[p−1, q−1]),   K = M[|x|, |z|]
+
+    in |x| |z| steps for a pair, compiled with the `fast` extra, else in NumPy over many pairs at once. Numbers are
+    rescaled on the way, so that long series do not underflow.
+
+    Parameters
+    ----------
+    sigma : float, default=None
+        Bandwidth; larger is smoother. None: the median distance between distinct points at `fit` (at most 1000, taken
+        evenly) times the square root of the median length.
+
+    Attributes
+    ----------
+    sigma_ : float
+
+    Examples
+    --------
+    >>> from iokr.kernels import GlobalAlignment
+    >>> GlobalAlignment(1.0)([[0.0, 1.0, 2.0]], [[0.0, 0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).round(3)
+    array([[0.711, 0.006]])
+
+    References
+    ----------
+    Cuturi, "Fast global alignment kernels", ICML 2011.
+    """
+
+    sigma: float | None = None
+
+    domain = "series"
+    panel = 2 * LANES
+
+    def fit(self, X: Any) -> GlobalAlignment:
+        """The bandwidth and the number of channels."""
+        R = series(X)
+        self.n_channels_ = int(R.values.shape[1])
+        if self.sigma is not None:
+            self.sigma_ = check_number(self.sigma, "sigma", minimum=0.0, strict=True)
+            return self
+        points = np.unique(R.values, axis=0)
+        points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]
+        apart = np.sqrt(_sq_distances(points, points)[np.triu_indices(len(points), 1)])
+        self.sigma_ = float(np.median(apart) * np.sqrt(np.median(R.lengths))) if len(apart) else 1.0
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """The points, and log K(x, x)."""
+        R = series(X, self.n_channels_)
+        return Parts(R, pair_tiles(R, R, self._compare, paired=True, flat=True)[:, 0])
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        (X, x_logs), (Z, z_logs) = R, S
+        loop = compiled(_align)
+        logs = pair_tiles(X, Z, self._compare, flat=True) if loop is None else self._compiled(loop, X, Z)
+        logs -= x_logs[:, None] / 2
+        logs -= z_logs[None, :] / 2
+        return np.exp(logs, out=logs)
+
+    def diag(self, R: Parts) -> Array:
+        """Ones."""
+        return np.ones(len(R))
+
+    def _local(self, D: np.ndarray) -> np.ndarray:
+        """κ from squared distances, in their place."""
+        D *= -0.5 / self.sigma_**2
+        np.exp(D, out=D)
+        D /= 2.0 - D
+        return D
+
+    def _compiled(self, loop: Any, X: Ragged, Z: Ragged) -> np.ndarray:
+        """log K of all pairs, from panels of exp(‖a − b‖²/(2σ²)) between points of some x and of some z."""
+        logs, distances = np.empty((len(X), len(Z))), compiled(_add_squares)
+        assert distances is not None
+        width = 1.0 / (np.sqrt(2.0) * self.sigma_)
+        order, lanes, lengths = side_by_side(Z, -np.inf)  # κ = 0 beyond the ends
+        left, starts = X.gathered() * width, np.cumsum(X.lengths) - X.lengths
+        ends = starts + X.lengths
+        stops = np.cumsum(lengths)
+        for g, (stop, length) in enumerate(zip(stops, lengths, strict=True)):
+            right = np.ascontiguousarray(lanes[stop - length : stop].reshape(length * LANES, -1).T) * width
+            mine = order[g * LANES : (g + 1) * LANES]
+            here = np.empty((len(X), LANES))
+            sizes = np.ones(LANES, dtype=np.intp)
+            sizes[: len(mine)] = Z.lengths[mine]
+            height = max(1, _POINTS // right.shape[1] // int(X.lengths.max(initial=1)))
+            panel = np.empty((height * int(X.lengths.max(initial=1)), right.shape[1]))
+            for rows in blocks(len(X), height):
+                first = starts[rows.start]
+                E = panel[: ends[rows.stop - 1] - first]
+                distances(left[first : ends[rows.stop - 1]], right, E)
+                with np.errstate(over="ignore"):
+                    np.exp(E, out=E)
+                loop(E, starts[rows] - first, X.lengths[rows], length, sizes, here[rows])
+            logs[:, mine] = here[:, : len(mine)]
+        return logs
+
+    def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
+        """log K(x_i, z_i), all pairs at once, along the diagonals p + q = k of M, which are (|x| + 2, pairs)."""
+        x = np.ascontiguousarray(X.padded(np.inf).T)  # (channels, |x|, pairs); κ = 0 beyond the ends
+        z = np.ascontiguousarray(Z.padded(-np.inf)[:, ::-1].T)
+        longest, others = x.shape[1], z.shape[1]
+        here, last, before = np.zeros((3, longest + 2, len(X)))  # entry p + 1 is M[p, k − p], k − 1 and k − 2 before
+        before[0] = 1.0
+        result, scale, largest = np.empty(len(X)), np.zeros(len(X)), np.zeros(len(X))
+        ends = X.lengths + Z.lengths - 2
+        for k in range(longest + others - 1):
+            low, high = max(0, k - others + 1), min(k, longest - 1)
+            shift = others - 1 - k
+            inside = here[low + 1 : high + 2]
+            np.add(last[low : high + 1], last[low + 1 : high + 2], out=inside)
+            inside += before[low : high + 1]
+            inside *= self._local(_squares(x[:, low : high + 1], z[:, shift + low : shift + high + 1]))
+            here[low], here[high + 2] = 0.0, 0.0
+            done = np.flatnonzero(ends == k)
+            with np.errstate(divide="ignore"):
+                result[done] = np.log(here[X.lengths[done], done]) + scale[done]
+            now = inside.max(axis=0)
+            size, largest = np.maximum(now, largest), now
+            if ((size < 1e-100) | (size > 1e100)).any():
+                size[(size == 0.0) | ((size > 1e-100) & (size < 1e100))] = 1.0
+                here /= size
+                last /= size
+                largest = largest / size
+                scale += np.log(size)
+            here, last, before = before, here, last
+        return result
+
+
+def _squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Σ_c (x_c − z_c)² over the first axis."""
+    total: np.ndarray = x[0] - z[0]
+    total *= total
+    for a, b in zip(x[1:], z[1:], strict=True):
+        apart = a - b
+        apart *= apart
+        total += apart
+    return total
+
+
+def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: Any) -> None:
+    """logs[i, w] = log K(x_i, z_w) for z side by side, κ = 1/(2E − 1); Numba compiles it."""
+    M = np.empty((longest + 1, LANES))
+    left, diagonal, largest, scale = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for i in range(len(lengths)):
+        M[:] = 0.0
+        M[0] = 1.0
+        scale[:] = 0.0
+        for p in range(starts[i], starts[i] + lengths[i]):
+            for w in range(LANES):
+                diagonal[w], left[w], largest[w], M[0, w] = M[0, w], 0.0, 0.0, 0.0
+            for q in range(longest):
+                for w in range(LANES):
+                    above, kappa = M[q + 1, w], 1.0 / (2.0 * E[p, q * LANES + w] - 1.0)
+                    new = kappa * left[w] + kappa * (above + diagonal[w])  # the step to the right waits for one sum
+                    M[q + 1, w] = new
+                    diagonal[w], left[w] = above, new
+                    largest[w] = new if new > largest[w] else largest[w]
+            for w in range(LANES):
+                if largest[w] > 0.0 and (largest[w] < 1e-100 or largest[w] > 1e100):
+                    for q in range(1, longest + 1):
+                        M[q, w] /= largest[w]
+                    scale[w] += np.log(largest[w])
+        for w in range(LANES):
+            end = M[sizes[w], w]
+            logs[i, w] = np.log(end) + scale[w] if end > 0.0 else -np.inf
+
+
+def _add_squares(X: Any, Z: Any, D: Any) -> None:
+    """D[i, j] = ‖x_i − z_j‖² for the columns z_j of Z; Numba compiles it."""
+    for i in range(X.shape[0]):
+        D[i] = 0.0
+        for c in range(X.shape[1]):
+            x = X[i, c]
+            for j in range(Z.shape[1]):
+                D[i, j] += (x - Z[c, j]) * (x - Z[c, j])
+
+
+def _sq_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """‖x_i − z_j‖²; one channel by differences, which do not cancel."""
+    if X.shape[1] > 1:
+        return np.asarray(cdist(X, Z, "sqeuclidean"))
+    D: np.ndarray = X - Z[:, 0]
+    D *= D
+    return D

@@ -1,0 +1,227 @@
+"""Kernels on strings: what two strings have in common, counted."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array
+from iokr._component import component
+from iokr._objects import as_objects, n_objects
+from iokr._validation import check_integer
+from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, sq_norms
+from iokr.kernels._data.ragged import Ragged
+from iokr.kernels.base import Kernel
+
+__all__ = ["Mismatch", "Spectrum", "letters", "name_words"]
+
+
+def letters(X: Any) -> Ragged:
+    """The code points of strings; what is not a string, or empty, is refused by its number."""
+    n_objects(X)
+    strings = as_objects(X).tolist()
+    for i, x in enumerate(strings):
+        if not isinstance(x, str):
+            raise TypeError(f"Object {i} must be a string, got {x!r:.60}.")
+        if not x:
+            raise ValueError(f"String {i} is empty; a string kernel needs at least one letter.")
+    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return Ragged.of(codes.astype(np.int64), [len(x) for x in strings])
+
+
+@component
+class Spectrum(Kernel):
+    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how often the n letters u stand side by side in x.
+
+    A string of fewer than n letters has ψ(x) = 0. Shared n-grams grow with length: wrap in `Normalized` unless
+    strings are of one length. Parsing is linear in the letters; a block is one product of sparse counts.
+
+    Parameters
+    ----------
+    n : int, default=3
+        Letters side by side. Larger is stricter.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Spectrum
+    >>> Spectrum(2)(["abab", "abba"])
+    array([[5., 3.],
+           [3., 3.]])
+
+    References
+    ----------
+    Leslie, Eskin and Noble, "The spectrum kernel", PSB 2002.
+    """
+
+    n: int = 3
+
+    domain = "strings"
+
+    def fit(self, X: Any) -> Spectrum:
+        """Check n."""
+        check_integer(self.n, "n", minimum=1)
+        return self
+
+    def represent(self, X: Any) -> Counts:
+        """How often each string has each n-gram."""
+        n = check_integer(self.n, "n", minimum=1)
+        strings = letters(X)
+        rows, grams = _windows(strings, n)
+        names, words = name_words(grams)
+        return Counts.of(rows, names, len(strings), Vocabulary({w: i for i, w in enumerate(words)}))
+
+    def block(self, R: Counts, S: Counts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return inner(R, S)
+
+    def diag(self, R: Counts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return sq_norms(R)
+
+
+@component
+class Mismatch(Kernel):
+    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how many n-grams of x differ from u in at most m letters.
+
+    u runs over all words of n letters of the alphabet. They are not listed: two n-grams at Hamming distance d share
+    I_d such words, where I_d depends on n, m and the size of the alphabet alone, and pairs of n-grams are counted by
+    distance through the positions at which they agree. The cost does not grow with the alphabet: that of Σ_{i ≤ 2m}
+    C(n, i) spectrum kernels.
+
+    Parameters
+    ----------
+    n : int, default=3
+        Letters side by side.
+    m : int, default=1
+        Mismatches allowed, below n. With 0 it is `Spectrum(n)`.
+    alphabet : str, default=None
+        All letters there are; None takes those of the strings at `fit`. Strings with other letters are refused.
+
+    Attributes
+    ----------
+    alphabet_ : str
+        The letters, sorted.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Mismatch
+    >>> Mismatch(2, 1, alphabet="ab")(["aa"], ["aa", "ab", "bb"])
+    array([[3., 2., 2.]])
+
+    References
+    ----------
+    Leslie, Eskin, Cohen, Weston and Noble, "Mismatch string kernels", Bioinformatics 2004.
+    """
+
+    n: int = 3
+    m: int = 1
+    alphabet: str | None = None
+
+    domain = "strings"
+
+    def fit(self, X: Any) -> Mismatch:
+        """Check n and m, and take the letters."""
+        n, m = check_integer(self.n, "n", minimum=1), check_integer(self.m, "m", minimum=0)
+        if m >= n:
+            raise ValueError(f"`m` must be below `n`, got m = {m} and n = {n}; else every word matches every other.")
+        if self.alphabet is None:
+            self.alphabet_ = "".join(map(chr, np.unique(letters(X).values)))
+        elif isinstance(self.alphabet, str) and self.alphabet:
+            self.alphabet_ = "".join(sorted(set(self.alphabet)))
+        else:
+            raise TypeError(f"`alphabet` must be a string of all letters, got {self.alphabet!r:.60}.")
+        return self
+
+    def represent(self, X: Any) -> Counts:
+        """How often each string has each n-gram with some positions left blank."""
+        n, m = self.n, self.m
+        strings = letters(X)
+        self._check_alphabet(strings)
+        rows, grams = _windows(strings, n)
+        shared = agreement_weights(n, m, len(self.alphabet_))
+        columns: list[np.ndarray] = []
+        vocabulary: dict[Any, int] = {}
+        weight: list[np.ndarray] = []
+        for size, w in shared.items():
+            for kept in combinations(range(n), size) if w else ():
+                names, words = name_words(grams[:, kept])
+                columns.append(names + len(vocabulary))
+                weight.append(np.full(len(words), w))
+                vocabulary.update({(kept, word): len(vocabulary) + i for i, word in enumerate(words)})
+        every = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
+        return Counts.of(
+            np.tile(rows, len(columns)), every, len(strings), Vocabulary(vocabulary), np.concatenate(weight)
+        )
+
+    def block(self, R: Counts, S: Counts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return inner(R, S)
+
+    def diag(self, R: Counts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return sq_norms(R)
+
+    def _check_alphabet(self, strings: Ragged) -> None:
+        known = np.isin(strings.values, np.array([ord(c) for c in self.alphabet_]))
+        if not known.all():
+            place = int(np.flatnonzero(~known)[0])
+            i = int(np.searchsorted(strings.starts, place, side="right")) - 1
+            raise ValueError(
+                f"String {i} has the letter {chr(strings.values[place])!r}, which is not in the alphabet; "
+                "give all letters as `alphabet`."
+            )
+
+
+def agreement_weights(n: int, m: int, size: int) -> dict[int, float]:
+    """w_s with I_d = Σ_s w_s C(n − d, s): words near two n-grams at distance d, from the positions that agree.
+
+    Choosing s positions at which two n-grams agree can be done in C(n − d, s) ways, so Σ_s w_s Σ_{|P| = s} [they agree
+    on P] = I_d. I_d = 0 for d > 2m, and the system is triangular.
+    """
+    weights: dict[int, float] = {}
+    for d in range(min(2 * m, n), -1, -1):
+        rest = shared_words(n, m, d, size) - sum(w * comb(n - d, s) for s, w in weights.items())
+        weights[n - d] = float(rest)
+    return weights
+
+
+def shared_words(n: int, m: int, d: int, size: int) -> int:
+    """I_d: words of n letters out of `size` that differ in at most m letters from each of two words at distance d.
+
+    Of the d positions where the two differ, i agree with the first, j with the second and the others with neither; of
+    the n − d other positions, e differ from both.
+    """
+    total = 0
+    for i in range(d + 1):
+        for j in range(d - i + 1):
+            neither = d - i - j
+            for e in range(n - d + 1):
+                if neither + e + max(i, j) <= m:
+                    ways = comb(d, i) * comb(d - i, j) * comb(n - d, e)
+                    total += ways * max(size - 2, 0) ** neither * max(size - 1, 0) ** e
+    return total
+
+
+def _windows(strings: Ragged, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, grams): every n letters side by side, (N, n), and whose they are."""
+    counts = np.maximum(strings.lengths - n + 1, 0)
+    rows = np.repeat(np.arange(len(strings)), counts)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rows, strings.values[(strings.starts[rows] + within)[:, None] + np.arange(n)]
+
+
+def name_words(grams: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """(names, words): equal rows get equal names, and the string that each name stands for."""
+    n, width = grams.shape
+    if n == 0 or width == 0:
+        return np.zeros(n, dtype=np.int64), [""] if n else []
+    largest = int(grams.max()) + 1
+    used = np.zeros(largest, dtype=np.int64)
+    used[grams.ravel()] = 1
+    codes = (np.cumsum(used) - 1)[grams]
+    names, first = name_rows(codes, int(used.sum()))
+    text = grams[first].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return names, [text[i : i + width] for i in range(0, len(text), width)]

@@ -1,0 +1,210 @@
+"""Strings compared by the words that stand in them with gaps."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, blocks
+from iokr._compile import compiled
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_integer, check_number
+from iokr.kernels._data.counts import Counts, Vocabulary, inner, sq_norms
+from iokr.kernels._data.gapped import word_products, words_pay
+from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
+from iokr.kernels.base import Kernel
+from iokr.kernels.structured.strings import letters, name_words
+
+__all__ = ["Subsequence"]
+
+_PLACES = 1 << 10  # of words in a string, listed at most
+_STRINGS = 1 << 10  # whose places are listed at a time
+_NUMPY, _COMPILED = 40.0, 7.0  # entries of a product in the time of a step
+_RANGE = 600.0  # of logarithms of numbers that are kept without rescaling
+
+
+@component
+class Subsequence(Kernel):
+    """k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ over places of u in x of decay^(letters from its first to its last).
+
+    u runs over all words of n letters, which may stand in x with gaps; a gap costs a factor. By
+
+        A_1 = decay² M,   A_i[p, q] = M[p, q] Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i−1}[p', q']
+
+    with M[p, q] = 1{x_p = z_q}, k = Σ_pq A_n[p, q]: n |x| |z| steps for a pair, compiled with the `fast` extra, else
+    in NumPy over many pairs at once. Where φ itself costs less, that is used: short strings, with at most 1024 places
+    of words and no more than those steps (16 letters for n = 3), have it listed, and a block is a product of sparse
+    rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and strings of
+    75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer than n
+    letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
+
+    Parameters
+    ----------
+    n : int, default=2
+        Letters of the words u.
+    decay : float, default=0.5
+        In (0, 1]; smaller punishes gaps more, with 1 they are free.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Subsequence
+    >>> Subsequence(2, 0.5)(["cat"], ["cat", "car"])
+    array([[0.140625, 0.0625  ]])
+
+    References
+    ----------
+    Lodhi, Saunders, Shawe-Taylor, Cristianini and Watkins, "Text classification using string kernels", JMLR 2002.
+    """
+
+    n: int = 2
+    decay: float = 0.5
+
+    domain = "strings"
+    panel = 16 * LANES
+
+    def fit(self, X: Any) -> Subsequence:
+        """Check n and decay."""
+        check_integer(self.n, "n", minimum=1)
+        if check_number(self.decay, "decay", minimum=0.0, strict=True) > 1:
+            raise ValueError(f"`decay` must be a number above 0 and at most 1, got {self.decay!r}.")
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """The letters, and φ of short strings."""
+        self.fit(X)
+        strings = letters(X)
+        return Parts(strings, self._listed(strings))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        (x, x_words), (z, z_words) = R, S
+        x_long, z_long = (np.flatnonzero(~self._short(side)) for side in (x, z))
+        if len(x_long) == len(x) or len(z_long) == len(z):
+            return self._compared(x, z)
+        K = inner(x_words, z_words)
+        if len(x_long):
+            K[x_long] = self._compared(x[x_long], z)
+        if len(z_long):
+            x_short = np.flatnonzero(self._short(x))
+            K[np.ix_(x_short, z_long)] = self._compared(x[x_short], z[z_long])
+        return K
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        strings, words = R
+        k, rest = sq_norms(words), np.flatnonzero(~self._short(strings))
+        k[rest] = pair_tiles(strings[rest], strings[rest], self._compare, paired=True)[:, 0]
+        return k
+
+    def _short(self, strings: Ragged) -> np.ndarray:
+        """Whose words are listed: each string by its length alone."""
+        sizes, of = np.unique(strings.lengths, return_inverse=True)
+        return np.array([comb(s, self.n) <= min(_PLACES, self.n * s * s) for s in sizes.tolist()], dtype=bool)[of]
+
+    def _listed(self, strings: Ragged) -> Counts:
+        """φ_u(x) of short strings; rows of the others are empty."""
+        parts = [self._words(strings[rows]) for rows in blocks(len(strings), _STRINGS)]
+        return reduce(Counts.concat, parts) if parts else self._words(strings)
+
+    def _words(self, strings: Ragged) -> Counts:
+        """The same, from all places of words in strings of one length at once."""
+        n, short = self.n, self._short(strings)
+        rows, grams, values = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int64)], [np.empty(0)]
+        for size in np.unique(strings.lengths[short]).tolist():
+            places = np.array([*combinations(range(size), n)], dtype=np.intp).reshape(-1, n)
+            mine = np.flatnonzero(strings.lengths == size)
+            rows.append(np.repeat(mine, len(places)))
+            grams.append(strings.values[strings.starts[mine, None, None] + places].reshape(-1, n))
+            values.append(np.tile(float(self.decay) ** (places[:, -1] - places[:, 0] + 1), len(mine)))
+        names, words = name_words(np.concatenate(grams))
+        vocabulary = Vocabulary({word: i for i, word in enumerate(words)})
+        return Counts.of(np.concatenate(rows), names, len(strings), vocabulary, values=np.concatenate(values))
+
+    def _compared(self, R: Ragged, S: Ragged) -> np.ndarray:
+        """k(x_i, z_j) by the shorter way."""
+        if words_pay(R, S, self.n, _NUMPY if compiled(_subsequence) is None else _COMPILED):
+            return word_products(R, S, self.n, float(self.decay))
+        return self._recursion(R, S)
+
+    def _recursion(self, R: Ragged, S: Ragged) -> np.ndarray:
+        """k(x_i, z_j) through A_1, …, A_n."""
+        loop = compiled(_subsequence)
+        if loop is None:
+            return pair_tiles(R, S, self._compare)
+        order, lanes, groups = side_by_side(S, -1)
+        K, sorted_K = np.empty((len(R), len(S))), np.empty((len(R), len(S)))
+        loop(R.values, R.starts, R.lengths, lanes, groups, self.n, float(self.decay), sorted_K)
+        K[:, order] = sorted_K
+        return K
+
+    def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
+        """k(x_i, z_i), all pairs at once: arrays are (|x|, |z|, pairs).
+
+        A_i[p, q] / decay^(p + q) has sums without weights, where numbers of that size can be kept; else sums fade.
+        """
+        x, z = X.padded(-1).T, Z.padded(-2).T
+        decay = float(self.decay)
+        fade = 1.0 if -np.log(decay) * (len(x) + len(z)) < _RANGE else decay
+        rows, columns = ((decay / fade) ** np.arange(float(side)) for side in (len(x), len(z)))
+        M = (x[:, None] == z[None]).astype(np.float64)
+        A = M / rows[:, None, None]
+        A /= columns[:, None]
+        B = np.zeros_like(M)
+        for _ in range(self.n - 1):
+            _add_before(A, fade)
+            _add_before(A.swapaxes(0, 1), fade)
+            np.multiply(A[:-1, :-1], M[1:, 1:], out=B[1:, 1:])
+            B[0], B[:, 0] = 0.0, 0.0
+            A, B = B, A
+        return np.asarray(
+            decay**2 * fade ** (2 * self.n - 2) * np.einsum("pqi,p,q->i", A, rows, columns, optimize=True)
+        )
+
+
+def _add_before(A: np.ndarray, fade: float) -> None:
+    """A[p] ← Σ_{p' ≤ p} fade^(p − p') A[p']."""
+    for p in range(1, len(A)):
+        A[p] += A[p - 1] if fade == 1.0 else fade * A[p - 1]
+
+
+def _subsequence(x: Any, starts: Any, lengths: Any, z: Any, groups: Any, n: Any, decay: Any, K: Any) -> None:
+    """K[i, j] = k(x_i, z_j) for z in lanes; Numba compiles it.
+
+    When row p is reached, G[i, q] is Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i+1}[p', q'].
+    """
+    longest = 1
+    for g in range(len(groups)):
+        longest = max(longest, groups[g])
+    G, before = np.empty((max(n - 1, 1), longest, LANES)), np.empty((max(n - 1, 1), LANES))
+    same, total = np.empty(LANES), np.empty(LANES)
+    square = decay * decay
+    for i in range(len(lengths)):
+        offset = 0
+        for g in range(len(groups)):
+            G[:], total[:] = 0.0, 0.0
+            for p in range(starts[i], starts[i] + lengths[i]):
+                before[:] = 0.0
+                for q in range(groups[g]):
+                    for w in range(LANES):
+                        same[w] = 1.0 if z[offset + q, w] == x[p] else 0.0
+                    for w in range(LANES):
+                        total[w] += same[w] * (square if n == 1 else G[n - 2, q, w])
+                    for level in range(n - 2, 0, -1):  # the longest first: G[level − 1] is still that of row p
+                        for w in range(LANES):
+                            new, old = same[w] * G[level - 1, q, w], before[level, w]
+                            G[level, q, w] = decay * (G[level, q, w] + old)
+                            before[level, w] = decay * (old + new)
+                    if n > 1:
+                        for w in range(LANES):
+                            old = before[0, w]
+                            G[0, q, w] = decay * (G[0, q, w] + old)
+                            before[0, w] = decay * (old + square * same[w])
+            for w in range(LANES):
+                if g * LANES + w < K.shape[1]:
+                    K[i, g * LANES + w] = total[w]
+            offset += groups[g]

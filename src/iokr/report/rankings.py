@@ -1,0 +1,61 @@
+"""ROC and precision-recall curves of rankings of pairs, a drawing each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from iokr.metrics.curves import GRID, Curves
+from iokr.report import MUTED, Figure, plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["ranking_figures"]
+
+
+def ranking_figures(
+    curves: Mapping[str, Curves],
+    styles: Mapping[str, tuple[str, str]],
+    *,
+    prevalence: float | None = None,
+    top: float = 100.0,
+    height: float = 4.2,
+) -> tuple[Figure, Figure]:
+    """The two curves of every ranking, by its name and in its colour and style.
+
+    Parameters
+    ----------
+    curves : mapping of name to Curves
+    styles : mapping of name to (colour, line style)
+    prevalence : float, optional
+        In percent: drawn thin, what guessing reaches.
+    top : float, default=100.0
+        The largest precision to show, in percent.
+    height : float
+        In inches; the width is that of a telephone.
+    """
+
+    def roc(canvas: Canvas) -> None:
+        axes = canvas.subplots()
+        axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
+        for name, curve in curves.items():
+            colour, style = styles[name]
+            axes.plot(100 * GRID, 100 * curve.found, style, color=colour, label=name)
+        axes.set(xlabel="false alarms (%)", ylabel="links found (%)", xlim=(0, 100), ylim=(0, 100))
+        canvas.legend(loc="outside upper center", ncols=1)
+
+    def precision(canvas: Canvas) -> None:
+        axes = canvas.subplots()
+        if prevalence is not None:
+            axes.axhline(prevalence, color=MUTED, linewidth=0.6)
+        for name, curve in curves.items():
+            colour, style = styles[name]
+            axes.plot(100 * GRID, 100 * curve.precision, style, color=colour, label=name)
+        axes.set(xlabel="links found (%)", ylabel="precision (%)", xlim=(0, 100), ylim=(0, top))
+        canvas.legend(loc="outside upper center", ncols=1)
+
+    return (
+        plot(roc, caption="ROC: links found against false alarms.", size=(4.8, height)),
+        plot(precision, caption="Precision against the share of links found.", size=(4.8, height)),
+    )

@@ -1,0 +1,1 @@
+"""Quadratic problems: one factorisation, every α, exact leave-one-out."""

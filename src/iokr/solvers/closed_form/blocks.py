@@ -1,0 +1,119 @@
+"""Kernels that do not separate: a problem of n points and d outputs is one of nd numbers, left out d at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, eye_like, to_numpy
+from iokr.problem import Problem
+from iokr.solvers.base import ClosedForm, Path
+from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.closed_form.symmetric_system import geometry
+
+__all__ = ["BlockPath", "block_paths", "flatten"]
+
+
+def flatten(problem: Problem) -> Problem:
+    """The same problem on vec(Ψ), point-major: Gram 𝐊, penalty L ⊗ I, a missing entry has weight 0."""
+    d = problem.gram.size // problem.gram.shape[0]
+    n = problem.n_labeled
+    xp = array_namespace(problem.Psi)
+    weight = None if problem.weight is None else np.repeat(problem.weight, d)
+    if problem.mask is not None:
+        observed = np.asarray(problem.mask).astype(float).ravel()
+        weight = observed if weight is None else weight * observed
+    penalty = None
+    if problem.penalty is not None:
+        identity = eye_like(d, problem.penalty)
+        N = problem.gram.shape[0]
+        penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
+    Psi = xp.reshape(problem.Psi, (n * d, 1))
+    return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
+
+
+def block_paths(solver: ClosedForm, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+    """A path per manifold strength."""
+    flat = flatten(problem)
+    for strength, path in zip(strengths, solver._paths(flat, strengths), strict=True):
+        yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
+
+
+class BlockPath(Path):
+    """vec(C) from the flat path; leave-one-out by d × d blocks, r_i = N_ii⁻¹ (N vec Ψ)_i with N = I − 𝐇."""
+
+    def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
+        self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
+        self.gamma, self.E, self.L = np.ones(1), None, None
+        self.d = problem.gram.size // problem.gram.shape[0]
+        self.mask = None if problem.mask is None else np.asarray(problem.mask)
+        self.flat, self.path = flat, path
+
+    def _vector(self, Psi: Array) -> Array:
+        return array_namespace(Psi).reshape(Psi, (self.n * self.d, 1))
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C (N, d)."""
+        return array_namespace(Psi).reshape(self.path.coefficients(self._vector(Psi), alpha), (-1, self.d))
+
+    @cached_property
+    def _spectral(self) -> SpectralPath:
+        return self.path if isinstance(self.path, SpectralPath) else SpectralPath(self.flat, geometry(self.flat))
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        path = self._spectral
+        points, vector = path.points, self._vector(Psi)
+        D = alpha / to_numpy(path._shrink(alpha))[:, 0]
+        Tt = to_numpy(points.spectrum_to_labels(path.V))
+        R = Tt @ (D * to_numpy(path._project(vector))[:, 0])
+        B = None if points.remainder is None else to_numpy(points.remainder)
+        if B is not None:
+            R = R + B @ to_numpy(points.targets(vector))[:, 0]
+        root = np.ones(len(R)) if points.sqrt_w is None else to_numpy(points.sqrt_w)
+        y = to_numpy(vector)[:, 0]
+        # h at the entries without a label, and what a label of the same point moves there.
+        hidden = np.setdiff1d(np.arange(self.n * self.d), points.active)
+        small = root < 1e-6 * root.max()
+        C = path.coefficients(vector, alpha)
+        rows = self.flat.gram.K.rows
+        if small.any():  # R is only right to eps, absolutely: take √w(y − h) instead
+            own = points.active[small]
+            R[small] = root[small] * (y[own] - to_numpy(rows(own) @ C)[:, 0])
+        values = np.zeros(self.n * self.d)
+        reach = None
+        if len(hidden):
+            kernel = rows(hidden)
+            values[hidden] = to_numpy(kernel @ C)[:, 0]
+            reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path._shrink(alpha))[:, 0]
+        place = np.full(self.n * self.d, -1)
+        place[points.active] = np.arange(len(points.active))
+        hidden_place = np.full(self.n * self.d, -1)
+        hidden_place[hidden] = np.arange(len(hidden))
+        residuals = np.empty(self.n * self.d)
+        for i in range(self.n):
+            entries = np.arange(i * self.d, (i + 1) * self.d)
+            seen, unseen = entries[place[entries] >= 0], entries[place[entries] < 0]
+            at = place[seen]
+            if len(seen):
+                N = (Tt[at] * D) @ Tt[at].T + (0.0 if B is None else B[np.ix_(at, at)])
+                own = np.linalg.solve(N, R[at]) / root[at]
+                residuals[seen] = own
+                if len(unseen) and reach is not None:  # h₋ᵢ = h − 𝐇(y − h₋ᵢ) at the other coordinates
+                    values[unseen] -= reach[hidden_place[unseen]] @ (Tt[at].T @ (root[at] * own))
+            target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
+            residuals[unseen] = target - values[unseen]
+        return asarray_like(residuals.reshape(self.n, self.d), Psi)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        """Σ_i w_i ‖r_i‖² / Σ w for each alpha; d Σ w_i m_ij r_ij² / Σ w_i m_ij with missing entries."""
+        if self.mask is None:
+            return super().loo_errors(Psi, alphas)
+        w = np.ones(self.n) if self.weight is None else self.weight
+        share = self.mask * w[:, None]
+        return np.array(
+            [float((share * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / share.sum() for a in alphas]
+        )

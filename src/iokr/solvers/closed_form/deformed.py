@@ -1,0 +1,225 @@
+"""K̃ = J K (αI + μLK)⁻¹ Jᵀ, the kernel deformed by unlabelled points: one reduction for every α and μ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    NotPositiveDefinite,
+    TridiagonalForm,
+    array_namespace,
+    cholesky,
+    clear_upper,
+    eigh,
+    is_numpy,
+    matmul,
+    mirror_upper,
+    pivoted_cholesky,
+    take_rows,
+    triangular_congruence,
+    tridiagonalize,
+)
+from iokr.problem import Problem
+from iokr.solvers.base import Path, join_columns, take_columns
+from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
+
+__all__ = ["DeformedKernel", "DeformedPath", "PlainKernel", "Reduction"]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class DeformedKernel(Protocol):
+    """K̃ and its lift: all that a loss needs to know about the inputs."""
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """K̃(λ, μ, g) on the labelled points, 1/λ included."""
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
+
+
+class PlainKernel:
+    """Without unlabelled points: K̃ = g K/λ, and c = a/λ."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.points = Geometry(problem)
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """g K/λ on the rows of positive weight."""
+        points = self.points
+        gram = points.gram if points.whole else points.gram.restrict(points.active)
+        return (g / alpha) * gram.dense()
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """a/λ."""
+        return (a if self.points.whole else scatter(a, self.points.active, self.points.N)) / alpha
+
+
+class _DiagonalForm:
+    """A = V diag(w) Vᵀ, with the interface of `TridiagonalForm`, for libraries without a tridiagonal reduction."""
+
+    def __init__(self, A: Array) -> None:
+        w, self.V = eigh(A, overwrite=True)
+        self.w = array_namespace(w).clip(w, min=0.0)
+
+    def largest(self) -> float:
+        return float(self.w[-1])
+
+    def solve(self, a: float, b: float, B: Array) -> Array:
+        return B / (a + b * self.w)[:, None]
+
+    def rotate(self, B: Array, *, transpose: bool) -> Array:
+        return (self.V.T if transpose else self.V) @ B
+
+
+class Reduction:
+    """K = R Rᵀ and RᵀLR = Q T Qᵀ: everything about K and L that any α, μ, γ or loss asks for.
+
+    R is a Cholesky factor (pivoted, hence thin, when K is singular) and T tridiagonal under NumPy; elsewhere R = U√s
+    and T is diagonal. P = QᵀRᵀJᵀ.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.points = Geometry(problem)
+        self.N = self.points.N
+        K = problem.gram.K.detach()
+        R, self._pull, triangular = _root(K)
+        del K
+        product = matmul(_thin(problem.penalty), R)
+        product = triangular_congruence(R, product) if triangular else matmul(R.T, product)
+        self.form: TridiagonalForm | _DiagonalForm = (
+            tridiagonalize(product) if is_numpy(product) and product.shape[0] > 2 else _DiagonalForm(product)
+        )
+        self.P = self.form.rotate(take_rows(R, self.points.active).T, transpose=True)
+        self.largest = self.form.largest() if product.shape[0] else 0.0
+
+        self._kernels: dict[float, Array] = {}
+
+    def kernel(self, alpha: float, mu: float, g: float) -> Array:
+        """K̃ = g Pᵀ(λI + μgT)⁻¹P = (1/μ) Pᵀ(ρI + T)⁻¹P on the active labelled points, ρ = λ/(μg)."""
+        if mu == 0 or g == 0:
+            return (g / alpha) * matmul(self.P.T, self.P)
+        ratio = alpha / (mu * g)  # as in `lift`: for tiny ratios both must round alike
+        name = round(math.log(ratio), 12)  # a grid with a common step has few distinct ratios
+        if name not in self._kernels:
+            if len(self._kernels) * self.P.shape[1] ** 2 > self.N**2:
+                self._kernels.clear()
+            self._kernels[name] = matmul(self.P.T, self.form.solve(ratio, 1.0, self.P))
+        return self._kernels[name] / mu
+
+    def lift(self, a: Array, alpha: float, mu: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points: K c = R Q(λI + μgT)⁻¹Pa."""
+        b = matmul(self.P, a)
+        b = b / alpha if mu * g == 0 else self.form.solve(alpha / (mu * g), 1.0, b) / (mu * g)
+        return self._pull(self.form.rotate(b, transpose=False))
+
+
+def _root(K: Array) -> tuple[Array, Any, bool]:
+    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is spent."""
+    xp = array_namespace(K)
+    N = K.shape[0]
+    if not is_numpy(K):
+        s, U = eigh(K, overwrite=True)
+        keep = int(xp.sum(xp.astype(s > N * _EPS * s[-1], xp.int64)))
+        root, U = xp.sqrt(s[N - keep :]), U[:, N - keep :]
+        return U * root[None, :], lambda b: (U / root[None, :]) @ b, False
+    diagonal = K.diagonal().copy()
+    try:
+        factor = cholesky(K, overwrite=True)
+        pivots = factor.L.diagonal() ** 2
+        if pivots.min() > N * _EPS * pivots.max():
+            clear_upper(factor.L)
+            return factor.L, lambda b: factor.solve_lower(b, transpose=True), True
+    except NotPositiveDefinite:
+        pass
+    mirror_upper(K, diagonal)  # above the diagonal K is still there
+    R, pivot_rows = pivoted_cholesky(K, overwrite=True)
+    corner = R[pivot_rows]
+
+    def pull(b: np.ndarray) -> np.ndarray:
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(scatter(solve_triangular(corner, b, lower=True, trans=1, check_finite=False), pivot_rows, N))
+
+    return R, pull, False
+
+
+def _thin(L: Array) -> Any:
+    """L as a sparse matrix where that is cheaper to multiply with."""
+    if is_numpy(L) and np.count_nonzero(L) < 0.05 * L.size:
+        from scipy.sparse import csr_array
+
+        return csr_array(L)
+    return L
+
+
+class DeformedPath(Path):
+    """a = (I + √wK̃√w)⁻¹√wΨe_j, leave-one-out residual a_i/(Q_ii√w_i), C e_j = lift(√w a), at one μ."""
+
+    def __init__(self, problem: Problem, reduction: Reduction | None = None) -> None:
+        super().__init__(problem)
+        self.reduction = Reduction(problem) if reduction is None else reduction
+        self.points, self.mu = self.reduction.points, problem.strength
+
+    def q(self, alpha: float) -> float:
+        """μγ_max w_max/λ, which the relative error grows with."""
+        return self.mu * float(self.gamma.max()) * self.reduction.largest / alpha
+
+    def deformed(self, alpha: float, g: float) -> Array:
+        """K̃(λ, μ, g) on the active labelled points."""
+        return self.reduction.kernel(alpha, self.mu, g)
+
+    def lift(self, a: Array, alpha: float, g: float) -> Array:
+        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
+        return self.reduction.lift(a, alpha, self.mu, g)
+
+    def _factor(self, alpha: float, g: float) -> Any:
+        Kt = self.deformed(alpha, g)
+        if self.points.sqrt_w is not None:
+            Kt = self.points.sqrt_w[:, None] * Kt * self.points.sqrt_w[None, :]
+        return cholesky((Kt + Kt.T) / 2, 1.0, overwrite=True)
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C e_j = lift_j(√w a_j)."""
+        targets = self.points.targets(self.rotate(Psi))
+        parts = []
+        for g, group in self.gamma_groups(targets.shape[1]):
+            a = self._factor(alpha, g).solve(take_columns(targets, group))
+            if self.points.sqrt_w is not None:
+                a = self.points.sqrt_w[:, None] * a
+            parts.append((group, self.lift(a, alpha, g)))
+        return self.unrotate(join_columns(parts))
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """a_i / (Q_ii √w_i), in the eigenbasis of A."""
+        R, Q = self._loo(Psi, alpha)
+        return self.unrotate(
+            self.points.finish(
+                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+            )
+        )
+
+    def loo_errors(self, Psi: Array, alphas: Any) -> np.ndarray:
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha."""
+        total = float(self.n if self.weight is None else self.weight.sum())
+        xp = array_namespace(Psi)
+        errors = []
+        for alpha in alphas:
+            R, Q = self._loo(Psi, alpha)
+            errors.append(float(xp.sum((R / Q) ** 2)) / total)
+        return np.array(errors)
+
+    def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
+        xp = array_namespace(Psi)
+        targets = self.points.targets(self.rotate(Psi))
+        R, Q = [], []
+        for g, group in self.gamma_groups(targets.shape[1]):
+            factor = self._factor(alpha, g)
+            a = factor.solve(take_columns(targets, group))
+            R.append((group, a))
+            Q.append((group, xp.broadcast_to(factor.inverse_diagonal()[:, None], a.shape)))
+        return join_columns(R), join_columns(Q)

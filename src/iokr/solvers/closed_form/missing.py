@@ -1,0 +1,163 @@
+"""Missing targets: a mask on the entries of Ψ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, cholesky, to_numpy
+from iokr._memory import check_memory
+from iokr.problem import Problem
+from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
+from iokr.solvers.closed_form.manifold import deformed_kernel
+
+__all__ = ["masked_path"]
+
+
+def masked_path(solver: ClosedForm, problem: Problem) -> Path:
+    """A = aI: a problem per pattern of columns. Otherwise one system over the observed entries."""
+    path = _Patterns(solver, problem)
+    return path if path.E is None else _Entries(solver, problem)
+
+
+class _Masked(Path):
+    def __init__(self, solver: ClosedForm, problem: Problem) -> None:
+        super().__init__(problem)
+        self.solver, self.problem, self.mask = solver, problem, np.asarray(problem.mask)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        """q Σ w_i m_ij r_ij² / Σ w_i m_ij for each alpha."""
+        w = np.ones(self.n) if self.weight is None else self.weight
+        share = self.mask * w[:, None]
+        q = self.mask.shape[1]
+        return np.array(
+            [float((share * to_numpy(r) ** 2).sum()) * q / share.sum() for r in self._residuals(Psi, alphas)]
+        )
+
+    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
+        for alpha in alphas:
+            yield self.loo_residuals(Psi, alpha)
+
+
+class _Patterns(_Masked):
+    """Column j is ridge on the rows with m_ij = 1: one factorisation per distinct pattern of a column."""
+
+    def _groups(self, Psi: Array) -> Iterator[tuple[np.ndarray, Problem]]:
+        patterns, which = np.unique(self.mask.T, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            columns = np.flatnonzero(which.ravel() == number)
+            weight = pattern.astype(float) if self.weight is None else self.weight * pattern
+            targets = take_columns(Psi, columns)
+            yield columns, replace(self.problem, gram=self.gram.K, Psi=targets, weight=weight, mask=None)
+
+    def _each(self, Psi: Array, what: str, alpha: float) -> Array:
+        # A = aI: (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
+        a = float(self.gamma[0])
+        xp = array_namespace(Psi)
+        parts = []
+        for columns, part in self._groups(Psi):
+            if part.weight.max() == 0 or a == 0:
+                rows = part.gram.shape[0] if what == "coefficients" else self.n
+                empty = xp.zeros((rows, len(columns)), dtype=Psi.dtype)
+                parts.append((columns, asarray_like(empty, Psi) if what == "coefficients" else part.Psi))
+                continue
+            values = getattr(self.solver.path(part), what)(part.Psi, alpha / a)
+            parts.append((columns, values / a if what == "coefficients" else values))
+        return join_columns(parts)
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C, a group of columns at a time."""
+        return self._each(Psi, "coefficients", alpha)
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """Residuals, a group of columns at a time; an unobserved entry keeps its plain prediction."""
+        return self._each(Psi, "loo_residuals", alpha)
+
+    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
+        a = float(self.gamma[0])
+        groups = []
+        for columns, part in self._groups(Psi):
+            if part.weight.max() == 0 or a == 0:
+                groups.append((columns, [part.Psi] * len(alphas)))
+                continue
+            path = self.solver.path(part)  # one factorisation for the whole path
+            groups.append((columns, [path.loo_residuals(part.Psi, alpha / a) for alpha in alphas]))
+        for i in range(len(alphas)):
+            yield join_columns([(columns, values[i]) for columns, values in groups])
+
+
+class _Entries(_Masked):
+    """(√w P𝐊̃Pᵀ√w + I) a = √w P vec(Ψ), P the observed entries, 𝐊̃ = Σ_j K̃_j ⊗ e_j e_jᵀ (supervised: K ⊗ A / λ)."""
+
+    def __init__(self, solver: ClosedForm, problem: Problem) -> None:
+        super().__init__(solver, problem)
+        labelled = np.ones(self.n) if self.weight is None else self.weight
+        self.rows = np.flatnonzero(labelled > 0)
+        # Rows of weight 0 stay among the points but carry no label.
+        indicator = None if len(self.rows) == self.n else (labelled > 0).astype(float)
+        self.base = deformed_kernel(replace(problem, weight=indicator, mask=None))
+        observed = self.mask[self.rows]
+        self.i, self.j = np.nonzero(observed)
+        self.sqrt_w = np.sqrt(labelled[self.rows])[self.i]
+        size, q = len(self.i), self.mask.shape[1]
+        check_memory(
+            8.0 * (3 * size**2 + 2 * (len(self.rows) * q) ** 2),
+            f"A fit with {size} observed entries coupled by A",
+            "Ways out: fewer rows, or A = I, for which columns are solved one by one.",
+            problem.Psi,
+        )
+
+    def _kernel(self, alpha: float) -> np.ndarray:
+        """𝐊̃ over labelled points × outputs, point-major, (n q, n q)."""
+        E = to_numpy(self.E)
+        n, q = len(self.rows), E.shape[0]
+        total = np.zeros((n, q, n, q))
+        for g, group in self.gamma_groups(q):
+            if g > 0:
+                Kt = to_numpy(self.base.deformed(alpha, g))
+                projector = E[:, group] @ E[:, group].T
+                total += Kt[:, None, :, None] * projector[None, :, None, :]
+        return total.reshape(n * q, n * q)
+
+    def _system(self, Psi: Array, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        block = self._kernel(alpha)
+        entries = self.i * self.mask.shape[1] + self.j
+        system = self.sqrt_w[:, None] * block[np.ix_(entries, entries)] * self.sqrt_w
+        y = to_numpy(Psi)[self.rows][self.i, self.j] * self.sqrt_w
+        return block, entries, (system + system.T) / 2, y
+
+    def _values(self, a: np.ndarray) -> np.ndarray:
+        """√w a on its entries, zero elsewhere, (n, q)."""
+        W = np.zeros((len(self.rows), self.mask.shape[1]))
+        W[self.i, self.j] = self.sqrt_w * a
+        return W
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C e_j = lift_j(W e_j)."""
+        _, _, system, y = self._system(Psi, alpha)
+        W = asarray_like(self._values(cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]), Psi)
+        rotated = W @ self.E
+        groups = self.gamma_groups(rotated.shape[1])
+        parts = [(group, self.base.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
+        return self.unrotate(join_columns(parts))
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        block, entries, system, y = self._system(Psi, alpha)
+        N = cholesky(system, 1.0, overwrite=True).inverse()
+        a = N @ y
+        q = self.mask.shape[1]
+        values = np.zeros((self.n, q))
+        for place, row in enumerate(self.rows):
+            own = np.flatnonzero(self.i == place)
+            rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
+            rest[own] = 0.0
+            values[row] = block[place * q : (place + 1) * q][:, entries] @ (self.sqrt_w * rest)
+        residuals = np.where(self.mask, to_numpy(Psi), 0.0) - values
+        others = np.setdiff1d(np.arange(self.n), self.rows)
+        if len(others):
+            plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
+            residuals[others] = to_numpy(plain)
+        return asarray_like(residuals, Psi)

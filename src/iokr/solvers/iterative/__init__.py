@@ -1,0 +1,1 @@
+"""Other losses, and products alone: steps with a certificate."""

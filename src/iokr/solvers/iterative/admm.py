@@ -1,0 +1,173 @@
+"""Alternating directions: every loss with a proximal map, every operator, stopped on the duality gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy
+from iokr._component import component
+from iokr._validation import check_integer, check_number
+from iokr.losses.base import Loss
+from iokr.losses.radial import RadialLoss
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import Solver
+from iokr.solvers.iterative.admm_newton import fits, newton
+from iokr.solvers.iterative.reduced import (
+    Certificate,
+    LabeledKernel,
+    LabeledProblem,
+    certify,
+    gap_bound,
+    labeled_problem,
+)
+
+__all__ = ["ADMM"]
+
+_RELAX = 1.7
+_CHECK = 4  # steps between looks at the gap
+_POLISH = 1e-8  # tolerance below which Newton steps pay
+_KINK = 2.0  # rows that sit at a kink of the loss hide its curvature: what the others show is too little
+_SOON = 100  # steps after which those are not a few
+_TINY = 1e-300
+
+
+@component
+class ADMM(Solver):
+    """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): splits h into what the loss wants and what the kernel can do.
+
+    One factorisation serves all steps until ρ, which follows the curvature of the loss by itself, changes; Newton steps
+    on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual feasible by
+    construction, so the relative duality gap is known at every check.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=None
+        None is 20 000.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.losses import EpsilonInsensitive
+    >>> from iokr.solvers import ADMM
+    >>> model = IOKR(loss=EpsilonInsensitive(0.1), solver=ADMM()).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> bool(model.solution_.gap < 1e-6)
+    True
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a loss with `prox` and `dual`."""
+        if type(problem.loss).prox is Loss.prox:
+            return f"{problem.loss!r} has no `prox`; use a closed form, or give the loss this method."
+        if problem.mask is not None and not isinstance(problem.loss, RadialLoss):
+            return f"{problem.loss!r} cannot use outputs with missing entries; drop these rows."
+        return None
+
+    def memory(self, problem: Problem) -> float:
+        """4N² numbers, 8N² with a penalty."""
+        N, q = problem.gram.size, problem.Psi.shape[1]
+        return 8.0 * float((4 if problem.penalty is None else 8) * N**2 + 12 * N * q)
+
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
+        limit = 20_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        problem.loss.check(problem.Psi)
+        labeled = labeled_problem(problem)
+        P0 = labeled.at_zero()
+        if P0 == 0:
+            return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
+        # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
+        kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
+        warm = start.state if start is not None and isinstance(start.state, _State) else None
+        certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
+        return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
+
+
+def from_margin_dual(problem: Problem, weights: np.ndarray) -> Solution:
+    """A start for `ADMM` from a point of the margin's dual, W_i = a_i ψ_i: u = 𝒦W/λ, ρb = −W."""
+    labeled = labeled_problem(problem)
+    W = labeled.Psi * asarray_like(weights, labeled.Psi)[:, None]
+    u = labeled.kernel(spectral=False).product(W / labeled.lam)
+    return Solution(labeled.lift(W / labeled.lam), state=_State(u, -W))
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Where the iteration stands: values u and multipliers ρb."""
+
+    u: Array
+    rho_b: Array
+
+
+def _iterate(
+    problem: LabeledProblem, kernel: LabeledKernel, P0: float, tol: float, limit: int, warm: _State | None
+) -> tuple[Certificate, int, _State]:
+    xp = array_namespace(problem.Psi)
+    norm = xp.linalg.matrix_norm
+    rho = _first_rho(problem)  # of this loss, not of the neighbour's last steps: these show no curvature any more
+    if warm is not None and warm.u.shape == problem.Psi.shape:
+        u, b = warm.u, warm.rho_b / rho
+    else:
+        u, b = problem.Psi * 0.0, problem.Psi * 0.0
+    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no factor is spent on a solved problem
+    z = u + b
+    best: Certificate | None = None
+    for step in range(1, limit + 2):
+        S, v = kernel.resolve(u - b, problem.lam / rho)
+        due = step > 1 and (step - 1) % _CHECK == 0
+        if due and tol >= _POLISH:  # no look is worth a product while even a lower bound of the gap is too large
+            due = gap_bound(problem, rho * (u - z), (S, v), P0) <= tol
+        if due or step > limit:
+            # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
+            found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
+            best = found if best is None or found.gap < best.gap else best
+            if tol < best.gap < 1e-3 and tol < _POLISH:
+                polished = _polish(problem, kernel, z, rho, P0, tol, best.gap)
+                if polished is not None:
+                    u, z, S, v, best = polished
+                    b = z - u
+            if best.gap <= tol or step > limit:
+                return best, step - 1, _State(u, rho * b)
+        z = _RELAX * v + (1 - _RELAX) * u + b
+        u_before, b_before = u, b
+        u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)
+        b = z - u
+        if step == balance:
+            balance = 2 * balance - 1
+            if best is not None and best.gap <= 10 * tol and step < _SOON:
+                continue  # the last few steps are cheaper than a new factor
+            # W = −ρb is a slope of the loss at u, so ‖ΔW‖/‖Δu‖ is the curvature that it shows here: ρ should be that.
+            moved, turned = float(norm(u - u_before)), float(norm(b - b_before))
+            shown = (1.0 if problem.loss.smooth else _KINK) * turned / max(moved, _TINY)
+            factor = min(max(shown, 0.05), 20.0)
+            if not 1 / 2 <= factor <= 2:
+                rho, b = factor * rho, b / factor
+                z = u + b
+    raise AssertionError("the last step returns")
+
+
+def _polish(
+    problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float, P0: float, tol: float, gap: float
+) -> tuple[Array, Array, Array, Array, Certificate] | None:
+    """A Newton step from z, if it halves the gap."""
+    step = newton(problem, kernel, z, rho)
+    if step is None:
+        return None
+    z, u = step
+    S, v = kernel.resolve(2 * u - z, problem.lam / rho)
+    found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
+    return (u, z, S, v, found) if found.gap < gap / 2 else None
+
+
+def _first_rho(problem: LabeledProblem) -> float:
+    """1 for losses of the scale of ½r², 3/median‖ψ_i‖ for those of the scale of r, residuals being shorter."""
+    if problem.loss.smooth:
+        return 1.0
+    length = float(np.median(np.sqrt(to_numpy(row_sq_norms(problem.Psi)))))
+    return 3 / length if length > 0 else 1.0

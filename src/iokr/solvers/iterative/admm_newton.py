@@ -1,0 +1,64 @@
+"""Newton on the fixed point of ADMM: the last digits, for small problems."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from iokr._array import Array, asarray_like, to_numpy
+from iokr.losses.radial import RadialLoss, distances
+from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, SpectralKernel
+
+__all__ = ["fits", "newton"]
+
+_LIMIT = 3000  # unknowns of the dense system
+
+
+def fits(problem: LabeledProblem) -> bool:
+    """Whether the dense system is small enough."""
+    return bool(problem.Psi.shape[0] * problem.Psi.shape[1] <= _LIMIT)
+
+
+def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float) -> tuple[Array, Array] | None:
+    """One step on Φ(z) = u − v(2u − z) = 0, u = prox(z), v = H: [(I − H)P + H(I − P)]δz = −Φ, P = ∂u/∂z.
+
+    Returns the new z and u, or None where the system is too large or the loss has no radial derivative.
+    """
+    n, q = z.shape
+    if not fits(problem) or not isinstance(kernel, SpectralKernel) or not isinstance(problem.loss, RadialLoss):
+        return None
+    if problem.mask is not None and problem.E is not None:
+        return None  # the mask is not diagonal in the eigenbasis of A
+    c = problem.lam / rho
+    targets = problem.targets(z)
+    t = rho / problem.weight
+    tau, radial = (to_numpy(x) for x in problem.loss.shrinkage(distances(z, targets), t))
+    u = problem.loss.prox(z, targets, t)
+    phi = u - kernel.resolve(2 * u - z, c)[1]
+
+    # In the eigenbasis of A, H is a block for each output, and P couples the outputs of a row.
+    direction = to_numpy(z - targets if problem.E is None else (z - targets) @ problem.E)
+    length = np.sqrt((direction**2).sum(axis=1, keepdims=True))
+    unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 0)
+    free = np.zeros((n, q)) if problem.mask is None else 1.0 - to_numpy(problem.mask)
+    system = np.zeros((q, n, q, n))
+    for U, G, group in kernel.blocks:
+        basis, gamma = to_numpy(U), np.broadcast_to(to_numpy(G), (n, len(group)))
+        for place, j in enumerate(group):
+            H = (basis * (gamma[:, place] / (gamma[:, place] + c))) @ basis.T
+            rest = (basis * (c / (gamma[:, place] + c))) @ basis.T
+            for m in range(q):
+                P = (radial - tau) * unit[:, j] * unit[:, m]
+                if m == j:
+                    P = np.where(free[:, j] > 0, 1.0, P + tau)
+                system[j, :, m, :] = rest * P + H * ((m == j) - P)
+    right = -to_numpy(phi if problem.E is None else phi @ problem.E).T.ravel()
+    matrix = system.reshape(n * q, n * q)
+    try:
+        step = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        step, *_ = np.linalg.lstsq(matrix, right, rcond=None)
+    delta = step.reshape(q, n).T
+    if problem.E is not None:
+        delta = delta @ to_numpy(problem.E).T
+    z = z + asarray_like(delta, z)
+    return z, problem.loss.prox(z, problem.targets(z), t)

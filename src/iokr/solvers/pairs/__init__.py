@@ -1,0 +1,1 @@
+"""Problems over pairs of nodes, without a matrix of pairs."""

@@ -1,0 +1,192 @@
+"""The dual of the margin on pairs of nodes: sweeps in blocks of a node's pairs, kernel columns only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from iokr._array import to_numpy
+from iokr.gram.pairs.gram import PairGram, pair_entries
+from iokr.gram.pairs.loops import compiled, scatter_rows
+from iokr.solvers.iterative.box_qp import newton_directions
+from iokr.solvers.pairs.ridge import conjugate_gradients
+from iokr.solvers.pairs.spectrum import low_rank_preconditioner
+
+__all__ = ["PairQuadratic", "compiled"]
+
+_PASSES = 3  # over all pairs, before the gradient is computed anew
+_CORNER = 1000  # free pairs whose matrix is factored for a Newton step
+_DAMPING, _ACCURACY, _STEPS = 1e-8, 1e-2, 60  # of a Newton step by conjugate gradients
+
+
+class PairQuadratic:
+    """½αᵀQα − 1ᵀα with Q_pq = y_p k_P(p, q) y_q / λ, without a matrix of pairs; what `minimize_box` asks of it.
+
+    T = S K, S the matrix of coefficients, follows every change. For the pairs of one node one column of T gives all
+    values f(p); within this block the few columns of Q are computed; then rows of T are brought up to date. A pass
+    costs about 3nm multiplications for n pairs of m nodes.
+
+    Parameters
+    ----------
+    gram : PairGram
+        Symmetric.
+    y : array of shape (n,)
+        −1 and 1.
+    lam : float
+        λ.
+    """
+
+    def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
+        self.gram, self.y, self.lam = gram, y, lam
+        self.K = np.ascontiguousarray(to_numpy(gram.nodes))
+        self._T: np.ndarray | None = None  # room
+        self.schedule, self.patience = (5, 2, 64, 2), 0.0
+        owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
+        self.order = np.argsort(owner, kind="stable")
+        self.starts = np.concatenate([[0], np.flatnonzero(np.diff(owner[self.order])) + 1, [len(owner)]])
+        self.diagonal = to_numpy(gram.diagonal()) / lam
+
+    def product(self, alpha: np.ndarray) -> np.ndarray:
+        """Q α."""
+        return np.asarray(self.y * to_numpy(self.gram.product(self.y * alpha)) / self.lam)
+
+    def corner(self, free: np.ndarray) -> np.ndarray:
+        """Q between some of the pairs."""
+        R = self.gram.left[free]
+        entries = pair_entries(self.K, R, R, mix=self.gram.mix, ordered=self.gram.ordered)
+        return np.asarray(entries * np.multiply.outer(self.y[free] / self.lam, self.y[free]))
+
+    def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
+        """−(Q_FF + τI)⁻¹ g_F: by Cholesky for few entries, else by some steps of conjugate gradients."""
+        if len(free) <= _CORNER:
+            yield from newton_directions(self.corner(free), slope)
+            return
+        part, y = self.gram.restrict(free), self.y[free]  # Q_FF d = −g is G_FF u = −λ y g with u = y d
+        shift = np.full(len(free), _DAMPING * self.lam * float(self.diagonal.max()))
+        precondition = low_rank_preconditioner(part, shift)
+        u, _, _ = conjugate_gradients(
+            lambda P: part.product(P[:, 0])[:, None] + shift[:, None] * P,
+            -self.lam * (y * slope)[:, None],
+            lambda R: precondition(R[:, 0])[:, None],
+            _ACCURACY,
+            _STEPS,
+        )
+        yield y * u[:, 0]
+
+    def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+        """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
+        T = self._T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K, self._T)
+        a, b = self.gram.left.T
+        loop = compiled(_passes)
+        where = (self.order, self.starts, a, b, self.y, self.diagonal, upper)
+        if loop is not None:
+            loop(self.K, T, *where, alpha, self.gram.mix, self.gram.ordered, self.lam, _PASSES)
+        else:
+            for _ in range(_PASSES):
+                self._pass(T, upper, alpha)
+        gradient[:] = self.product(alpha) - 1.0
+
+    def _pass(self, T: np.ndarray, upper: np.ndarray, alpha: np.ndarray) -> None:
+        """One pass in NumPy, a node at a time."""
+        K, mix, ordered, y, lam = self.K, self.gram.mix, self.gram.ordered, self.y, self.lam
+        for start, stop in pairwise(self.starts.tolist()):
+            block = self.order[start:stop]
+            o, mates = int(self.gram.left[block[0], 1]), self.gram.left[block, 0]
+            t = T[:, o].copy()
+            f = 2 * (1 - mix) * (K[mates] @ t) + mix * (t[mates] + (t[mates] if ordered else T[o, mates]))
+            g = y[block] * f - 1.0
+            Q = self.corner(block)
+            old, w = alpha[block], upper[block]
+            new = old.copy()
+            for i, d in enumerate(self.diagonal[block].tolist()):
+                x = min(max(new[i] - g[i] / d, 0.0), w[i]) if d > 0 else (w[i] if g[i] < 0 else 0.0)
+                if x != new[i]:
+                    g += (x - new[i]) * Q[i]
+                    new[i] = x
+            moved = np.flatnonzero(new != old)
+            if not len(moved):
+                continue
+            alpha[block] = new
+            change, mates = (y[block] * (new - old) / lam)[moved], mates[moved]
+            if ordered:
+                T[mates] += change[:, None] * K[o]
+            else:
+                half = np.where(mates == o, change, change / 2)
+                T[mates] += half[:, None] * K[o]
+                two = mates != o
+                T[o] += half[two] @ K[mates[two]]
+
+
+def _passes(
+    K: Any,
+    T: Any,
+    order: Any,
+    starts: Any,
+    a: Any,
+    b: Any,
+    y: Any,
+    diagonal: Any,
+    upper: Any,
+    alpha: Any,
+    mix: float,
+    ordered: bool,
+    lam: float,
+    n_passes: int,
+) -> None:
+    """The passes, compiled: T = S K follows every change, kernel columns are computed within a node's pairs only."""
+    m = K.shape[0]
+    t, g, old = np.empty(m), np.empty(len(y)), np.empty(len(y))
+    for _ in range(n_passes):
+        for s in range(len(starts) - 1):
+            start, stop = starts[s], starts[s + 1]
+            o = b[order[start]]
+            for c in range(m):
+                t[c] = T[c, o]
+            for i in range(start, stop):
+                p = order[i]
+                x = a[p]
+                f = 0.0
+                if mix < 1.0:
+                    for c in range(m):
+                        f += K[x, c] * t[c]
+                    f *= 2.0 * (1.0 - mix)
+                f += mix * (t[x] + (t[x] if ordered else T[o, x]))
+                g[i] = y[p] * f - 1.0
+                old[i] = alpha[p]
+            for i in range(start, stop):
+                p = order[i]
+                x, d = a[p], diagonal[p]
+                limit = upper[p] if g[i] < 0 else 0.0  # where a zero diagonal sends it
+                new = min(max(alpha[p] - g[i] / d, 0.0), upper[p]) if d > 0 else limit
+                if new == alpha[p]:
+                    continue
+                change = y[p] * (new - alpha[p]) / lam
+                alpha[p] = new
+                for j in range(start, stop):
+                    q = order[j]
+                    z = a[q]
+                    same = mix if x == z else 0.0
+                    g_xz = same + (1.0 - mix) * K[x, z]
+                    if ordered:
+                        k = 2.0 * g_xz * K[o, o]
+                    else:
+                        g_oo = mix + (1.0 - mix) * K[o, o]
+                        g_xo = (mix if x == o else 0.0) + (1.0 - mix) * K[x, o]
+                        g_zo = (mix if z == o else 0.0) + (1.0 - mix) * K[z, o]
+                        k = 0.5 * (g_xz * K[o, o] + g_oo * K[x, z] + g_xo * K[z, o] + g_zo * K[x, o])
+                    g[j] += y[q] * change * k
+            for i in range(start, stop):
+                p = order[i]
+                if alpha[p] == old[i]:
+                    continue
+                change = y[p] * (alpha[p] - old[i]) / lam
+                x = a[p]
+                if not ordered and x != o:
+                    change *= 0.5
+                    for c in range(m):
+                        T[o, c] += change * K[x, c]
+                for c in range(m):
+                    T[x, c] += change * K[o, c]

@@ -1,0 +1,148 @@
+"""Published tables run again, with our figures beside theirs: `iokr reproduce`.
+
+An experiment is one file here and one line in `EXPERIMENTS`. Its file has a function `run(*, seed, repeat, progress)`
+that returns a `Report`; it is imported when it runs, so the list costs nothing.
+"""
+
+from iokr_lab.study import Experiment
+
+__all__ = ["EXPERIMENTS", "Experiment", "find"]
+
+EXPERIMENTS = (
+    Experiment(
+        name="usps",
+        title="The lower half of a digit from its upper half",
+        paper="Kadri, Ghavamzadeh, Preux 2012 (K12), Table 2",
+        module="images.usps",
+        data=("usps",),
+        threads=1,
+    ),
+    Experiment(
+        name="ocr",
+        title="Handwritten words, read letter by letter, with operators that know the outputs",
+        paper="Kadri, Ghavamzadeh, Preux 2012 (K12), Table 3",
+        module="words.ocr",
+        data=("ocr_letters",),
+        threads=1,
+    ),
+    Experiment(
+        name="nci",
+        title="Molecules against 59 cancer cell lines, tasks coupled and not",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Figures 6 and 7",
+        module="tasks.nci",
+        data=("nci_cancer",),
+        threads=1,
+    ),
+    Experiment(
+        name="pairs",
+        title="Links as unordered pairs: between the tensor product kernel and local models",
+        paper="Hue, Vert 2010 (HV10), Table 1 and Figure 2",
+        module="pairs.pairs",
+        data=("yeast_ppi", "yeast_metabolic"),
+        threads=1,
+        resumable=True,
+    ),
+    Experiment(
+        name="duality",
+        title="Test error and sparsity of ε-ridge, ε-SVR and Huber on yeast labels",
+        paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, yeast",
+        module="losses.duality",
+        data=("duality2020_results", "multilabel"),
+        threads=1,
+    ),
+    Experiment(
+        name="robust",
+        title="Outputs with a share of outliers: ridge against Huber and the ε losses",
+        paper="the robustness that Laforgue et al. 2020 claim, on data made here",
+        module="losses.robust",
+        threads=1,
+    ),
+    Experiment(
+        name="nips",
+        title="Who wrote NIPS papers with whom, from the words of their papers",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Table 3; Brouard et al. 2011 (B11), Table 1",
+        module="links.nips",
+        data=("nips_coauthorship",),
+        threads=1,
+    ),
+    Experiment(
+        name="yeast-ppi",
+        title="Interactions of yeast proteins from their expression, ridge and its rivals",
+        paper="Brouard, d'Alché-Buc, Szafranski 2011 (B11), Tables 2 and 3",
+        module="links.yeast_ppi",
+        data=("yeast_ppi",),
+        threads=1,
+    ),
+    Experiment(
+        name="yeast-go",
+        title="Interactions of yeast proteins from their annotations, ridge and its rivals",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 4 to 7, on another network",
+        module="links.yeast_go",
+        data=("yeast_go", "yeast_ppi"),
+        threads=1,
+    ),
+    Experiment(
+        name="synthetic-networks",
+        title="Random networks reconstructed from 5, 10 and 20 % of their nodes",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 8 and 9",
+        module="synthetic_networks.synthetic_networks",
+        threads=1,
+    ),
+    Experiment(
+        name="label-ranking",
+        title="Orders of labels from features, by kernels on rankings and exact decoding",
+        paper="the sets of Korba, Garcia, d'Alché-Buc 2018, Table 1",
+        module="rankings.label_ranking",
+        data=("label_ranking",),
+        threads=1,
+        resumable=True,
+    ),
+    Experiment(
+        name="ocr-full",
+        title="Handwritten words from their letters, the neighbours of these and a dictionary, all ten folds",
+        paper="the ten folds of Taskar, Guestrin, Koller 2003",
+        module="words.ocr_full",
+        data=("ocr_letters",),
+        threads=1,
+        resumable=True,
+    ),
+    Experiment(
+        name="multilabel",
+        title="Label sets on official splits: output kernels and forests beside one-vs-rest, ridge and random forests",
+        paper="the official splits of bibtex, corel5k, emotions, scene, yeast and birds (Mulan)",
+        module="label_sets.multilabel",
+        data=("multilabel",),
+        threads=1,
+    ),
+    Experiment(
+        name="inflection",
+        title="Inflected forms of words from 100 and 1000 examples, string to string",
+        paper="the CoNLL–SIGMORPHON 2017 shared task 1, three languages",
+        module="words.inflection",
+        data=("inflection",),
+        threads=1,
+    ),
+    Experiment(
+        name="digits",
+        title="The lower half of a digit from its upper half, on scikit-learn's digits",
+        paper="after K12, Table 2, on data that needs no file",
+        module="images.digits",
+        threads=1,
+    ),
+)
+
+
+def find(name: str) -> Experiment:
+    """The experiment called `name`.
+
+    Examples
+    --------
+    >>> from iokr_lab import find
+    >>> find("usps").paper
+    'Kadri, Ghavamzadeh, Preux 2012 (K12), Table 2'
+    """
+    for experiment in EXPERIMENTS:
+        if experiment.name == name:
+            return experiment
+    names = ", ".join(experiment.name for experiment in EXPERIMENTS)
+    raise ValueError(f"there is no experiment {name!r}; there is {names}.")

@@ -1,0 +1,87 @@
+"""How fast and how lean, beside rivals and the physical floor, in one run: `iokr bench`.
+
+A benchmark is one file here and one line in `BENCHMARKS`. Its file has a function `run(*, repeat, seed,
+progress, quick)` that returns a `Report`; it is imported when it runs, so the list is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iokr.report import Report
+
+__all__ = ["BENCHMARKS", "available", "run"]
+
+BENCHMARKS = {
+    "ridge": "Closed forms: one fit, a path with leave-one-out, ranking, unlabelled points, memory",
+    "losses": "Margin, Huber and ε losses to a gap of 1e-6: gradient methods, quadratic programs, ridge fits",
+    "covariance": "Covariance operators of implicit outputs: one fit, one more λ, growth, the low-rank option, memory",
+    "links": "Link prediction: one fold beside every rival, the best links of 10 000 nodes, memory",
+    "trees": "Output-kernel forests, beside scikit-learn's on coordinates of the outputs; splits on fewer coordinates",
+    "kernels": "Gram matrices of strings, rankings, sets, graphs and series: loops over pairs, GraKeL, tslearn",
+    "pairs": "Ridge and margin on pairs of nodes without a matrix of pairs, beside dense Grams and the vec trick",
+    "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
+}
+
+
+def available() -> list[tuple[str, str]]:
+    """Name and title of every benchmark.
+
+    Examples
+    --------
+    >>> from iokr_lab.bench import available
+    >>> [name for name, title in available()]
+    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'gpu']
+    """
+    return list(BENCHMARKS.items())
+
+
+def run(
+    name: str,
+    *,
+    repeat: int = 5,
+    seed: int = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+    quick: bool = False,
+) -> Report:
+    """Run the benchmark called `name`.
+
+    Parameters
+    ----------
+    name : str
+        One of `available()`.
+    repeat : int, default=5
+        Rounds in which every contender runs once; the figures are medians over the rounds.
+    seed : int, default=0
+        The data follow from it.
+    progress : callable, optional
+        Called with the steps done, the steps in all, and what is being done.
+    quick : bool, default=False
+        Small sizes that take seconds: shows that everything runs and agrees. The targets are not judged.
+
+    Returns
+    -------
+    Report
+        A table per question, then the targets and whether they are met; `info` names machine and versions.
+
+    Raises
+    ------
+    Disagreement
+        When two contenders give different answers to the same question: their times mean nothing then.
+    """
+    if name not in BENCHMARKS:
+        raise ValueError(f"there is no benchmark {name!r}; there is {', '.join(BENCHMARKS)}.")
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
+        raise ValueError(f"`repeat` must be a positive integer, got {repeat!r}.")
+    report: Report = import_module(f"iokr_lab.bench.{name}").run(
+        repeat=repeat, seed=seed, progress=progress or _silent, quick=quick
+    )
+    return report
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    """Progress that nobody watches."""

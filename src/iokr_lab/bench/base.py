@@ -1,0 +1,355 @@
+"""What every benchmark shares: contenders take turns, must agree, and are compared by their medians.
+
+A `Question` holds contenders that compute the same thing: ours, rivals, and the floor, which is the least
+that the arithmetic costs, written out in plain NumPy and SciPy beside it. `ask` lets them take turns;
+`survey` asks every question, measures memory, and writes the report.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata, util
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any, Literal
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from iokr.report import Report, Table, run_info
+from iokr_lab.bench.memory import Footprint
+
+__all__ = ["Contender", "Deadline", "Disagreement", "Question", "Target", "Verdict", "ask", "check_agreement", "survey"]
+
+_PAUSE = 0.12  # seconds between runs: idle threads of a BLAS spin for about 0.1 s and would slow the next one
+
+_FAIR = (
+    "The contenders take turns; before they were timed, their answers were compared with each other. The floor is the "
+    "arithmetic alone, written by hand in the order and layout that suit the machine."
+)
+
+
+class Disagreement(ArithmeticError):
+    """Contenders answered the same question differently, so their times cannot be compared."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Somebody who answers the question.
+
+    Parameters
+    ----------
+    name : str
+    run : callable
+        Without arguments; only this is timed.
+    answers : callable
+        From what `run` returned to named arrays; those who give an answer of the same name must agree on it.
+    role : "ours", "rival" or "floor"
+    needs : str, optional
+        The package without which it is skipped.
+    """
+
+    name: str
+    run: Callable[[], Any]
+    answers: Callable[[Any], Mapping[str, Any]]
+    role: Literal["ours", "rival", "floor"] = "rival"
+    needs: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package it needs is there."""
+        return self.needs is None or util.find_spec(self.needs) is not None
+
+
+@dataclass(frozen=True)
+class Target:
+    """t(ours) ≤ `at_most` · t(other), or t(other) ≥ `at_least` · t(ours), in medians.
+
+    Parameters
+    ----------
+    other : str
+        Name of the contender to be compared with.
+    at_most, at_least : float
+        Exactly one of them.
+    """
+
+    other: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
+        """The ratio of the two medians beside this target."""
+        ours, other = seconds[question.ours.name], seconds[self.other]
+        if self.at_most is not None:
+            return Verdict(f"{question.title}: time / {self.other}", ours / other, at_most=self.at_most)
+        return Verdict(f"{question.title}: {self.other} / time", other / ours, at_least=self.at_least)
+
+
+@dataclass(frozen=True)
+class Deadline(Target):
+    """t(other) ≤ `at_most` seconds."""
+
+    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
+        """The median beside this target."""
+        return Verdict(f"{question.title}: seconds of {self.other}", seconds[self.other], at_most=self.at_most)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A measured figure beside its target."""
+
+    what: str
+    measured: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is on the right side of its target."""
+        low_enough = self.at_most is None or self.measured <= self.at_most
+        return low_enough and (self.at_least is None or self.measured >= self.at_least)
+
+    def row(self) -> dict[str, Any]:
+        """A row of the table of targets."""
+        target = f"≤ {self.at_most:g}" if self.at_most is not None else f"≥ {self.at_least:g}"
+        return {"what": self.what, "target": target, "measured": self.measured, "met": self.met}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to compute, those who compute it, and what we aim for.
+
+    Parameters
+    ----------
+    title : str
+    contenders : tuple of Contender
+        Exactly one of role "ours".
+    targets : tuple of Target
+    rtol : float
+        Answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|.
+    note : str
+        Printed below the table.
+    rounds : int, optional
+        At most that many timed ones, where a run takes long.
+    """
+
+    title: str
+    contenders: tuple[Contender, ...]
+    targets: tuple[Target, ...] = ()
+    rtol: float = 1e-8
+    note: str = ""
+    rounds: int | None = None
+
+    @property
+    def ours(self) -> Contender:
+        """The contender of this library."""
+        (ours,) = (c for c in self.contenders if c.role == "ours")
+        return ours
+
+    @property
+    def present(self) -> list[Contender]:
+        """The contenders that are installed."""
+        return [c for c in self.contenders if c.installed]
+
+    def timed(self, repeat: int) -> int:
+        """How many rounds are timed when `repeat` are asked for."""
+        return repeat if self.rounds is None else min(repeat, self.rounds)
+
+    def find(self, name: str) -> Contender:
+        """The contender called `name`."""
+        return next(c for c in self.contenders if c.name == name)
+
+
+def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[Table, list[Verdict]]:
+    """Let the contenders take turns and compare them by median.
+
+    A first round is not timed: it loads what is loaded lazily and compares the answers. In the rounds that
+    follow everybody runs once, each time beginning with another one.
+
+    Parameters
+    ----------
+    question : Question
+    repeat : int
+        Timed rounds, unless the question asks for fewer.
+    step : callable
+        Called with what is being done, before every run.
+
+    Returns
+    -------
+    table : Table
+        A row per contender: median, fastest and slowest time, and the ratios of medians.
+    verdicts : list of Verdict
+        Of the targets whose contender is installed.
+    """
+    present = question.present
+    given: dict[str, Mapping[str, Any]] = {}
+    for contender in present:
+        step(question.title)
+        given[contender.name] = contender.answers(contender.run())
+    check_agreement(given, question.rtol)
+    del given
+    times: dict[str, list[float]] = {contender.name: [] for contender in present}
+    for turn in range(question.timed(repeat)):
+        first = turn % len(present)
+        for contender in present[first:] + present[:first]:
+            step(question.title)
+            times[contender.name].append(_seconds(contender.run))
+    seconds = {name: statistics.median(values) for name, values in times.items()}
+    rows = [_row(c, question, times.get(c.name), seconds) for c in question.contenders]
+    judged = [target.judge(question, seconds) for target in question.targets if target.other in seconds]
+    return Table(question.title, rows, question.note), judged
+
+
+def check_agreement(given: Mapping[str, Mapping[str, Any]], rtol: float) -> None:
+    """Raise `Disagreement` unless answers of the same name agree: max|a − b| ≤ rtol · max|a|."""
+    for (one, first), (other, second) in combinations(given.items(), 2):
+        for what in first.keys() & second.keys():
+            a, b = np.asarray(first[what], dtype=float), np.asarray(second[what], dtype=float)
+            if a.shape != b.shape:
+                raise Disagreement(f"{what}: {one} gives shape {a.shape}, {other} {b.shape}.")
+            apart, scale = float(np.max(np.abs(a - b), initial=0.0)), float(np.max(np.abs(a), initial=0.0))
+            if not apart <= rtol * scale:  # also when something is NaN
+                raise Disagreement(
+                    f"{what}: {one} and {other} differ by {apart:.3g}, where {rtol * scale:.3g} is allowed."
+                )
+
+
+def survey(
+    title: str,
+    build: Sequence[Callable[[], Question]],
+    footprints: Sequence[Footprint],
+    judge_memory: Callable[[Sequence[int]], list[Verdict]],
+    *,
+    repeat: int,
+    seed: int,
+    progress: Callable[[int, int, str], None],
+    n_threads: int,
+    judge: bool = True,
+) -> Report:
+    """Ask every question, measure memory, and write the report.
+
+    Parameters
+    ----------
+    title : str
+    build : sequence of callables
+        Each makes a question with its data.
+    footprints : sequence of Footprint
+        Whose memory is measured.
+    judge_memory : callable
+        From their bytes, in the same order, to verdicts.
+    repeat, seed, progress
+        As in `iokr_lab.bench.run`.
+    n_threads : int
+        Threads of every BLAS.
+    judge : bool
+        Whether the targets are shown.
+    """
+    start, load = perf_counter(), _load()
+    done, total = 0, 0
+
+    def step(what: str) -> None:
+        nonlocal done
+        progress(done, total, what)
+        done += 1
+
+    with threadpool_limits(limits=n_threads):
+        questions = [make() for make in build]
+        total = sum((question.timed(repeat) + 1) * len(question.present) for question in questions) + len(footprints)
+        answers = [ask(question, repeat, step) for question in questions]
+        sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
+        contenders = [contender for question in questions for contender in question.contenders]
+        info = _machine(n_threads) | run_info(seed=seed, seconds=perf_counter() - start)
+    info["versions"] |= {c.needs: metadata.version(c.needs) for c in contenders if c.needs and c.installed}
+    progress(total, total, "done")
+
+    tables = [table for table, _ in answers]
+    if footprints:
+        rows = [footprint.row(size) for footprint, size in zip(footprints, sizes, strict=True)]
+        note = "Growth of a fresh process over its data, libraries and BLAS buffers."
+        tables.append(Table("Peak memory", rows, note))
+    if judge:
+        verdicts = [verdict for _, judged in answers for verdict in judged] + judge_memory(sizes)
+        tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
+    summary = "Beside rivals and the physical floor, in one run."
+    notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, judge)]
+    return Report(title, summary, tuple(tables), tuple(notes), info)
+
+
+def _caveats(contenders: Sequence[Contender], load: float, judge: bool) -> list[str]:
+    """What a reader of the figures has to hold against them."""
+    caveats = [f"Skipped: {c.name}, because {c.needs} is not installed." for c in contenders if not c.installed]
+    if load > 0.5:
+        caveats.append(f"Other work kept {load:.1f} cores busy when the run began; run it again on a quiet machine.")
+    if not judge:
+        caveats.append("Sizes are small, to see that everything runs and agrees; no target is judged.")
+    return caveats
+
+
+def _footprint(footprint: Footprint, n_threads: int, step: Callable[[str], None]) -> int:
+    """Bytes, after saying what is being done."""
+    step(f"memory: {footprint.what}")
+    return footprint.measure(n_threads)
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    """Time of one run, begun when the machine is quiet."""
+    gc.collect()
+    sleep(_PAUSE)
+    start = perf_counter()
+    answer = run()
+    elapsed = perf_counter() - start
+    del answer  # giving memory back is not part of the question
+    return elapsed
+
+
+def _row(
+    contender: Contender, question: Question, times: Sequence[float] | None, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """A contender's row; ratios are of medians."""
+    if times is None:
+        return {"contender": f"{contender.name} (skipped: {contender.needs} is not installed)"}
+    median = seconds[contender.name]
+    floors = [seconds[c.name] for c in question.contenders if c.role == "floor"]
+    return {
+        "contender": contender.name,
+        "seconds": median,
+        "fastest": min(times),
+        "slowest": max(times),
+        **({"× floor": median / min(floors)} if floors else {}),
+        "× ours": median / seconds[question.ours.name],
+    }
+
+
+def _machine(n_threads: int) -> dict[str, Any]:
+    """Processor, BLAS and threads."""
+    blas = {_blas(library) for library in threadpool_info() if library["user_api"] == "blas"}
+    return {"processor": _processor(), "BLAS": "; ".join(sorted(blas)), "threads": n_threads}
+
+
+def _load() -> float:
+    """Cores that were busy during the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def _blas(library: Mapping[str, Any]) -> str:
+    """A BLAS in words, and the package that brings it: NumPy and SciPy each have their own."""
+    owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
+    words = (library["internal_api"], library["version"], library.get("architecture"), f"({owner})")
+    return " ".join(str(word) for word in words if word)
+
+
+def _processor() -> str:
+    """The processor's name and the number of cores."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
+    except OSError:
+        pass  # not Linux
+    return f"{name}, {os.cpu_count()} cores"

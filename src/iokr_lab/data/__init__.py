@@ -1,0 +1,36 @@
+"""Loaders of published data sets; their files are looked for in `iokr.datasets.data_home()`."""
+
+from iokr_lab.data.go import ONTOLOGIES, YeastGO, information_content, load_yeast_go
+from iokr_lab.data.inflection import Inflection, load_inflection
+from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
+from iokr_lab.data.multilabel import MultiLabel, load_multilabel
+from iokr_lab.data.nci import NCICancer, load_nci_cancer
+from iokr_lab.data.nips import NIPSAuthors, load_nips_coauthorship
+from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
+from iokr_lab.data.usps import USPS, load_usps
+from iokr_lab.data.yeast import YeastNetwork, load_yeast_metabolic, load_yeast_ppi
+
+__all__ = [
+    "ONTOLOGIES",
+    "USPS",
+    "Inflection",
+    "LabelRanking",
+    "MultiLabel",
+    "NCICancer",
+    "NIPSAuthors",
+    "OCRLetters",
+    "YeastGO",
+    "YeastNetwork",
+    "information_content",
+    "label_ranking_sets",
+    "load_inflection",
+    "load_label_ranking",
+    "load_multilabel",
+    "load_nci_cancer",
+    "load_nips_coauthorship",
+    "load_ocr_letters",
+    "load_usps",
+    "load_yeast_go",
+    "load_yeast_metabolic",
+    "load_yeast_ppi",
+]

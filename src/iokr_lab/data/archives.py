@@ -1,0 +1,60 @@
+"""What the loaders share: arrays of a file, checked, and edges as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["check_edges", "check_rows", "read_arrays", "sparse_rows"]
+
+
+def read_arrays(path: Path, kind: str, names: tuple[str, ...] | None = None) -> dict[str, NDArray[Any]]:
+    """The arrays `names` of an .npz file (all of them when None); a file of something else is named."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in names or file.files}
+    except (AttributeError, KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path} is not a {kind} file: {error}") from error
+
+
+def check_rows(path: Path, n: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Each array must have a row for each of n objects."""
+    for name, array in arrays.items():
+        if array.ndim == 0 or array.shape[0] != n:
+            raise ValueError(f"{path}: `{name}` must have {n} rows, got shape {array.shape}.")
+
+
+def check_edges(path: Path, edges: NDArray[Any], n: int, name: str = "edges") -> NDArray[np.int64]:
+    """(m, 2) numbers of nodes below n, no self-loop, none twice."""
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(f"{path}: `{name}` must be pairs of row numbers, got {edges.dtype} of shape {edges.shape}.")
+    edges = edges.astype(np.int64)
+    if len(edges) and (edges.min() < 0 or edges.max() >= n):
+        raise ValueError(f"{path}: `{name}` must be numbers from 0 to {n - 1}, got {edges.min()} to {edges.max()}.")
+    pairs = np.sort(edges, axis=1)
+    if np.any(pairs[:, 0] == pairs[:, 1]) or len(np.unique(pairs, axis=0)) != len(pairs):
+        raise ValueError(f"{path}: `{name}` has self-loops or the same pair twice.")
+    return edges
+
+
+def sparse_rows(
+    path: Path, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any] | None, shape: tuple[int, int]
+) -> csr_array:
+    """A sparse matrix from its stored rows, checked; ones where there are no values."""
+    from scipy.sparse import csr_array
+
+    values = np.ones(len(indices)) if data is None else data.astype(np.float64)
+    try:
+        matrix = csr_array((values, indices.astype(np.int32), indptr.astype(np.int32)), shape=shape)
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{path} does not hold a sparse matrix of shape {shape}: {error}") from error
+    return matrix

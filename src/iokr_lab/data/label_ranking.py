@@ -1,0 +1,150 @@
+"""Label ranking data: each row of features comes with an order of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.datasets.home import DataNotFound, data_files, find_data
+
+__all__ = ["LabelRanking", "label_ranking_sets", "load_label_ranking"]
+
+FOLDER, SUFFIX, TARGET = "label_ranking", ".csv.gz", "ranking"
+
+
+@dataclass(frozen=True)
+class LabelRanking:
+    """Rows of features, and the rank of every label for each row.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Numbers; a category is a column of zeros and ones for each of its values.
+    ranks : ndarray of shape (n, d)
+        Entry j is the place of label j, from 1, the best; tied labels share the mean of their places, and NaN is a
+        label that the row does not name.
+    labels : tuple of str
+    feature_names : tuple of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr_lab.data import LabelRanking
+    >>> data = LabelRanking(np.zeros((1, 2)), np.array([[2.0, 1.0, 3.0]]), ("a", "b", "c"), ("width", "height"))
+    >>> data.order(0)
+    'b>a>c'
+    """
+
+    X: NDArray[np.float64]
+    ranks: NDArray[np.float64]
+    labels: tuple[str, ...]
+    feature_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def order(self, i: int) -> str:
+        """The labels of row i, best first, tied ones written together."""
+        row = self.ranks[i]
+        groups = ("".join(np.array(self.labels)[row == rank]) for rank in np.unique(row[~np.isnan(row)]))
+        return ">".join(groups)
+
+
+def label_ranking_sets() -> tuple[str, ...]:
+    """The names of the sets in `data_home()`/label_ranking, sorted.
+
+    Examples
+    --------
+    >>> from iokr.datasets import DataNotFound
+    >>> from iokr_lab.data import label_ranking_sets
+    >>> try:
+    ...     print("iris" in label_ranking_sets())
+    ... except DataNotFound:
+    ...     print("True, once IOKR_DATA is set")
+    True...
+    """
+    return tuple(path.name.removesuffix(SUFFIX) for path in data_files(FOLDER) if path.name.endswith(SUFFIX))
+
+
+def load_label_ranking(name: str) -> LabelRanking:
+    """The label ranking set of `data_home()`/label_ranking/`name`.csv.gz.
+
+    The file has a header; its last column, ``ranking``, is an order such as ``b>a>c``, best first, a letter a label,
+    tied ones written together. Columns that are not numbers are categories.
+
+    Parameters
+    ----------
+    name : str
+        ``"iris"``, ``"sushi"``, ...
+
+    Returns
+    -------
+    LabelRanking
+
+    Raises
+    ------
+    DataNotFound
+        When there is no such file; the message names those there are.
+    ValueError
+        When it is not such a file.
+
+    Examples
+    --------
+    >>> from iokr.datasets import DataNotFound
+    >>> from iokr_lab.data import load_label_ranking
+    >>> try:
+    ...     print(load_label_ranking("iris").order(0))
+    ... except DataNotFound:
+    ...     print("a>b>c, once IOKR_DATA is set")
+    a>b>c...
+    """
+    import pandas as pd
+
+    path = _find(name)
+    try:
+        table = pd.read_csv(path)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} is not a label ranking file: {error}") from error
+    if TARGET not in table.columns or table.shape[1] < 2 or not len(table):
+        raise ValueError(f"{path} is not a label ranking file: it needs features and a column `{TARGET}`.")
+    orders = table.pop(TARGET)
+    features = pd.get_dummies(table)
+    X = features.to_numpy(dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(bad):
+        raise ValueError(f"{path}: row {bad[0]} has a feature that is missing or infinite.")
+    ranks, labels = _ranks(path, orders.tolist())
+    return LabelRanking(X, ranks, labels, tuple(map(str, features.columns)))
+
+
+def _find(name: str) -> Path:
+    """The file of a set; when it is the only thing missing, say which sets there are."""
+    folder = find_data(FOLDER)
+    path = folder / f"{name}{SUFFIX}"
+    if path.is_file() and path.parent == folder:
+        return path
+    there = ", ".join(label_ranking_sets()) or "none"
+    raise DataNotFound(f"{FOLDER}/{name}{SUFFIX} is not in {folder.parent}; the sets there are: {there}.")
+
+
+def _ranks(path: Path, orders: list[Any]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Places of the labels, ties at their mean."""
+    from iokr.kernels.structured.rankings import midranks  # here, so that the list of data sets imports no kernel
+
+    labels = tuple(sorted({label for order in orders for label in str(order)} - {">"}))
+    column = {label: j for j, label in enumerate(labels)}
+    places = np.full((len(orders), len(labels)), np.nan)
+    for i, order in enumerate(orders):
+        groups = str(order).split(">")
+        named = "".join(groups)
+        if not isinstance(order, str) or not all(groups) or len(set(named)) != len(named):
+            raise ValueError(f"{path}: row {i} must be an order such as 'b>a>c' with each label once, got {order!r}.")
+        for place, group in enumerate(groups):
+            places[i, [column[label] for label in group]] = place
+    if len(labels) < 2:
+        raise ValueError(f"{path} ranks {len(labels)} label; there must be at least two.")
+    return midranks(places), labels

@@ -1,0 +1,1 @@
+"""Lower halves of digits from upper halves."""

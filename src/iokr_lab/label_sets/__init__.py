@@ -1,0 +1,1 @@
+"""Label sets on official splits."""

@@ -1,0 +1,1 @@
+"""Link prediction as the papers ran it."""

@@ -1,0 +1,98 @@
+"""Ridge on five folds of nodes, λ, β and the kernel chosen by ROC, by PR or by the odds of both: one search for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from iokr.estimators.links.cv import LinkPredictorCV, both_areas
+from iokr.estimators.links.predictor import LinkPredictor
+from iokr.kernels import Diffusion, Normalized
+from iokr.kernels.base import Kernel
+from iokr.metrics.curves import Curves
+from iokr.model_selection import NodeKFold
+from iokr_lab.links.protocol import BOTH, Fold, Lookup, Matrix, Step, measures_of
+
+__all__ = ["ALPHAS", "Rule", "choose", "ridge_by_rules", "search"]
+
+ALPHAS = tuple(float(alpha) for alpha in np.logspace(-2, 1, 7))
+
+
+class Rule(NamedTuple):
+    """What is maximised on the training folds, and the values of β to choose from."""
+
+    criterion: str
+    betas: tuple[float, ...]
+
+
+class Choice(NamedTuple):
+    """A point of the grid."""
+
+    beta: float
+    kernel: int
+    alpha: float
+
+
+def diffusion(beta: float, scaled: bool) -> Kernel:
+    """exp(−βL), of unit diagonal when scaled."""
+    return Normalized(Diffusion(beta)) if scaled else Diffusion(beta)
+
+
+def search(
+    kernels: Sequence[Matrix], W: Matrix, train: np.ndarray, beta: float, *, split: int, scaled: bool = True
+) -> dict[str, np.ndarray]:
+    """Mean areas over four folds of the training nodes, axes kernel × alpha."""
+    model = LinkPredictorCV(
+        [Lookup(K) for K in kernels],
+        alphas=ALPHAS,
+        output_kernel=diffusion(beta, scaled),
+        cv=NodeKFold(4, random_state=split),
+    ).fit(np.arange(len(W)), W, labeled=train)
+    return {name: values.reshape(len(kernels), len(ALPHAS)) for name, values in model.areas_.items()}
+
+
+def choose(areas: Mapping[float, Mapping[str, np.ndarray]], rule: Rule) -> Choice:
+    """The best point of the grids of all β that the rule allows."""
+    found = {}
+    for beta in rule.betas:
+        values = areas[beta]
+        found[beta] = both_areas(**values) if rule.criterion == BOTH else values[rule.criterion]
+    beta = max(found, key=lambda beta: float(found[beta].max()))
+    i, k = np.unravel_index(int(np.argmax(found[beta])), found[beta].shape)
+    return Choice(beta, int(i), ALPHAS[int(k)])
+
+
+def ridge_by_rules(
+    kernels: Sequence[Matrix],
+    W: Matrix,
+    rules: Mapping[str, Rule],
+    *,
+    split: int,
+    scaled: bool = True,
+    step: Step = lambda what: None,
+) -> dict[str, list[Fold]]:
+    """Five folds of nodes; each rule chooses on the training nodes, and its model scores test × training pairs."""
+    found: dict[str, list[Fold]] = {name: [] for name in rules}
+    betas = dict.fromkeys(beta for rule in rules.values() for beta in rule.betas)
+    for train, test in NodeKFold(5, random_state=split).split(np.arange(len(W))):
+        step("IOKR-ridge")
+        areas = {beta: search(kernels, W, train, beta, split=split, scaled=scaled) for beta in betas}
+        done: dict[Choice, Fold] = {}
+        for name, rule in rules.items():
+            choice = choose(areas, rule)
+            if choice not in done:
+                done[choice] = _fold(choice, kernels[choice.kernel], W, train, test, scaled)
+            found[name].append(done[choice])
+    return found
+
+
+def _fold(choice: Choice, K: Matrix, W: Matrix, train: np.ndarray, test: np.ndarray, scaled: bool) -> Fold:
+    """Learn from all training nodes with what was chosen, and score."""
+    start = perf_counter()
+    model = LinkPredictor(Lookup(K), alpha=choice.alpha, output_kernel=diffusion(choice.beta, scaled))
+    scores = model.fit(np.arange(len(W)), W, labeled=train).decision_function(test)[:, train].ravel()
+    seconds, truth = perf_counter() - start, W[np.ix_(test, train)].ravel()
+    return Fold(measures_of(truth, scores), seconds, Curves.of(truth, scores))

@@ -1,0 +1,1 @@
+"""Losses beside ridge: sparsity and robustness."""

@@ -1,0 +1,1 @@
+"""Orders of labels from features."""

@@ -1,0 +1,248 @@
+"""Ridge and maximum margin on a random network: over a grid, with the rules that choose from it, and at one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.estimators.links.cv import LinkPredictorCV
+from iokr.estimators.links.predictor import LinkPredictor
+from iokr.kernels.algebra import Normalized
+from iokr.kernels.base import Kernel
+from iokr.kernels.nodes import Diffusion
+from iokr.losses.margin import MaxMargin
+from iokr.manifolds.heat import Heat
+from iokr_lab.links.protocol import Lookup
+from iokr_lab.synthetic_networks.protocol import Areas, Matrix, Network, judge
+
+__all__ = [
+    "Both",
+    "Draw",
+    "Grid",
+    "Kernels",
+    "Rule",
+    "Setting",
+    "grams",
+    "margin_at",
+    "output_kernel",
+    "ridge_at",
+    "ridge_grid",
+]
+
+Labeled = NDArray[np.int64]
+
+SUBGRAPH, BLOCK = "subgraph", "block of the whole"
+PENALTY, PLAIN, BLOCK_PLAIN = "subgraph, exp(−L)", "subgraph, no penalty", "block of the whole, no penalty"
+WIDTHS = (0.1, 0.316, 0.562, 1.0, 1.78)  # gamma in units of 1 / median of the squared distances
+ALPHAS = (1e-3, 1e-2, 0.0316, 0.1, 0.316, 1.0)
+WIDER, STRONGER = (0.03, *WIDTHS), (*ALPHAS, 10.0)  # what leave-one-out may choose on networks with classes
+RATIO = 1.0  # μ/λ of the penalty exp(−L)
+MARGIN_ALPHA = 10.0  # at which every node is a support vector; smaller ones change little
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Width of the Gaussian kernel, in units of 1 / median squared distance, λ, and μ/λ of the penalty exp(−L)."""
+
+    width: float
+    alpha: float
+    ratio: float = RATIO
+
+
+RIDGE, MARGIN = Setting(0.6, 0.02), Setting(4.0, MARGIN_ALPHA)
+
+
+def grams(network: Network, widths: Iterable[float], ratio: float) -> list[Lookup]:
+    """K (I + ρ P K)⁻¹ over all nodes, K the Gaussian kernel and P = exp(−L), for each width; ρ = 0 is K.
+
+    Semi-supervised learning with strength μ = ρλ is supervised learning with this kernel. It does not depend on which
+    nodes are labelled, so it serves every labelled set and every λ.
+    """
+    return [Lookup(_deformed(network.gaussian(width), ratio)) for width in widths]
+
+
+def _deformed(K: Matrix, ratio: float) -> Matrix:
+    if ratio == 0:
+        return K
+    n = len(K)
+    P = np.asarray(Heat(1.0, literal=True).penalty(None, _Scalar(Lookup(K).gram(np.arange(n)))))  # type: ignore[arg-type]
+    deformed = np.linalg.solve(np.eye(n) + ratio * K @ P, K)
+    return np.asarray((deformed + deformed.T) / 2)
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """What a manifold asks of an operator-valued Gram: the scalar one in it."""
+
+    K: Any
+
+
+def centred(network: Network, width: float) -> Lookup:
+    """The Gaussian kernel without the constant function."""
+    K = network.gaussian(width)
+    return Lookup(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
+
+
+def output_kernel(
+    network: Network, reading: str = SUBGRAPH, beta: float | None = None, normalized: bool = False
+) -> Kernel:
+    """The kernel on labelled nodes: of the links between them alone, or the block of the whole network's."""
+    if reading == BLOCK:
+        return Lookup(network.kernel)
+    kernel = Diffusion(network.beta if beta is None else beta)
+    return Normalized(kernel) if normalized else kernel
+
+
+# --------------------------------------------------------------------------------------------------------- one setting
+
+
+def ridge_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel, alpha: float = RIDGE.alpha) -> Areas:
+    """Ridge with one kernel and one λ."""
+    return judge(network, labeled)(LinkPredictor(kernel, output_kernel=target, alpha=alpha))
+
+
+def margin_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel) -> Areas:
+    """Maximum margin with one kernel; the diagonal of K_Y is as published, not constant."""
+    return judge(network, labeled)(LinkPredictor(kernel, output_kernel=target, loss=MaxMargin(), alpha=MARGIN_ALPHA))
+
+
+# -------------------------------------------------------------------------------------------------------- ridge, a grid
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Areas of one labelled set at every width and λ, (widths, λs, 2): ROC and PR, in percent.
+
+    Of the judged pairs; of labelled pairs by leave-one-out, K_Y held fixed; of labelled pairs by five folds of nodes,
+    K_Y from the links of the rest.
+    """
+
+    judged: Matrix
+    loo: Matrix
+    folds: Matrix
+
+    def at(self, place: tuple[int, int]) -> Areas:
+        """What is judged, there."""
+        return Areas(*(float(figure) for figure in self.judged[place]))
+
+
+def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], target: Kernel) -> Grid:
+    """Ridge at every kernel and λ of the grid."""
+    figures, nodes = judge(network, labeled), np.arange(len(network.W))
+    judged = [[figures(LinkPredictor(k, output_kernel=target, alpha=alpha)) for alpha in ALPHAS] for k in kernels]
+
+    def search(cv: int | None) -> Matrix:
+        model = LinkPredictorCV(list(kernels), alphas=ALPHAS, output_kernel=target, cv=cv)
+        found = model.fit(nodes, network.W, labeled=labeled).areas_
+        return 100 * np.stack([found["roc_auc"], found["average_precision"]], axis=-1)
+
+    loo = search(None)
+    try:
+        folds = search(5)
+    except ValueError:  # so few links that no fold has some to learn from and some to find
+        folds = loo
+    return Grid(np.array([[(a.roc_auc, a.average_precision) for a in row] for row in judged]), loo, folds)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which width and λ: the best AUC-ROC by one of the areas of `Grid`, for each labelled set or once for them all."""
+
+    by: str
+    once: bool = False
+
+    def choose(self, grids: Sequence[Grid]) -> list[Areas]:
+        """What is judged, with what the rule chooses, for each labelled set."""
+        scores = [getattr(grid, self.by)[..., 0] for grid in grids]
+        if self.once:
+            scores = [np.mean(scores, axis=0)] * len(grids)
+        return [grid.at(_argmax(score)) for grid, score in zip(grids, scores, strict=True)]
+
+
+def _argmax(values: Matrix) -> tuple[int, int]:
+    i, j = np.unravel_index(np.argmax(values), values.shape)
+    return int(i), int(j)
+
+
+# ------------------------------------------------------------------------------------------------- one labelled set
+
+
+@dataclass(frozen=True)
+class Both:
+    """Ridge and margin on one labelled set, each with its one setting."""
+
+    ridge: Areas
+    margin: Areas
+
+
+@dataclass(frozen=True)
+class Draw:
+    """All that is measured on one labelled set at 95 % inertia."""
+
+    both: Both
+    grids: dict[str, Grid]
+    margins: dict[str, Areas]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """The input kernels of a network; they serve all its labelled sets."""
+
+    network: Network
+    ridge: Lookup
+    margin: Lookup
+    penalty: list[Lookup]
+    plain: list[Lookup]
+
+    @classmethod
+    def of(cls, network: Network, *, plain: Sequence[float] = (), penalty: Sequence[float] = ()) -> Kernels:
+        """Those of the one setting of each model, and those of the widths that are asked for."""
+        [ridge] = grams(network, [RIDGE.width], RIDGE.ratio)
+        [margin] = grams(network, [MARGIN.width], MARGIN.ratio)
+        return cls(
+            network,
+            ridge,
+            margin,
+            grams(network, penalty, RIDGE.ratio),
+            grams(network, plain, 0.0),
+        )
+
+    def both(self, labeled: Labeled) -> Both:
+        """Ridge and margin, each with its one setting."""
+        target = output_kernel(self.network)
+        return Both(
+            ridge_at(self.network, labeled, self.ridge, target),
+            margin_at(self.network, labeled, self.margin, target),
+        )
+
+    def as_said(self, labeled: Labeled) -> Areas:
+        """Supervised ridge, width and λ by leave-one-out with K_Y held fixed."""
+        target = output_kernel(self.network)
+        return judge(self.network, labeled)(LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target))
+
+    def everything(self, labeled: Labeled) -> Draw:
+        """Also ridge over the grid, by reading, and the margin with one thing changed at a time."""
+        network, target = self.network, output_kernel(self.network)
+        block = output_kernel(network, BLOCK)
+        grids = {
+            PENALTY: ridge_grid(network, labeled, self.penalty, target),
+            PLAIN: ridge_grid(network, labeled, self.plain, target),
+            BLOCK_PLAIN: ridge_grid(network, labeled, self.plain, block),
+        }
+        [narrow] = grams(network, [MARGIN.width], 0.0)
+        variants = {
+            "no penalty": (narrow, target),
+            f"no penalty, width {WIDTHS[-2]:g}": (self.plain[-2], target),
+            "centred kernel": (centred(network, MARGIN.width), target),
+            f"centred kernel, width {WIDTHS[0]:g}": (centred(network, WIDTHS[0]), target),
+            f"exp(−L), width {WIDTHS[-2]:g}": (self.penalty[-2], target),
+            "exp(−L), K_Y with β = 1": (self.margin, output_kernel(network, beta=1.0)),
+            "exp(−L), K_Y a block of the whole": (self.margin, block),
+            "exp(−L), K_Y with unit diagonal": (self.margin, output_kernel(network, normalized=True)),
+        }
+        margins = {name: margin_at(network, labeled, *variant) for name, variant in variants.items()}
+        return Draw(self.both(labeled), grids, margins)

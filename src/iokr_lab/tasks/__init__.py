@@ -1,0 +1,1 @@
+"""Molecules against cancer cell lines."""

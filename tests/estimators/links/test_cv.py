@@ -1,0 +1,139 @@
+"""`LinkPredictorCV`: every point of its grid against a `LinkPredictor` of its own."""
+
+import numpy as np
+import pytest
+
+from iokr import LinkPredictor, LinkPredictorCV
+from iokr.estimators.links.cv import both_areas
+from iokr.kernels import RBF, Diffusion, Precomputed
+from iokr.losses import MaxMargin
+from iokr.manifolds import Laplacian
+from iokr.metrics import average_precision_pairs, roc_auc_pairs
+from iokr.model_selection import NodeKFold
+from network_samples import network
+from reference import assert_close
+
+S = network(1, N=26, n=18)
+ALPHAS = (1e-3, 1e-1, 10.0)
+AREAS = {"roc_auc": roc_auc_pairs, "average_precision": average_precision_pairs}
+
+
+def both(truth, scores):
+    """The share whose odds are the geometric mean of the odds of both areas."""
+    odds = [share / (1 - share) for share in (area(truth, scores) for area in AREAS.values())]
+    middle = np.sqrt(np.prod(odds))
+    return middle / (1 + middle)
+
+
+METRICS = AREAS | {"both": both}
+
+
+def single(kernel, alpha, mu=None, **parts):
+    return LinkPredictor(kernel, alpha=alpha, manifold=None if mu is None else Laplacian(mu, 4), **parts)
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
+    kernels, strengths = [RBF(0.1), RBF(0.6)], (0.0, 0.3)
+    model = LinkPredictorCV(kernels, alphas=ALPHAS, strengths=strengths, scoring=scoring, manifold=Laplacian(1.0, 4))
+    model.fit(S.X, S.W, S.labeled)
+    expected = [
+        [
+            [
+                METRICS[scoring](S.W_labeled, single(k, a, mu).fit(S.X, S.W, S.labeled).loo_decision_function())
+                for a in ALPHAS
+            ]
+            for mu in strengths
+        ]
+        for k in kernels
+    ]
+    assert_close(model.scores_, expected, 1e-9)
+    if scoring in AREAS:
+        assert_close(model.areas_[scoring], expected, 1e-9)
+    assert set(model.areas_) == set(AREAS)
+    i, j, k = model.best_index_
+    assert model.scores_[i, j, k] == model.scores_.max()
+    assert (model.alpha_, model.strength_) == (ALPHAS[k], strengths[j])
+    best = single(kernels[i], model.alpha_, model.strength_).fit(S.X, S.W, S.labeled)
+    assert_close(model.decision_function(), best.decision_function(), 1e-8)
+    assert_close(model.decision_function(S.X_new), best.decision_function(S.X_new), 1e-8)
+    assert_close(model.loo_decision_function(), best.loo_decision_function(), 1e-7)
+    assert abs(model.threshold_ - best.threshold_) < 1e-6
+
+
+def test_axes_of_length_one_are_dropped():
+    model = LinkPredictorCV(RBF(0.4), alphas=ALPHAS).fit(S.X, S.W, S.labeled)
+    assert model.scores_.shape == (3,)
+    alone = LinkPredictorCV(RBF(0.4), alphas=(0.1,)).fit(S.X, S.W, S.labeled)
+    assert alone.scores_.shape == () and alone.best_index_ == () and alone.alpha_ == 0.1
+
+
+def test_both_areas_at_the_ends_and_between():
+    assert both_areas(1.0, 1.0) == 1.0 and both_areas(0.0, 0.2) == 0.0
+    assert both_areas(0.7, 0.7) == pytest.approx(0.7)
+    assert both_areas(2 / 3, 1 / 5) == pytest.approx(both_areas(0.5, 1 / 3)), "odds 2 and 1/4, 1 and 1/2"
+    assert both_areas(0.9, 0.1) == pytest.approx(0.5)
+    assert_close(both_areas([0.9, 0.8], [0.1, 0.3]), [both_areas(0.9, 0.1), both_areas(0.8, 0.3)], 1e-15)
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+def test_by_node_folds_each_criterion_is_of_the_mean_areas(scoring):
+    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring).fit(S.X, S.W, S.labeled)
+    alone = [
+        LinkPredictorCV(RBF(gamma), alphas=ALPHAS, cv=3, scoring=name).fit(S.X, S.W, S.labeled).scores_
+        for name in AREAS
+        for gamma in (0.1, 0.6)
+    ]
+    assert_close(model.areas_["roc_auc"], alone[:2], 1e-12)
+    assert_close(model.areas_["average_precision"], alone[2:], 1e-12)
+    expected = both_areas(**model.areas_) if scoring == "both" else model.areas_[scoring]
+    assert_close(model.scores_, expected, 1e-12)
+    assert model.scores_[model.best_index_] == model.scores_.max()
+
+
+@pytest.mark.parametrize("loss", [None, MaxMargin()], ids=repr)
+@pytest.mark.parametrize("mu", [None, 0.3])
+def test_node_folds_recompute_the_output_kernel(loss, mu):
+    model = LinkPredictorCV(
+        RBF(0.4), alphas=ALPHAS, cv=3, loss=loss, manifold=None if mu is None else Laplacian(mu, 4)
+    ).fit(S.X, S.W, S.labeled)
+    expected = np.zeros(3)
+    for train, test in NodeKFold(3).split(S.labeled):
+        new = np.isin(np.arange(18), test)
+        for k, alpha in enumerate(ALPHAS):
+            part = single(RBF(0.4), alpha, mu, loss=loss).fit(S.X, S.W, S.labeled[train])
+            scores = part.decision_function()[np.ix_(S.labeled, S.labeled)]
+            expected[k] += roc_auc_pairs(S.W_labeled, scores, where=new[:, None] | new[None, :]) / 3
+    assert_close(model.scores_, expected, 1e-2 if loss else 1e-9)  # the margin is solved to a tolerance
+    best = single(RBF(0.4), model.alpha_, mu, loss=loss).fit(S.X, S.W, S.labeled)
+    assert_close(model.decision_function(), best.decision_function(), 1e-8 if loss is None else 1e-2)
+    assert np.isfinite(model.threshold_)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="`scoring` must be one of 'roc_auc', 'average_precision', 'both'"):
+        LinkPredictorCV(scoring="accuracy").fit(S.X, S.W)
+    with pytest.raises(ValueError, match="`alphas` must be a positive number"):
+        LinkPredictorCV(alphas=(0.0,)).fit(S.X, S.W)
+    with pytest.raises(ValueError, match="`strengths` was given but `manifold` is None"):
+        LinkPredictorCV(strengths=(0.1,)).fit(S.X, S.W)
+    with pytest.raises(ValueError, match="quadratic losses only"):
+        LinkPredictorCV(loss=MaxMargin()).fit(S.X, S.W)
+    with pytest.raises(ValueError, match="Every two labelled nodes are linked"):
+        LinkPredictorCV().fit(S.X[:4], 1 - np.eye(4))
+    with pytest.raises(ValueError, match="empty list"):
+        LinkPredictorCV([]).fit(S.X, S.W)
+    with pytest.raises(ValueError, match=r"Precomputed\(matrix\)"):
+        LinkPredictorCV(Precomputed(), cv=3).fit(S.gram(S.X, S.X), S.W)
+    star = np.zeros((6, 6))
+    star[0, 1] = star[1, 0] = 1.0
+    with pytest.raises(ValueError, match="No fold has links"):
+        LinkPredictorCV(cv=3, output_kernel=Diffusion(1.0)).fit(S.X[:6], star)
+
+
+def test_the_fitted_model_keeps_no_list_of_pairs():
+    S = network(0, N=40, n=40)
+    model = LinkPredictorCV(alphas=(0.1, 1.0)).fit(S.X, S.W)
+    assert not hasattr(model.model_, "links") and not hasattr(model.model_, "areas")
+    assert model.decision_function().shape == (40, 40)
+    assert LinkPredictorCV(alphas=(0.1, 1.0), cv=np.int64(3)).fit(S.X, S.W).scores_.shape == (2,)

@@ -1,0 +1,213 @@
+"""`synthetic-networks`, its parts on small graphs: what is made, chosen and judged is what the page says."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from iokr import LinkPredictor
+from iokr.kernels import RBF, Diffusion
+from iokr.losses import MaxMargin
+from iokr.manifolds import Heat
+from iokr.metrics import pair_metrics
+from iokr.model_selection import NodeKFold
+from iokr_lab.synthetic_networks import models, protocol, synthetic_networks
+from iokr_lab.synthetic_networks.gaps import Gaps
+from iokr_lab.synthetic_networks.published import MIXTURES, RANDOM
+
+
+@pytest.fixture(scope="module")
+def network():
+    W = protocol.random_graph(0.08, np.random.default_rng(0), n=60)
+    return protocol.Network(W, 0.5, 0.95)
+
+
+@pytest.fixture(scope="module")
+def labeled(network):
+    return protocol.labelled_sets(network.W, 0.4, 1, seed=0)[0]
+
+
+def test_printed_figures():
+    assert len(RANDOM) == 12 and len(MIXTURES) == 16
+    count, row = RANDOM[0.01, 95]
+    assert count == 227
+    assert [str(s) for s in row["ridge roc_auc"]] == ["90.6 ± 1.0", "95.4 ± 0.4", "98.0 ± 0.3"]
+    assert str(MIXTURES[0.03, 1e-3, 100]["margin average_precision"][2]) == "4.0 ± 0.1"
+
+
+def test_inputs_are_the_truncated_kernel(network):
+    K = np.asarray(Diffusion(0.5, network.W)(np.arange(60)))
+    np.testing.assert_allclose(network.kernel, K)
+    P = np.eye(60) - 1 / 60
+    X = protocol.components(K, 1.0)
+    np.testing.assert_allclose(X @ X.T, P @ K @ P, atol=1e-12)
+    kept, values = network.X.shape[1], np.linalg.eigvalsh(P @ K @ P)[::-1]
+    assert values[:kept].sum() >= 0.95 * values.sum() > values[: kept - 1].sum()
+
+
+@pytest.mark.parametrize("wanted", [12, 25, 40])
+def test_calibration_gives_the_wanted_number_of_components(network, wanted):
+    beta = protocol.calibrate(network.W, wanted)
+    assert protocol.Network(network.W, beta, 0.95).X.shape[1] <= wanted
+    assert protocol.Network(network.W, 0.98 * beta, 0.95).X.shape[1] >= wanted
+
+
+def test_mixtures_have_their_densities():
+    W = protocol.mixture(0.5, 0.05, np.random.default_rng(0), n=240)
+    blocks = W.reshape(3, 80, 3, 80).mean(axis=(1, 3))
+    assert np.all(np.abs(np.diag(blocks) - 0.5) < 0.03)
+    assert np.all(np.abs(blocks[~np.eye(3, dtype=bool)] - 0.05) < 0.02)
+    assert np.array_equal(W, W.T) and not np.diag(W).any()
+
+
+def test_labelled_sets_have_links_and_follow_the_seed(network):
+    sets = protocol.labelled_sets(network.W, 0.1, 20, seed=3)
+    assert all(network.W[np.ix_(s, s)].any() and len(np.unique(s)) == 6 for s in sets)
+    again = protocol.labelled_sets(network.W, 0.1, 20, seed=3)
+    assert all(np.array_equal(a, b) for a, b in zip(sets, again, strict=True))
+
+
+def test_areas_are_those_of_the_metrics():
+    rng = np.random.default_rng(0)
+    scores, linked = rng.normal(size=500), rng.random(500) < 0.1
+    expected, found = pair_metrics(linked, scores), protocol.areas(scores, linked)
+    assert found.roc_auc == pytest.approx(100 * expected["roc_auc"])
+    assert found.average_precision == pytest.approx(100 * expected["average_precision"])
+
+
+def test_equal_scores_share_what_is_above():
+    scores, linked = np.array([1.0, 1.0, 1.0, 0.0]), np.array([True, False, False, False])
+    assert protocol.areas(scores, linked).roc_auc == pytest.approx(100 * (2 / 2 + 1) / 3)
+
+
+def test_ridge_is_judged_on_pairs_with_an_unlabelled_node(network, labeled):
+    known = np.isin(np.arange(60), labeled)
+    gamma = 0.3 / np.median(((network.X[:, None] - network.X[None]) ** 2).sum(axis=2)[np.triu_indices(60, 1)])
+    model = LinkPredictor(RBF(gamma), output_kernel=Diffusion(network.beta), alpha=0.1)
+    scores = model.fit(network.X, network.W, labeled=labeled).decision_function()
+    expected = pair_metrics(network.W, scores, where=~(known[:, None] & known[None, :]))
+    [kernel] = models.grams(network, [0.3], 0.0)
+    found = models.ridge_at(network, labeled, kernel, models.output_kernel(network), alpha=0.1)
+    assert found.roc_auc == pytest.approx(100 * expected["roc_auc"], abs=1e-3)
+    assert found.average_precision == pytest.approx(100 * expected["average_precision"], abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def grid(network, labeled):
+    return models.ridge_grid(network, labeled, models.grams(network, models.WIDTHS, 1.0), models.output_kernel(network))
+
+
+def test_the_grid_holds_what_single_models_give(network, labeled, grid):
+    i, j = 2, 3
+    kernels, target = models.grams(network, models.WIDTHS, 1.0), models.output_kernel(network)
+    assert grid.at((i, j)) == models.ridge_at(network, labeled, kernels[i], target, alpha=models.ALPHAS[j])
+    model = LinkPredictor(kernels[i], output_kernel=target, alpha=models.ALPHAS[j])
+    model.fit(np.arange(60), network.W, labeled=labeled)
+    rows, columns = np.triu_indices(len(labeled), 1)
+    linked, scores = network.W[labeled[rows], labeled[columns]] > 0, model.loo_decision_function()[rows, columns]
+    expected = pair_metrics(linked, scores)
+    np.testing.assert_allclose(grid.loo[i, j], [100 * expected["roc_auc"], 100 * expected["average_precision"]])
+
+
+def test_folds_never_see_the_links_of_their_nodes(network, labeled, grid):
+    """Mean over the folds of the areas of models whose K_Y comes from the links of the other nodes."""
+    i, j = 1, 2
+    kernel, found = models.grams(network, models.WIDTHS, 1.0)[i], []
+    for train, test in NodeKFold(5).split(labeled):
+        model = LinkPredictor(kernel, output_kernel=Diffusion(network.beta), alpha=models.ALPHAS[j])
+        scores = model.fit(np.arange(60), network.W, labeled=labeled[train]).decision_function()
+        new = np.isin(np.arange(60), labeled[test])
+        among = np.isin(np.arange(60), labeled)
+        where = (new[:, None] | new[None, :]) & among[:, None] & among[None, :]
+        figures = pair_metrics(network.W, scores, where=where)
+        found.append([100 * figures["roc_auc"], 100 * figures["average_precision"]])
+    np.testing.assert_allclose(grid.folds[i, j], np.mean(found, axis=0))
+
+
+def test_as_said_is_leave_one_out_without_a_penalty(network, labeled):
+    kernels = models.Kernels.of(network, plain=(0.1, 1.0))
+    found = kernels.as_said(labeled)
+    scores = {}
+    for k, alpha in itertools.product(kernels.plain, models.STRONGER):
+        model = LinkPredictor(k, output_kernel=models.output_kernel(network), alpha=alpha)
+        model.fit(np.arange(60), network.W, labeled=labeled)
+        rows, columns = np.triu_indices(len(labeled), 1)
+        linked = network.W[labeled[rows], labeled[columns]] > 0
+        scores[k, alpha] = pair_metrics(linked, model.loo_decision_function()[rows, columns])["roc_auc"]
+    k, alpha = max(scores, key=scores.get)
+    expected = models.ridge_at(network, labeled, k, models.output_kernel(network), alpha=alpha)
+    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=1e-3)
+
+
+def test_rules_choose_for_each_set_or_once():
+    def grid(*roc):
+        values = np.stack([np.array([roc]), np.array([roc]) / 10], axis=-1)
+        return models.Grid(judged=values, loo=-values, folds=values)
+
+    grids = [grid(90.0, 80.0, 85.0), grid(60.0, 75.0, 74.0)]
+    rocs = lambda rule: [found.roc_auc for found in rule.choose(grids)]  # noqa: E731
+    assert rocs(models.Rule("judged")) == [90.0, 75.0]
+    assert rocs(models.Rule("loo")) == [80.0, 60.0]
+    assert rocs(models.Rule("folds", once=True)) == [85.0, 74.0]
+    assert models.Rule("folds").choose(grids)[0].average_precision == 9.0
+
+
+def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):
+    W = np.zeros_like(network.W)
+    W[0, 1] = W[1, 0] = W[20, 21] = W[21, 20] = 1.0
+    lonely = protocol.Network(W, network.beta, network.inertia)
+    kernels = models.grams(network, [0.3, 1.0], 0.0)
+    found = models.ridge_grid(lonely, np.arange(10), kernels, models.output_kernel(lonely))
+    np.testing.assert_array_equal(found.folds, found.loo)
+
+
+def test_readings_differ_by_the_graph_of_the_output_kernel(network, labeled):
+    block = models.output_kernel(network, models.BLOCK)
+    K = np.asarray(block.fit(labeled)(labeled))
+    np.testing.assert_allclose(K, network.kernel[np.ix_(labeled, labeled)])
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+def test_the_deformed_kernel_is_the_semi_supervised_model(network, labeled, ratio):
+    [kernel] = models.grams(network, [1.0], ratio)
+    [plain] = models.grams(network, [1.0], 0.0)
+    target, alpha = models.output_kernel(network), models.MARGIN_ALPHA
+    with pytest.warns(UserWarning, match="different lengths"):
+        found = models.margin_at(network, labeled, kernel, target)
+    model = LinkPredictor(
+        plain, output_kernel=target, loss=MaxMargin(), alpha=alpha, manifold=Heat(ratio * alpha, literal=True)
+    )
+    with pytest.warns(UserWarning, match="different lengths"):
+        expected = protocol.judge(network, labeled)(model)
+    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=0.05)
+    ridge = LinkPredictor(plain, output_kernel=target, alpha=0.1, manifold=Heat(0.1 * ratio, literal=True))
+    expected = protocol.judge(network, labeled)(ridge)
+    found = models.ridge_at(network, labeled, kernel, target, alpha=0.1)
+    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=1e-3)
+
+
+def test_gaps_are_ours_minus_the_printed_mean():
+    row = RANDOM[0.01, 95][1]
+    areas = [protocol.Areas(91.0, 16.0), protocol.Areas(92.0, 20.0)]
+    gaps = Gaps.of("ridge", [(row, 0.05, areas), (row, 0.2, areas)])
+    np.testing.assert_allclose(gaps.pairs, [(0.9, 2.3), (-6.5, -21.2)])
+    assert gaps.within == [True, False] and gaps.count == "1 of 2"
+    assert (gaps.worst(0), gaps.worst(1)) == (-6.5, -21.2)
+    assert [gaps.text(i) for i in range(2)] == ["+0.9, +2.3", "−6.5, −21.2 ✗"]
+
+
+def test_the_report_on_small_networks(monkeypatch):
+    """All tables are there, and the summary counts what they say."""
+    graph, mixture = protocol.random_graph, protocol.mixture
+    monkeypatch.setattr(synthetic_networks, "random_graph", lambda d, rng: graph(10 * d, rng, n=60))
+    monkeypatch.setattr(synthetic_networks, "mixture", lambda a, b, rng: mixture(10 * a, 10 * b, rng, n=60))
+    monkeypatch.setattr(synthetic_networks, "calibrate", lambda W, count: protocol.calibrate(W, 40))
+    steps = []
+    report = synthetic_networks.run(seed=0, repeat=1, progress=lambda done, total, what: steps.append((done, total)))
+    assert [len(table.rows) for table in report.tables] == [9, 9, 9, 16, 9, 9, 9, 9, 36, 36, 9, 9, 12, 48, 48]
+    assert [done for done, _ in steps] == list(range(steps[0][1] + 1))
+    rules = report.tables[3].rows
+    assert rules[0]["cells within 1.5 and 3"] in report.summary
+    within = sum("✗" not in row["one setting"] for row in report.tables[0].rows)
+    assert rules[0]["cells within 1.5 and 3"] == f"{within} of 9"
+    assert "Table 8b" in report.html()

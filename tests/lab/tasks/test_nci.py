@@ -1,0 +1,183 @@
+"""B16 Figures 6 and 7 on a few made-up molecules: the protocol, checked against the estimators."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from iokr import IOKRCV, MultiTask
+from iokr.datasets import DataNotFound
+from iokr.embeddings import Identity
+from iokr.kernels import Precomputed, Tanimoto
+from iokr.manifolds import Given, IteratedLaplacian
+from iokr.report import Figure
+from iokr_lab import find
+from iokr_lab.data import NCICancer, load_nci_cancer
+from iokr_lab.tasks import figures, protocol
+from iokr_lab.tasks import nci as page
+from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR
+
+
+def made_up(n=60, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    paths = (rng.uniform(size=(n, 30)) < 0.3).astype(float)
+    shared = paths @ rng.normal(size=(30, 1))
+    score = 60 + 8 * shared + 4 * rng.normal(size=(n, d))
+    return NCICancer(csr_array(paths), score, np.arange(n), tuple("ABCDE"[:d]), ("lung",) * d)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Half the molecules labelled, few neighbours and grid points."""
+    monkeypatch.setattr(protocol, "NEIGHBORS", 6)
+    for module in (protocol, page, figures):
+        monkeypatch.setattr(module, "SHARES", (0.3, 0.5))
+        monkeypatch.setattr(module, "LAMBDA2", (0.0, 1e-3, 1e-2))
+    monkeypatch.setattr(protocol, "ALPHAS", (0.1, 1.0, 10.0))
+    monkeypatch.setattr(protocol, "COUPLINGS", (0.0, 0.3, 0.8))
+    return made_up()
+
+
+def graph_penalty(K, rows, others, strength):
+    """L⁵ of the six nearest neighbours among all molecules (ties as in the data), labelled ones first."""
+    index = np.arange(len(K))
+    L = IteratedLaplacian(power=5, n_neighbors=6).penalty(index, Precomputed(K).fit(index).gram(index))
+    order = np.concatenate([rows, others])
+    return Given(strength, L[np.ix_(order, order)])
+
+
+def test_splits_are_nested_and_repeat():
+    rows, others = protocol.split(100, 0.05, 3)
+    more, _ = protocol.split(100, 0.2, 3)
+    assert len(rows) == 5 and set(rows) | set(others) == set(range(100)) and set(rows) < set(more)
+    assert not np.array_equal(rows, protocol.split(100, 0.05, 4)[0])
+    assert [round(share * 2304) for share in (0.05, 0.10, 0.20)] == [115, 230, 461]
+
+
+@pytest.mark.parametrize("lam2", [0.0, 1e-3, 1e-2])
+@pytest.mark.parametrize("mu_t", [0.0, 0.8])
+def test_modes_predict_what_the_estimator_does(small, lam2, mu_t):
+    """One decomposition for all splits gives the model that is fitted with this split's own graph."""
+    modes = protocol.molecules(small)
+    np.testing.assert_allclose(modes.K, Tanimoto()(small.paths), atol=1e-12)
+    Y = protocol.outputs(small, "score")
+    rows, others = protocol.split(len(Y), 0.3, 0)
+    model = MultiTask(
+        Precomputed(modes.K),
+        strength=mu_t,
+        alpha=protocol.LAMBDA1,
+        manifold=graph_penalty(modes.K, rows, others, 2 * lam2),
+    ).fit(rows, Y[rows], X_unlabeled=others)
+    found = modes.predict(rows, Y[rows], others, 2 * lam2, model.A_)
+    np.testing.assert_allclose(found, model.predict(others), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1.0])
+def test_interpolated_kernels_are_the_exact_ones(mu):
+    rng = np.random.default_rng(0)
+    modes = protocol.Modes(np.eye(30), rng.normal(size=(30, 30)), 10.0 ** rng.uniform(-9, 6, size=30))
+    rows = np.arange(10)
+    x = np.append(np.sort(10 ** rng.uniform(0, 1.2, size=40))[::-1], 1e-3)
+    found = list(modes._kernels(rows, x, mu))
+    assert len(found) == 41
+    for value, K in zip(x, found, strict=True):
+        exact = (modes.Z[rows] / (value + mu * modes.w)) @ modes.Z[rows].T
+        np.testing.assert_allclose(K, exact, atol=1e-9 * np.abs(exact).max())
+
+
+def test_model_one_is_measured_in_its_metric_and_predicts_as_model_zero(small):
+    modes = protocol.molecules(small)
+    swept = protocol.sweep(small, modes, [2], lambda what: None)
+    Y = protocol.outputs(small, "±1")
+    rows, others = protocol.split(len(Y), 0.3, 2)
+    model = MultiTask(
+        Precomputed(modes.K),
+        coupling="output",
+        strength=0.8,
+        manifold=graph_penalty(modes.K, rows, others, 2e-3),
+    ).fit(rows, Y[rows], X_unlabeled=others)
+    in_metric = np.mean(np.diag(model.distances(others, Y[others])))
+    assert swept.of("±1", 0.3, 1, 1e-3, 0.8, "published")[0] == pytest.approx(in_metric, rel=1e-6)
+    on_y = protocol.mse(model.predict(others), Y[others])
+    assert swept.of("±1", 0.3, 1, 1e-3, 0.8)[0] == pytest.approx(on_y, rel=1e-6)
+    assert swept.of("±1", 0.3, 2, 1e-3, 0.0)[0] == pytest.approx(on_y, rel=1e-6)
+
+
+def test_methods_choose_on_the_labelled_alone(small):
+    modes = protocol.molecules(small)
+    compared = protocol.compare(small, modes, [0, 1], lambda what: None)
+    Y = protocol.outputs(small, "score")
+    rows, others = protocol.split(len(Y), 0.3, 1)
+    alone = IOKRCV(Precomputed(modes.K), alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
+    assert compared.of("score", True, 0.3, ALONE)[1] == pytest.approx(
+        protocol.mse(alone.predict(others), Y[others]), rel=1e-8
+    )
+    assert compared.chosen["score", True, 0.3, ALONE][1] == (alone.alpha_, 0.0)
+    own = np.column_stack(
+        [
+            IOKRCV(Precomputed(modes.K), alphas=protocol.ALPHAS, embedding=Identity(centered=True))
+            .fit(rows, Y[rows, j])
+            .predict(others)
+            for j in range(Y.shape[1])
+        ]
+    )
+    assert compared.of("score", True, 0.3, OWN)[1] == pytest.approx(protocol.mse(own, Y[others]), rel=1e-8)
+    for kind, centred, method in compared.best:
+        best, chosen = compared.best[kind, centred, method], compared.of(kind, centred, 0.3, method)
+        assert np.all(np.array(best) <= chosen + 1e-9)
+
+
+def test_shuffled_targets_of_the_unlabelled_change_no_choice(small):
+    modes = protocol.molecules(small)
+    rows, others = protocol.split(len(small.score), 0.3, 0)
+    other = small.score.copy()
+    other[others] = other[np.random.default_rng(1).permutation(others)]
+    changed = NCICancer(small.paths, other, small.nsc, small.cell_line, small.tissue)
+    first, second = (protocol.compare(data, modes, [0], lambda what: None) for data in (small, changed))
+    for key in first.chosen:
+        if key[2] == 0.3:
+            assert first.chosen[key] == second.chosen[key]
+    assert len(rows) == 18
+
+
+def test_tests_and_correction():
+    assert protocol.paired_p(np.ones(3), np.ones(3)) == 1.0
+    assert protocol.paired_p(np.arange(10.0), np.arange(10.0) + 1 + 0.01 * np.arange(10)) < 1e-6
+    np.testing.assert_allclose(protocol.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+
+
+def test_it_is_in_the_list():
+    assert find("nci").data == ("nci_cancer",)
+
+
+def test_page(small, monkeypatch):
+    monkeypatch.setattr(page, "load_nci_cancer", lambda: small)
+    steps = []
+    report = page.run(seed=0, repeat=3, progress=lambda done, total, what: steps.append((done, total)))
+    titles = [table.title for table in report.tables]
+    paired, splits = report.tables[0], report.tables[1]
+    assert len(paired.rows) == 8 and {row["coupled by"] for row in paired.rows} == {SIMILAR, LEARNED}
+    assert [row["seed"] for row in splits.rows] == [0, 1, 2] * 4
+    assert set(METHODS) <= set(splits.rows[0])
+    for row in paired.rows:
+        mine = [float(r[row["coupled by"]]) for r in splits.rows if r["outputs"] == row["outputs"]]
+        assert row["coupled"].mean == pytest.approx(np.mean(mine), abs=0.01)
+    assert any("What the paper says" in title for title in titles)
+    assert sum(isinstance(item, Figure) for item in report.items) == 9
+    assert "Holm" in report.html()
+    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+
+
+def test_real_molecules_behave_as_when_the_data_was_checked():
+    """Ridge 1, no coupling, 5 % labelled, ±1: 48.1 was measured beforehand."""
+    try:
+        data = load_nci_cancer()
+    except DataNotFound as error:
+        pytest.skip(str(error))
+    K = Tanimoto()(data.paths)
+    Y = protocol.outputs(data, "±1")
+    errors = []
+    for seed in range(3):
+        rows, others = protocol.split(len(Y), 0.05, seed)
+        H = K[np.ix_(others, rows)] @ np.linalg.solve(K[np.ix_(rows, rows)] + np.eye(len(rows)), Y[rows])
+        errors.append(protocol.mse(H, Y[others]))
+    assert np.mean(errors) == pytest.approx(48.1, abs=1.0)
