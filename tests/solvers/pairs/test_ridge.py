@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr.gram.pairs import loops
+from iokr._compile import compiling
 from iokr.gram.pairs.gram import PairGram
 from iokr.solvers.pairs import margin
 from iokr.solvers.pairs.margin import PairQuadratic
@@ -16,13 +16,12 @@ FORMS = [(mix, ordered) for mix in (0.0, 0.4, 1.0) for ordered in (False, True)]
 
 
 @pytest.fixture(params=["compiled", "numpy"])
-def route(request, monkeypatch):
+def route(request):
     """The loops with and without Numba."""
-    if request.param == "numpy":
-        for module in (loops, margin):
-            monkeypatch.setattr(module, "compiled", lambda loop: None)
-    else:
+    if request.param == "compiled":
         pytest.importorskip("numba")
+    with compiling(request.param == "compiled"):
+        yield request.param
 
 
 @pytest.mark.parametrize(("mix", "ordered"), FORMS)
