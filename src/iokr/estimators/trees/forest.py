@@ -14,7 +14,7 @@ from iokr._objects import take
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_integer
 from iokr.decoders.base import Decoder
-from iokr.estimators.base import _as_outputs, _r2
+from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.trees.base import _ENTRIES, AveragedTrees, Training
 from iokr.estimators.trees.growing import Grown, grow, indicator
 from iokr.kernels.base import Kernel
@@ -216,8 +216,8 @@ class OutputKernelForest(AveragedTrees):
         self.oob_decision_function_ = H
         self.oob_error_ = self.oob_score_ = float("nan")
         if len(judged):
-            S = self.embedding_.represent(take(_as_outputs(y, self.output_kernel), judged))
+            S = self.embedding_.represent(take(as_outputs(y, self.output_kernel), judged))
             w = data.share[judged]
             residual = float(w @ to_numpy(self.embedding_.sq_residuals(H[judged], S)))
             self.oob_error_ = residual / float(w.sum())
-            self.oob_score_ = _r2(residual, self.embedding_.spread(S, w), len(judged))
+            self.oob_score_ = r2(residual, self.embedding_.spread(S, w), len(judged))
