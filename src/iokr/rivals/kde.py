@@ -11,7 +11,7 @@ from iokr._component import component
 from iokr._objects import take
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
-from iokr.embeddings.base import Embedding, as_vectors
+from iokr.embeddings.base import as_vectors
 from iokr.embeddings.eigen import Eigen
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.algebra import Centered
@@ -110,8 +110,6 @@ class KDE(IOKR):
 
     embedding = loss = manifold = solver = None
 
-    def _default_embedding(self) -> Embedding:
-        return KernelPCA(self.n_components)
-
-    def _default_decoder(self) -> Decoder:
-        return Candidates()
+    def _output_parts(self) -> dict[str, Any]:
+        decoder = Candidates() if self.decoder is None else self.decoder
+        return {**super()._output_parts(), "embedding": KernelPCA(self.n_components), "decoder": decoder}

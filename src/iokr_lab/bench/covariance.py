@@ -20,6 +20,7 @@ from scipy.linalg.blas import dgemm
 
 from iokr import IOKR
 from iokr.embeddings.nystroem import Nystroem as NystroemEmbedding
+from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels import ConditionalCovariance, Covariance
@@ -264,7 +265,7 @@ def one_more(*, seed: int = 0, n: int = 1000, operator: str = "Covariance", lett
     """Another λ from factors that are there, beside the first."""
     data = _Data(seed, n)
     model = data.exact(operator).fit(data.X, data.Y)
-    problem = model._fitted_problem()
+    problem = fitted_problem(model)
     path = spectral_path(problem, geometry(problem))
     path.coefficients(problem.Psi, data.alpha)  # the first λ
     other = 3 * data.alpha
