@@ -7,6 +7,7 @@ from typing import Any
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr.gram.base import Gram
+from iokr.gram.operators import Multiple, OutputOperator
 from iokr.losses.base import Loss
 
 __all__ = ["Problem", "Solution"]
@@ -58,6 +59,11 @@ class Problem:
     def n_labeled(self) -> int:
         """n."""
         return int(self.Psi.shape[0])
+
+    @property
+    def operator(self) -> OutputOperator:
+        """A of 𝒦 = k A; the identity where the kernel does not separate."""
+        return Multiple(1.0) if self.gram.operator is None else self.gram.operator
 
     def objective(self, C: Array) -> float:
         """J(C)."""

@@ -22,9 +22,9 @@ from iokr._component import component
 from iokr._memory import check_memory
 from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
-from iokr.gram.kronecker import KroneckerGram
-from iokr.gram.oblique import ObliqueGram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.operators import Oblique, as_operator
+from iokr.gram.scalar import ScalarGram
+from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.separable import Separable
 
@@ -52,7 +52,7 @@ class _OutputCovariance(Separable):
         self._fit_scalar(X)
         return self
 
-    def adapt(self, gram: DenseGram, Psi: Array | None, output_gram: DenseGram | None, weight: Any) -> None:
+    def adapt(self, gram: ScalarGram, Psi: Array | None, output_gram: ScalarGram | None, weight: Any) -> None:
         """Estimate A from the labelled points."""
         for stale in ("A_", "_oblique"):
             self.__dict__.pop(stale, None)
@@ -75,21 +75,21 @@ class _OutputCovariance(Separable):
         first = min(first, n - 1)
         vectors = half(W[:, first:])  # F W
         xp = array_namespace(like)
-        self._oblique = (values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
+        self._oblique = Oblique(values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
 
-    def _squares(self, gram: DenseGram) -> int:
+    def _squares(self, gram: ScalarGram) -> int:
         """How many n × n arrays F takes when the outputs are in coordinates. May be overridden."""
         return 0
 
     @abstractmethod
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
         """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
 
-    def around(self, K: DenseGram) -> Gram:
+    def around(self, K: ScalarGram) -> Gram:
         """C ↦ K C A, or B ↦ K B where B contains A."""
         if hasattr(self, "A_"):
-            return KroneckerGram(K, self.A_)
-        return ObliqueGram(K, *self._oblique) if hasattr(self, "_oblique") else K
+            return SeparableGram(K, as_operator(self.A_))
+        return SeparableGram(K, self._oblique) if hasattr(self, "_oblique") else K
 
 
 class _Root:
@@ -243,7 +243,7 @@ class Covariance(_OutputCovariance):
     kernel: Kernel
     centered: bool = False
 
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
         return _Factor(root)
 
 
@@ -287,12 +287,12 @@ class ConditionalCovariance(_OutputCovariance):
     epsilon: float | None = None
     centered: bool = False
 
-    def _squares(self, gram: DenseGram) -> int:
+    def _squares(self, gram: ScalarGram) -> int:
         """K, its scaled copy and the factor, unless K is a product of thin matrices."""
-        return 3 if getattr(gram, "factor", None) is None else 0
+        return 3 if gram.factor is None else 0
 
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
-        Phi = getattr(gram, "factor", None)  # K = Φ Φᵀ: no n × n matrix is needed
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
+        Phi = gram.factor  # K = Φ Φᵀ: no n × n matrix is needed
         if self.epsilon is None:
             if Phi is None and root.plain and not explicit:
                 largest = float(gram.eigenpairs()[0][-1]) / gram.shape[0]  # type: ignore[index]

@@ -52,8 +52,7 @@ class Auto(Solver):
 
     def choose(self, problem: Problem, *, n_alphas: int = 1, n_strengths: int = 1, loo: bool = False) -> Solver:
         """The solver for this problem and this use of it, kept in `chosen_`."""
-        gamma, E, _ = problem.gram.spectrum()
-        distinct = 1 if E is None else len(set(gamma.round(12).tolist()))
+        distinct = len(problem.operator.groups(problem.Psi.shape[1]))
         factors = n_alphas * distinct
         values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         if not problem.loss.quadratic:
@@ -64,7 +63,7 @@ class Auto(Solver):
                 f"{problem.gram.shape[0]} pairs of {problem.gram.nodes.shape[0]} nodes: products need no matrix of "
                 "pairs."
             )
-        elif problem.gram.dim is not None and not loo and n_alphas == 1 and _too_large(problem):
+        elif problem.gram.operator is None and not loo and n_alphas == 1 and _too_large(problem):
             self.chosen_ = ConjugateGradient()
             self.reason_ = (
                 f"the kernel does not separate, and its {problem.gram.size} × {problem.gram.size} matrix does not fit "
@@ -151,7 +150,8 @@ class Auto(Solver):
 
 def _n_features(problem: Problem) -> int:
     """p of K = Φ Φᵀ, Φ (n, p)."""
-    return int(problem.gram.K.factor.shape[1])  # type: ignore[attr-defined]
+    Phi = problem.gram.K.factor
+    return problem.n_labeled if Phi is None else int(Phi.shape[1])
 
 
 def _too_large(problem: Problem) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, take_rows
+from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.problem import Problem, Solution
@@ -103,7 +103,7 @@ class Path(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E, self.L = problem.gram.spectrum()
+        self.operator = problem.operator
 
     @abstractmethod
     def coefficients(self, Psi: Array, alpha: float) -> Array:
@@ -120,33 +120,10 @@ class Path(ABC):
         xp = array_namespace(Psi)
         return np.array([float(xp.sum(w * row_sq_norms(self.loo_residuals(Psi, alpha)))) for alpha in alphas])
 
-    def rotate(self, Psi: Array) -> Array:
-        """Ψ E."""
-        return Psi if self.E is None else matmul(Psi, self.E)
-
-    def unrotate(self, T: Array) -> Array:
-        """T Eᵀ, or T L where A is oblique."""
-        return T if self.L is None else matmul(T, self.L)
-
-    def gamma_groups(self, q: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Distinct eigenvalues of A, each with its columns."""
-        gamma = self.gamma if len(self.gamma) == q else np.full(q, self.gamma[0])
-        tol = 32 * np.finfo(float).eps * max(float(gamma.max(initial=0.0)), 0.0)
-        if len(self.gamma) == 1 or gamma.max(initial=0.0) - gamma.min(initial=0.0) <= tol:
-            yield float(gamma.mean()), np.arange(q)
-            return
-        order = np.argsort(gamma, kind="stable")
-        start = 0
-        for stop in range(1, q + 1):
-            if stop == q or gamma[order[stop]] - gamma[order[start]] > tol:
-                group = order[start:stop]
-                yield float(gamma[group].mean()), group
-                start = stop
-
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""
         H = self.gram.K.rows(rows) @ C
-        return take_rows(Psi, rows) - self.gram.act(H)
+        return take_rows(Psi, rows) - self.operator.act(H)
 
 
 class ClosedForm(Solver):
@@ -190,7 +167,7 @@ class ClosedForm(Solver):
     def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
         """A path per manifold strength, missing entries included."""
         self.check(problem)
-        if problem.gram.dim is not None:
+        if problem.gram.operator is None:
             from iokr.solvers.closed_form.blocks import block_paths
 
             yield from block_paths(self, problem, strengths)

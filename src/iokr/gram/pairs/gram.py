@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
 from iokr.gram.pairs.loops import fused_product, has_compiler, row_dots, scatter_rows
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram", "pair_diagonal", "pair_entries"]
 
@@ -26,7 +26,7 @@ _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
 
 
-class PairGram(DenseGram):
+class PairGram(ScalarGram):
     """c ↦ f, f_p = Σ_q k_P(p, q) c_q = (G S K)_ab + (G S K)_ba for p = {a, b}, G = δI + (1 − δ)K.
 
     S (m, m) holds c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of

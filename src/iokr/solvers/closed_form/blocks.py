@@ -47,7 +47,7 @@ class BlockPath(Path):
 
     def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E, self.L = np.ones(1), None, None
+        self.operator = problem.operator
         self.d = problem.gram.size // problem.gram.shape[0]
         self.mask = None if problem.mask is None else np.asarray(problem.mask)
         self.flat, self.path = flat, path

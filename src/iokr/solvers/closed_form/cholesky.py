@@ -30,7 +30,7 @@ class Cholesky(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
         return super().refuses(problem) or self._refuses_weights(problem)
 
@@ -43,7 +43,7 @@ class Cholesky(ClosedForm):
         return CholeskyPath(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        if problem.mask is not None or problem.gram.dim is not None:
+        if problem.mask is not None or problem.gram.operator is None:
             return super()._solve(problem, start)
         return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))
 
@@ -72,14 +72,14 @@ class CholeskyPath(Path):
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F Z Eᵀ."""
         try:
-            Z = self._solve(self.points.from_labels(self.points.targets(self.rotate(Psi))), alpha)
+            Z = self._solve(self.points.from_labels(self.points.targets(self.operator.rotate(Psi))), alpha)
         except NotPositiveDefinite:
             return self._spectral().coefficients(Psi, alpha)
-        return self.unrotate(self.points.to_points(Z))
+        return self.operator.unrotate(self.points.to_points(Z))
 
     def _solve(self, B: Array, alpha: float) -> Array:
         parts = []
-        groups = list(self.gamma_groups(B.shape[1]))
+        groups = self.operator.groups(B.shape[1])
         for number, (g, group) in enumerate(groups):
             part = take_columns(B, group)
             if g == 0:
@@ -114,12 +114,12 @@ class CholeskyPath(Path):
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
         points = self.points
-        targets = points.targets(self.rotate(Psi))
+        targets = points.targets(self.operator.rotate(Psi))
         xp = array_namespace(targets)
         B = points.from_labels(targets)
         residuals, leverages = [], []
         try:
-            for g, group in self.gamma_groups(B.shape[1]):
+            for g, group in self.operator.groups(B.shape[1]):
                 R, Q = self._leave_out(take_columns(B, group), alpha, g)
                 residuals.append((group, R))
                 leverages.append((group, xp.broadcast_to(Q[:, None], R.shape)))
@@ -129,8 +129,8 @@ class CholeskyPath(Path):
         if points.remainder is not None:
             R = R + points.remainder @ targets
             Q = Q + xp.linalg.diagonal(points.remainder)[:, None]
-        return self.unrotate(
+        return self.operator.unrotate(
             points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )

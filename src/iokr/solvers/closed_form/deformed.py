@@ -167,7 +167,7 @@ class DeformedPath(Path):
 
     def q(self, alpha: float) -> float:
         """μγ_max w_max/λ, which the relative error grows with."""
-        return self.mu * float(self.gamma.max()) * self.reduction.largest / alpha
+        return self.mu * float(self.operator.gamma.max()) * self.reduction.largest / alpha
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the active labelled points."""
@@ -185,21 +185,21 @@ class DeformedPath(Path):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
-        targets = self.points.targets(self.rotate(Psi))
+        targets = self.points.targets(self.operator.rotate(Psi))
         parts = []
-        for g, group in self.gamma_groups(targets.shape[1]):
+        for g, group in self.operator.groups(targets.shape[1]):
             a = self._factor(alpha, g).solve(take_columns(targets, group))
             if self.points.sqrt_w is not None:
                 a = self.points.sqrt_w[:, None] * a
             parts.append((group, self.lift(a, alpha, g)))
-        return self.unrotate(join_columns(parts))
+        return self.operator.unrotate(join_columns(parts))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
         R, Q = self._loo(Psi, alpha)
-        return self.unrotate(
+        return self.operator.unrotate(
             self.points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )
 
@@ -215,9 +215,9 @@ class DeformedPath(Path):
 
     def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
         xp = array_namespace(Psi)
-        targets = self.points.targets(self.rotate(Psi))
+        targets = self.points.targets(self.operator.rotate(Psi))
         R, Q = [], []
-        for g, group in self.gamma_groups(targets.shape[1]):
+        for g, group in self.operator.groups(targets.shape[1]):
             factor = self._factor(alpha, g)
             a = factor.solve(take_columns(targets, group))
             R.append((group, a))

@@ -48,7 +48,7 @@ class Eigen(ClosedForm):
 
 def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
     """The path for the kind of operator that the problem has."""
-    if problem.gram.oblique:
+    if problem.operator.oblique:
         from iokr.solvers.closed_form.oblique import ObliquePath
 
         return ObliquePath(problem, points)
@@ -76,24 +76,23 @@ class SpectralPath(Path):
     @property
     def largest(self) -> float:
         """s_max(K) γ_max, or a lower bound of it."""
-        return self._top * float(self.gamma.max())
+        return self._top * float(self.operator.gamma.max())
 
     def with_operator(self, problem: Problem) -> SpectralPath:
         """The path of the same points and weights under another A: the eigendecomposition is shared."""
         path = copy(self)
         path._kept = None
-        path.gram = problem.gram
-        path.gamma, path.E, path.L = problem.gram.spectrum()
+        path.gram, path.operator = problem.gram, problem.operator
         return path
 
     def _shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ, shape (r, 1) or (r, q)."""
-        return alpha + self.omega[:, None] * asarray_like(self.gamma, self.omega)[None, :]
+        return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
 
     def _project(self, Psi: Array) -> Array:
         """T √w Ψ E, kept for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
-            targets = self.points.targets(self.rotate(Psi))
+            targets = self.points.targets(self.operator.rotate(Psi))
             self._kept = Psi, matmul(self.V.T, self.points.from_labels(targets))
         return self._kept[1]
 
@@ -101,7 +100,7 @@ class SpectralPath(Path):
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
         warn_small_alpha(alpha, self.largest)
         Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
-        return self.unrotate(self.points.to_points(Z))
+        return self.operator.unrotate(self.points.to_points(Z))
 
     def values(self, K_new: Array, Psi: Array, alpha: float) -> Array:
         """h at m new inputs, (K* F V) [T√wΨE / (λ + ωγᵀ)] Eᵀ A: without C, a further α costs m rows instead of N.
@@ -109,7 +108,7 @@ class SpectralPath(Path):
         `K_new` holds k(x, x_j) against all N points.
         """
         left = matmul(K_new, self.points.to_points(self.V))
-        return self.gram.act(self.unrotate(matmul(left, self._project(Psi) / self._shrink(alpha))))
+        return self.operator.act(self.operator.unrotate(matmul(left, self._project(Psi) / self._shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ)."""
@@ -120,11 +119,11 @@ class SpectralPath(Path):
         Q = matmul(Tt * Tt, D)
         B = self.points.remainder
         if B is not None:
-            R = R + B @ self.points.targets(self.rotate(Psi))
+            R = R + B @ self.points.targets(self.operator.rotate(Psi))
             Q = Q + xp.linalg.diagonal(B)[:, None]
-        return self.unrotate(
+        return self.operator.unrotate(
             self.points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )
 
@@ -137,7 +136,7 @@ class SpectralPath(Path):
         projected = self._project(Psi)
         r, q = projected.shape
         B = self.points.remainder
-        targets = self.points.targets(self.rotate(Psi))
+        targets = self.points.targets(self.operator.rotate(Psi))
         fixed = None if B is None else (B @ targets, xp.linalg.diagonal(B))
         total = float(self.n if self.weight is None else self.weight.sum())
         errors = np.empty(len(alphas))

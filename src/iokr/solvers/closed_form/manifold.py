@@ -54,7 +54,7 @@ class ManifoldEigen(ClosedForm):
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
         if self.form == "eigen" and self._refuses_weights(problem):
             return self._refuses_weights(problem)
-        if self.form == "deformed" and problem.gram.oblique:
+        if self.form == "deformed" and problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; leave `form` out."
         return super().refuses(problem)
 
@@ -113,9 +113,9 @@ class ManifoldPath(Path):
         # An n × n system per α and γ against one eigendecomposition of size N, unless that is there already.
         dear = (
             weight_ratio(self._problem) <= _LIMIT
-            and n_alphas * len(self.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
+            and n_alphas * len(self.operator.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
         )
-        if self._form == "eigen" or "eigen_form" in self.__dict__ or dear or self.gram.oblique:
+        if self._form == "eigen" or "eigen_form" in self.__dict__ or dear or self.operator.oblique:
             return self.eigen_form
         # Rounding is multiplied by q here and by the ratio of the weights there.
         limit = max(_LIMIT, weight_ratio(self._problem))

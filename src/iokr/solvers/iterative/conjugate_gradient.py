@@ -49,7 +49,7 @@ class ConjugateGradient(Solver):
         """Needs a quadratic loss and coefficients that do not contain A."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `ADMM()`."
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator of implicit outputs has a closed form; use `Eigen()`."
         return None
 

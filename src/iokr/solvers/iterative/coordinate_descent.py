@@ -87,7 +87,7 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         half = (to_numpy(labeled.flat.matrix(1.0)).reshape(n * d, n, d) * Psi).sum(axis=2)
         Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
     elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
-        left = labeled.problem.gram.act(labeled.Psi) / labeled.lam
+        left = labeled.operator.act(labeled.Psi) / labeled.lam
         Q = labeled.take_kernel()
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
@@ -97,8 +97,8 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
             corner = np.tril(Q[rows, rows], k=-1)  # above the diagonal K need not be right
             Q[rows, rows] = corner + corner.T + np.diag(np.diagonal(Q[rows, rows]))
     else:
-        rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
-        parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
+        rotated = labeled.operator.rotate(labeled.Psi)
+        parts = [(g, take_columns(rotated, group)) for g, group in labeled.operator.groups(rotated.shape[1])]
         Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)  # λ = 1 here
     return np.ascontiguousarray(to_numpy(Q))
 

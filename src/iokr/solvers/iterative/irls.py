@@ -44,7 +44,7 @@ class IRLS(Solver):
         """Needs Huber, A = aI and all entries."""
         if not isinstance(problem.loss, Huber):
             return f"reweighting majorises the Huber loss only, got {problem.loss!r}; use `ADMM()`."
-        if problem.gram.scale is None:
+        if problem.operator.scale is None:
             return "`A` is not a multiple of the identity; use `ADMM()`."
         if problem.mask is not None:
             return "`y` has missing entries; use `ADMM()`."

@@ -44,13 +44,13 @@ class LabeledProblem:
         self.weight = asarray_like(weight[self.rows], self.Psi)
         mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
         self.mask = None if mask is None else asarray_like(mask, self.Psi)
-        self.gamma, self.E, _ = problem.gram.spectrum()
+        self.operator = problem.operator
         diagonal = problem.gram.diagonal()
-        warn_small_alpha(problem.alpha, float(self.gamma.max()) * float(array_namespace(diagonal).max(diagonal)))
+        largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
+        warn_small_alpha(problem.alpha, largest)
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
-        self.isotropic = self.E is None
 
     @cached_property
     def _kernel(self) -> DeformedKernel:
@@ -58,11 +58,12 @@ class LabeledProblem:
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or by a Cholesky factor for each shift."""
-        return SpectralKernel(self) if spectral or not self.isotropic or self._ill_conditioned() else DenseKernel(self)
+        spectral = spectral or self.operator.scale is None or self._ill_conditioned()
+        return SpectralKernel(self) if spectral else DenseKernel(self)
 
     def _ill_conditioned(self) -> bool:
         """λ < 1e-6 s_max: rounding of ⟨W, 𝒦W⟩/λ would show in the gap unless eigenvalues are clipped at 0."""
-        K = self.matrix(float(self.gamma[0]))
+        K = self.matrix(float(self.operator.gamma[0]))
         xp = array_namespace(K)
         trace = float(xp.sum(xp.linalg.diagonal(K)))
         return self.lam < 1e-6 * trace and self.lam < 1e-6 * largest_eigenvalue(K)
@@ -90,21 +91,13 @@ class LabeledProblem:
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points."""
-        rotated = a if self.E is None else matmul(a, self.E)
-        q = rotated.shape[1]
-        alpha = self.problem.alpha
+        N, alpha = self.problem.gram.shape[0], self.problem.alpha
         if not self.semi_supervised:
-            C = a if len(self.rows) == self.problem.gram.shape[0] else scatter(a, self.rows, self.problem.gram.shape[0])
-            return C
-        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in self.groups(q)]
-        C = join_columns(parts)
-        return C if self.E is None else matmul(C, self.E.T)
-
-    def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
-        """Eigenvalues of A with their columns."""
-        if self.E is None:
-            return [(float(self.gamma[0]), np.arange(q))]
-        return [(float(g), np.flatnonzero(self.gamma == g)) for g in np.unique(self.gamma)]
+            return a if len(self.rows) == N else scatter(a, self.rows, N)
+        rotated = self.operator.rotate(a)
+        groups = self.operator.groups(rotated.shape[1])
+        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
+        return self.operator.unrotate(join_columns(parts))
 
     def objective(self, H: Array, sq_norm: float) -> float:
         """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
@@ -139,7 +132,7 @@ class BlockLabeledProblem(LabeledProblem):
 
 def labeled_problem(problem: Problem) -> LabeledProblem:
     """The problem on the labelled points, for either kind of kernel."""
-    return LabeledProblem(problem) if problem.gram.dim is None else BlockLabeledProblem(problem)
+    return LabeledProblem(problem) if problem.gram.operator is not None else BlockLabeledProblem(problem)
 
 
 class LabeledKernel(ABC):
@@ -158,29 +151,28 @@ class SpectralKernel(LabeledKernel):
     """𝒦 by eigendecompositions: any c at the price of two products."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        self.E = problem.E
+        self.operator = problem.operator
         q = problem.Psi.shape[1]
         self.blocks: list[tuple[Array, Array, np.ndarray]] = []
         like = problem.Psi
         if problem.semi_supervised:
-            for g, group in problem.groups(q):
+            for g, group in problem.operator.groups(q):
                 s, U = _spectrum(problem.matrix(g))
                 self.blocks.append((U, s[:, None], group))
         else:
             s, U = _spectrum(problem.matrix(1.0))
-            gamma = asarray_like(problem.gamma, like)
+            gamma = asarray_like(problem.operator.gamma, like)
             self.blocks.append((U, s[:, None] * gamma[None, :], np.arange(q)))
         self.largest = max(float(array_namespace(G).max(G)) for _, G, _ in self.blocks)
 
     def _apply(self, X: Array, *filters: object) -> list[Array]:
-        rotated = X if self.E is None else matmul(X, self.E)
+        rotated = self.operator.rotate(X)
         answers: list[list[tuple[np.ndarray, Array]]] = [[] for _ in filters]
         for U, G, group in self.blocks:
             T = matmul(U.T, take_columns(rotated, group))
             for answer, f in zip(answers, filters, strict=True):
                 answer.append((group, matmul(U, f(G) * T)))  # type: ignore[operator]
-        joined = [join_columns(answer) for answer in answers]
-        return joined if self.E is None else [matmul(J, self.E.T) for J in joined]
+        return [self.operator.unrotate(join_columns(answer)) for answer in answers]
 
     def product(self, a: Array) -> Array:
         """𝒦a."""
@@ -196,7 +188,7 @@ class DenseKernel(LabeledKernel):
     """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum while c seldom changes."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        self.K = problem.matrix(float(problem.gamma[0]))
+        self.K = problem.matrix(float(problem.operator.gamma[0]))
         self._c: float | None = None
         self._factor: CholeskyFactor | None = None
 
