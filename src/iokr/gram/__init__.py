@@ -3,7 +3,7 @@
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram, SumGram
 from iokr.gram.features import FeatureGram
-from iokr.gram.operators import IdentityMatrix, Multiple, Oblique, OutputOperator, Symmetric, as_operator
+from iokr.gram.operators import IdentityMatrix, Multiple, Oblique, OutputOperator, Symmetric, as_array, as_operator
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
@@ -21,5 +21,6 @@ __all__ = [
     "SeparableGram",
     "SumGram",
     "Symmetric",
+    "as_array",
     "as_operator",
 ]

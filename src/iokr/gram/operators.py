@@ -11,7 +11,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, matmul, to_numpy
 
-__all__ = ["IdentityMatrix", "Multiple", "Oblique", "OutputOperator", "Symmetric", "as_operator"]
+__all__ = ["IdentityMatrix", "Multiple", "Oblique", "OutputOperator", "Symmetric", "as_array", "as_operator"]
 
 _EQUAL = 32 * float(np.finfo(float).eps)  # eigenvalues closer than this times the largest are one
 
@@ -45,6 +45,19 @@ class IdentityMatrix:
         return eye_like(self.shape[0], self.like)
 
 
+def as_array(Psi: Array | IdentityMatrix) -> Array:
+    """Ψ as an array, a new one where it is the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import IdentityMatrix, as_array
+    >>> as_array(IdentityMatrix(1, np.empty(0)))
+    array([[1.]])
+    """
+    return Psi.dense() if isinstance(Psi, IdentityMatrix) else Psi
+
+
 class OutputOperator(ABC):
     """A, symmetric positive semi-definite on the outputs: Ψ E decouples them, γ_j is the eigenvalue of column j.
 
@@ -76,9 +89,9 @@ class OutputOperator(ABC):
 
     def rotate(self, Psi: Array | IdentityMatrix) -> Array:
         """Ψ E."""
-        if isinstance(Psi, IdentityMatrix):
-            return Psi.dense() if self.E is None else self.E
-        return Psi if self.E is None else matmul(Psi, self.E)
+        if self.E is None:
+            return as_array(Psi)
+        return self.E if isinstance(Psi, IdentityMatrix) else matmul(Psi, self.E)
 
     def unrotate(self, T: Array) -> Array:
         """T L."""

@@ -14,7 +14,8 @@ from iokr.gram.operators import as_operator
 from iokr.gram.separable import SeparableGram
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.eigen import Eigen, SpectralPath
+from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["LearnedOperator", "TaskProblem", "learn_operator"]
 

@@ -24,7 +24,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["IOKRCV"]
 

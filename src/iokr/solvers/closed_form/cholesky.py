@@ -5,15 +5,16 @@ from __future__ import annotations
 from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
 from iokr._component import component
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns, warn_small_alpha
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.base import Path, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
 __all__ = ["Cholesky"]
 
 
 @component
-class Cholesky(ClosedForm):
+class Cholesky(PathSolver):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
     n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
@@ -32,12 +33,12 @@ class Cholesky(ClosedForm):
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
         if problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
-        return super().refuses(problem) or self._refuses_weights(problem)
+        return super().refuses(problem) or refuses_weights(problem)
 
     def memory(self, problem: Problem) -> float:
         """N² numbers, factored in place; 4N² with a penalty: L, its factor, FᵀKF and panels."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((1.1 if problem.penalty is None else 4) * N**2 + 3 * N * q)
+        return 8.0 * float((4 if problem.penalised else 1.1) * N**2 + 3 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)

@@ -119,7 +119,7 @@ class Reduction:
 
 
 def _root(K: Array) -> tuple[Array, Any, bool]:
-    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is spent."""
+    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is overwritten."""
     xp = array_namespace(K)
     N = K.shape[0]
     if not is_numpy(K):
@@ -206,16 +206,15 @@ class DeformedPath(Path):
     def loo_errors(self, Psi: Array, alphas: Any) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha."""
         total = float(self.n if self.weight is None else self.weight.sum())
-        xp = array_namespace(Psi)
         errors = []
         for alpha in alphas:
             R, Q = self._loo(Psi, alpha)
-            errors.append(float(xp.sum((R / Q) ** 2)) / total)
+            errors.append(float(array_namespace(R).sum((R / Q) ** 2)) / total)
         return np.array(errors)
 
     def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
-        xp = array_namespace(Psi)
         targets = self.points.targets(self.operator.rotate(Psi))
+        xp = array_namespace(targets)
         R, Q = [], []
         for g, group in self.operator.groups(targets.shape[1]):
             factor = self._factor(alpha, g)

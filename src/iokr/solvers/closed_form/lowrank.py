@@ -5,14 +5,15 @@ from __future__ import annotations
 from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows, thin_svd
 from iokr._component import component
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
+from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.closed_form.paths import PathSolver
 from iokr.solvers.closed_form.symmetric_system import Geometry
 
 __all__ = ["LowRank"]
 
 
 @component
-class LowRank(ClosedForm):
+class LowRank(PathSolver):
     """C = √w V [Vᵀ √w Ψ E / (α + ω γᵀ)] Eᵀ with √w Φ = V diag(√ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p).
 
     Exact for kernels with few features, such as `Nystroem(kernel, rank)`: about 6np² + 4npq flops, and no n × n array.
@@ -37,7 +38,7 @@ class LowRank(ClosedForm):
             return "`kernel` has no explicit features; use `Nystroem(kernel, rank)`."
         if problem.operator.oblique:
             return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(rank)`."
-        if problem.penalty is not None:
+        if problem.penalised:
             return "a manifold penalty couples all points; use `ManifoldEigen()`."
         if problem.mask is not None:
             return "with missing targets each column has its own points; use `Cholesky()`."
@@ -81,8 +82,8 @@ class LowRankPath(Path):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
-        xp, V = array_namespace(Psi), self.V
-        targets = self.points.targets(self.operator.rotate(Psi))
+        targets, V = self.points.targets(self.operator.rotate(Psi)), self.V
+        xp = array_namespace(targets)
         T = matmul(V.T, targets)
         D = alpha / self._shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)

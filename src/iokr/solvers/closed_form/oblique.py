@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows
-from iokr.gram.operators import Oblique
-from iokr.solvers.closed_form.eigen import SpectralPath
-from iokr.solvers.closed_form.symmetric_system import scatter
+from iokr.gram.operators import Oblique, as_array
+from iokr.problem import Problem
+from iokr.solvers.closed_form.spectral import SpectralPath
+from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
 
-__all__ = ["ObliquePath"]
+__all__ = ["ObliquePath", "spectral_path"]
+
+
+def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
+    """The path by eigenvectors for the operator that the problem has."""
+    return (ObliquePath if problem.operator.oblique else SpectralPath)(problem, points)
 
 
 class ObliquePath(SpectralPath):
@@ -24,8 +30,8 @@ class ObliquePath(SpectralPath):
 
     def _loo_parts(self, Psi: Array) -> Callable[[float], Array]:
         """α ↦ p₋ᵢ(x_i), shape (n, r), sharing what does not depend on α."""
-        points, xp = self.points, array_namespace(Psi)
-        tau = self.operator.rotate(Psi)
+        points, tau = self.points, self.operator.rotate(Psi)
+        xp = array_namespace(tau)
         targets = points.targets(tau)
         X = matmul(self.V.T, points.from_labels(targets))
         Tt = points.spectrum_to_labels(self.V)
@@ -75,15 +81,14 @@ class ObliquePath(SpectralPath):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
-        return Psi - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
+        return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
-        xp = array_namespace(Psi)
-        tau, gamma = self.operator.rotate(Psi), asarray_like(self.operator.gamma, Psi)
-        left_out = self._loo_parts(Psi)
+        tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
+        xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
         w = np.ones(self.n) if self.weight is None else self.weight
-        w = asarray_like(w / w.sum(), Psi)
+        w = asarray_like(w / w.sum(), tau)
         errors = []
         for alpha in alphas:
             p = left_out(alpha)

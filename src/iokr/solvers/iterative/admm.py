@@ -72,12 +72,12 @@ class ADMM(Solver):
     def memory(self, problem: Problem) -> float:
         """4N² numbers, 8N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((4 if problem.penalty is None else 8) * N**2 + 12 * N * q)
+        return 8.0 * float((4 if not problem.penalised else 8) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 20_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        problem.loss.check(problem.Psi)
+        problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         P0 = labeled.at_zero()
         if P0 == 0:

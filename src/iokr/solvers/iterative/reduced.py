@@ -21,8 +21,9 @@ from iokr._array import (
 )
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import DeformedKernel
-from iokr.solvers.closed_form.manifold import deformed_kernel
+from iokr.solvers.closed_form.forms import deformed_kernel
 from iokr.solvers.closed_form.symmetric_system import scatter
 
 __all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound", "labeled_problem"]
@@ -40,7 +41,7 @@ class LabeledProblem:
         n = problem.n_labeled
         weight = np.ones(n) if problem.weight is None else problem.weight
         self.rows = np.flatnonzero(weight > 0)
-        self.Psi = problem.Psi if len(self.rows) == n else take_rows(problem.Psi, self.rows)
+        self.Psi = problem.targets if len(self.rows) == n else take_rows(problem.targets, self.rows)
         self.weight = asarray_like(weight[self.rows], self.Psi)
         mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
         self.mask = None if mask is None else asarray_like(mask, self.Psi)
@@ -116,8 +117,6 @@ class BlockLabeledProblem(LabeledProblem):
     @cached_property
     def flat(self) -> LabeledProblem:
         """The problem on vec(Ψ)."""
-        from iokr.solvers.closed_form.blocks import flatten
-
         return LabeledProblem(flatten(replace(self.problem, mask=None)))
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
