@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from iokr._component import component
 from iokr._memory import available_memory
-from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import ClosedForm, Solver
 from iokr.solvers.closed_form.cholesky import Cholesky
@@ -16,6 +15,9 @@ from iokr.solvers.closed_form.manifold import ManifoldEigen
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.pairs.margin import PairMargin
+from iokr.solvers.pairs.parts import many_pairs_reason, takes_many_pairs
+from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["Auto"]
 
@@ -58,12 +60,8 @@ class Auto(Solver):
         values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         if not problem.loss.quadratic:
             self.chosen_, self.reason_ = self._iterative(problem)
-        elif isinstance(problem.gram, PairGram) and problem.gram.iterative and not loo and problem.penalty is None:
-            self.chosen_ = ConjugateGradient()
-            self.reason_ = (
-                f"{problem.gram.shape[0]} pairs of {problem.gram.nodes.shape[0]} nodes: products need no matrix of "
-                "pairs."
-            )
+        elif not loo and takes_many_pairs(PairRidge(), problem):
+            self.chosen_, self.reason_ = PairRidge(), many_pairs_reason(problem)
         elif problem.gram.dim is not None and not loo and n_alphas == 1 and _too_large(problem):
             self.chosen_ = ConjugateGradient()
             self.reason_ = (
@@ -108,6 +106,8 @@ class Auto(Solver):
     def _iterative(self, problem: Problem) -> tuple[Solver, str]:
         """The solver for a loss without a closed form."""
         tol, max_iter = self.tol, self.max_iter
+        if takes_many_pairs(PairMargin(), problem):
+            return PairMargin(tol, max_iter), many_pairs_reason(problem)
         descent = CoordinateDescent(tol, max_iter)
         if descent.refuses(problem) is None:
             return descent, "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound."
@@ -129,9 +129,9 @@ class Auto(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         chosen = self.choose(problem)
-        if not isinstance(chosen, CoordinateDescent) or self.max_iter is not None:
+        if not isinstance(chosen, (CoordinateDescent, PairMargin)) or self.max_iter is not None:
             return chosen._solve(problem, start)
-        first = CoordinateDescent(self.tol, _PATIENCE)._solve(problem, start)
+        first = type(chosen)(self.tol, _PATIENCE)._solve(problem, start)
         if first.converged:
             return first
         # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
