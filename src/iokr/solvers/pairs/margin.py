@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from iokr._array import asarray_like, to_numpy
+from iokr._compile import compiled
 from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.gram.pairs.gram import PairGram, pair_entries
-from iokr.gram.pairs.loops import compiled, scatter_rows
+from iokr.gram.pairs.loops import scatter_rows
 from iokr.losses.margin import MaxMargin
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
@@ -21,7 +22,7 @@ from iokr.solvers.iterative.krylov import restarted
 from iokr.solvers.pairs.parts import pair_gram, pair_weight
 from iokr.solvers.pairs.preconditioner import low_rank_preconditioner
 
-__all__ = ["PairMargin", "PairQuadratic", "compiled"]
+__all__ = ["PairMargin", "PairQuadratic"]
 
 _PASSES = 3  # over all pairs, before the gradient is computed anew
 _CORNER = 1000  # free pairs whose matrix is factored for a Newton step
@@ -140,7 +141,7 @@ class PairQuadratic:
         """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
         T = self._T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K, self._T)
         a, b = self.gram.left.T
-        loop = compiled(_passes)
+        loop = compiled(_passes, reorder=True)
         where = (self.order, self.starts, a, b, self.y, self.diagonal, upper)
         if loop is not None:
             loop(self.K, T, *where, alpha, self.gram.mix, self.gram.ordered, self.lam, _PASSES)
