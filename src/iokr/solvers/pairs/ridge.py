@@ -24,7 +24,7 @@ _FEW = 50  # pairs for which no preconditioner is made
 
 @component
 class PairRidge(Solver):
-    """(G + λ diag(1/w)) C = Ψ on pairs of nodes, from products with G: about 3nm multiplications for n pairs of m nodes.
+    """(G + λ diag(1/w)) C = Ψ on pairs of nodes, from products with G of about 3nm multiplications, n pairs of m nodes.
 
     When all pairs are there, self-pairs with half the weight of the others, one eigendecomposition of K is the answer.
     Otherwise conjugate gradients, with that as the preconditioner when nearly all are there, else with the leading
