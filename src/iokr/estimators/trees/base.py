@@ -18,9 +18,9 @@ from iokr._component import component
 from iokr._objects import distinct, is_numeric, n_objects, naming, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
-from iokr.estimators.base import StructuredEstimator, _single
-from iokr.estimators.inputs import _check_is_table
-from iokr.estimators.regression.iokr import _is_double
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.inputs import check_table
+from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.trees.growing import Grown, indicator, leaf_weights
 from iokr.estimators.trees.split_space import SplitSpace
 from iokr.kernels.base import Kernel
@@ -104,9 +104,8 @@ class OutputTrees(StructuredEstimator):
         SplitSpace.check(self.n_components, self.tol, self.projection)
         check_number(self.min_impurity_decrease, "min_impurity_decrease", minimum=0.0)
         check_number(self.ccp_alpha, "ccp_alpha", minimum=0.0)
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        self._single_precision = _single(X) and (_single(y) or not _is_double(y))
+        require_y(y)
+        self._single_precision = single_precision(X, y)
         rows = self._check_X(X, reset=True)
         n = check_same_length(rows, y)
         _warn_of_narrow(X, rows)
@@ -143,7 +142,7 @@ class OutputTrees(StructuredEstimator):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
-        _check_is_table(X, "X")
+        check_table(X, "X")
         if is_array(X) and not is_numpy(X):
             X = to_numpy(X)
         finite = True if is_sparse(X) else "allow-nan"

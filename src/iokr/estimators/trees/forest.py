@@ -15,7 +15,7 @@ from iokr._component import component
 from iokr._objects import take
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_integer
-from iokr.estimators.base import _as_outputs, _r2
+from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.trees.base import AveragedTrees, Training, mean_outputs, weight_blocks
 from iokr.estimators.trees.growing import Grown, grow, indicator
 
@@ -182,8 +182,8 @@ class OutputKernelForest(AveragedTrees):
         self.oob_decision_function_ = H
         self.oob_error_ = self.oob_score_ = float("nan")
         if len(evaluated):
-            S = self.embedding_.represent(take(_as_outputs(y, self.output_kernel), evaluated))
+            S = self.embedding_.represent(take(as_outputs(y, self.output_kernel), evaluated))
             w = data.normalized_weight[evaluated]
             residual = float(w @ to_numpy(self.embedding_.sq_residuals(H[evaluated], S)))
             self.oob_error_ = residual / float(w.sum())
-            self.oob_score_ = _r2(residual, self.embedding_.spread(S, w), len(evaluated))
+            self.oob_score_ = r2(residual, self.embedding_.spread(S, w), len(evaluated))
