@@ -10,7 +10,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, gemm, is_array, same_home, take_rows, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    eigh,
+    empty_like,
+    gemm,
+    is_array,
+    same_home,
+    take_rows,
+    to_numpy,
+)
 from iokr._memory import check_memory
 from iokr._objects import n_objects, take
 from iokr.estimators.inputs import check_inputs, check_kernel
@@ -76,7 +87,7 @@ class LinkRival(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is un
         check_memory(32.0 * n * n, f"{type(self).__name__} of {n} labelled nodes", "Way out: fewer labelled nodes.", R)
         check_gram(self.kernel_.gram(R), self.kernel_.trusted, "kernel")
         K = self.kernel_.block(R, R)
-        self._home = K[:1, :1]  # an array of the library and device of the model
+        self._home = empty_like((0, 0), K)  # an array of the library and device of the model
         self._learn((K + K.T) / 2, asarray_like(self.network_.graph.toarray(), K))
         return self
 

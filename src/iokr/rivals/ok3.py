@@ -38,7 +38,7 @@ class OK3(LinkRival):
         Features tried at each split.
     min_samples_leaf : int, default=1
         Larger leaves smooth more.
-    rank : int, default=None
+    n_components : int, default=None
         Split on so many coordinates of K_Y; smaller is faster.
     n_jobs : int, default=None
         Trees grown at a time.
@@ -72,7 +72,7 @@ class OK3(LinkRival):
         n_estimators: int = 100,
         max_features: int | float | str | None = "sqrt",
         min_samples_leaf: int | float = 1,
-        rank: int | None = None,
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -82,7 +82,7 @@ class OK3(LinkRival):
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
-        self.rank = rank
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -109,7 +109,7 @@ class OK3(LinkRival):
             n_estimators=self.n_estimators,
             max_features=self.max_features,
             min_samples_leaf=self.min_samples_leaf,
-            rank=self.rank,
+            n_components=self.n_components,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         ).fit(self._inputs(take_rows(self.R_fit_, self.labeled_), K), np.arange(len(K_Y)))

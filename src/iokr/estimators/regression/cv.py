@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._objects import take
@@ -15,7 +14,8 @@ from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.inputs import check_kernel
+from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.outputs import as_outputs
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -161,7 +161,7 @@ class IOKRCV(KernelRegression):
         return _grid(self.strengths, "strengths", strict=False)
 
     def _solver_for(self, problem: Problem, n_alphas: int, n_strengths: int) -> ClosedForm:
-        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solver_ = fresh_solver(self.solver)
         if isinstance(self.solver_, Auto):
             return self.solver_.closed_form(problem, n_alphas=n_alphas, n_strengths=n_strengths, loo=True)
         if not isinstance(self.solver_, ClosedForm):
@@ -268,7 +268,7 @@ class IOKRCV(KernelRegression):
         best_kernel, best_strength, best_alpha = (int(b) for b in np.unravel_index(np.argmin(errors), errors.shape))
         self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
         problem = replace(self._pose(data, kernels[best_kernel]), alpha=self.alpha_, strength=self.strength_)
-        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solver_ = fresh_solver(self.solver)
         self._solved(self.solver_.solve(problem), self.alpha_, self.strength_)
         return errors
 
@@ -282,7 +282,7 @@ class IOKRCV(KernelRegression):
                 for k, alpha in enumerate(alphas):
                     yield j, k, path.coefficients(problem.Psi, alpha)
             return
-        iterative = Auto() if self.solver is None else clone(self.solver)
+        iterative = fresh_solver(self.solver)
         for j, strength in enumerate(strengths):
             solution = None
             for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
@@ -319,6 +319,4 @@ def _square(X: Any, rows: np.ndarray, columns: np.ndarray) -> Array:
 
 
 def _outputs(y: Any, rows: np.ndarray, output_kernel: Kernel | None) -> Any:
-    from iokr.estimators.base import _as_outputs
-
-    return take(_as_outputs(y, output_kernel), rows)
+    return take(as_outputs(y, output_kernel), rows)
