@@ -5,7 +5,7 @@ import pytest
 
 import iokr.gram.operators
 from iokr import IOKR
-from iokr.gram import IdentityMatrix, Multiple, Oblique, Symmetric, as_operator
+from iokr.gram import IdentityMatrix, Multiple, Oblique, Symmetric, as_array, as_operator
 from iokr.kernels import RBF
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -30,6 +30,7 @@ def test_a_multiple_of_the_identity_has_no_size():
     assert isinstance(as_operator(3.0 * np.eye(4)), Multiple)
     assert isinstance(as_operator(np.diag([3.0, 3.0, 3.5])), Symmetric)
     assert Multiple(3.0).groups(5)[0][0] == 3.0
+    assert Multiple(3.0).n_distinct == 1
     assert_close(Multiple(3.0).matrix(2, np.empty(0)), 3.0 * np.eye(2), 0)
 
 
@@ -47,7 +48,9 @@ def test_a_multiple_of_the_identity_has_no_size():
 )
 def test_groups_of_equal_eigenvalues(values, expected):
     E = np.eye(3)
-    groups = Oblique(np.array(values), E, E, np.ones(3)).groups(3)
+    ours = Oblique(np.array(values), E, E, np.ones(3))
+    groups = ours.groups(3)
+    assert ours.n_distinct == len(groups)
     assert [sorted(group.tolist()) for _, group in groups] == expected
     assert_close(np.array([g for g, _ in groups]), [np.mean(np.array(values)[group]) for group in expected], 1e-15)
 
@@ -64,7 +67,7 @@ def test_the_identity_is_rotated_without_a_product():
 @pytest.mark.parametrize("name", ["numpy", "torch", "array_api_strict"])
 def test_the_identity_follows_its_neighbour(name):
     like = pytest.importorskip(name).asarray(vectors(3, 2))
-    assert type(IdentityMatrix(3, like).dense()) is type(like)
+    assert type(as_array(IdentityMatrix(3, like))) is type(like)
 
 
 SOLVERS = [(None, None), (Auto(), None), (Cholesky(), None), (Eigen(), None), (ADMM(), Huber(0.5))]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, matmul, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, eigh, empty_like, eye_like, matmul, to_numpy
 
 __all__ = ["IdentityMatrix", "Multiple", "Oblique", "OutputOperator", "Symmetric", "as_array", "as_operator"]
 
@@ -30,19 +30,15 @@ class IdentityMatrix:
     Examples
     --------
     >>> import numpy as np
-    >>> from iokr.gram import IdentityMatrix
+    >>> from iokr.gram import IdentityMatrix, as_array
     >>> identity = IdentityMatrix(2, np.empty(0))
-    >>> identity.shape, identity.dense()
+    >>> identity.shape, as_array(identity)
     ((2, 2), array([[1., 0.],
            [0., 1.]]))
     """
 
     def __init__(self, n: int, like: Array) -> None:
-        self.shape, self.like = (n, n), array_namespace(like).empty_like(like[:0, ...])
-
-    def dense(self) -> Array:
-        """A new array."""
-        return eye_like(self.shape[0], self.like)
+        self.shape, self.like = (n, n), empty_like((0,), like)
 
 
 def as_array(Psi: Array | IdentityMatrix) -> Array:
@@ -55,7 +51,7 @@ def as_array(Psi: Array | IdentityMatrix) -> Array:
     >>> as_array(IdentityMatrix(1, np.empty(0)))
     array([[1.]])
     """
-    return Psi.dense() if isinstance(Psi, IdentityMatrix) else Psi
+    return eye_like(Psi.shape[0], Psi.like) if isinstance(Psi, IdentityMatrix) else Psi
 
 
 class OutputOperator(ABC):
@@ -97,6 +93,11 @@ class OutputOperator(ABC):
         """T L."""
         return T if self.L is None else matmul(T, self.L)
 
+    @property
+    def n_distinct(self) -> int:
+        """How many distinct eigenvalues there are."""
+        return len(self.groups(len(self.gamma)))
+
     def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
         """Distinct eigenvalues, each with its columns of Ψ E, for q outputs. May be overridden."""
         gamma = self.gamma
@@ -127,6 +128,7 @@ class Multiple(OutputOperator):
 
     E = None
     L = None
+    n_distinct = 1
 
     def __init__(self, a: float) -> None:
         self.scale: float = a

@@ -45,7 +45,6 @@ class ScalarGram(Gram):
     """
 
     operator: OutputOperator = Multiple(1.0)
-    factor: Array | None = None  # Φ (n, p) with K = Φ Φᵀ, where there are such features
 
     def __init__(
         self,
@@ -119,13 +118,20 @@ class ScalarGram(Gram):
         height = min(n, self._panel or usual if self.symmetric else usual)
         head = take_rows(self._R, slice(0, height))
         first = self._block(head, head if self.symmetric else S)
-        if not is_numpy(first):  # a device wants one large product, not panels that fit a cache
-            K = first if first.shape == self.shape else self._block(self._R, S)
-            return self._exact_diagonal(K)
         if first.shape == self.shape:
-            return self._exact_diagonal(first)
-        K = np.empty((n, m))
-        for rows in blocks(n, height):
+            K = first
+        elif not is_numpy(first):  # a device wants one large product, not panels that fit a cache
+            K = self._block(self._R, S)
+        else:
+            K = self._in_panels(first, S, height, mirror=mirror)
+        if not self.symmetric or self._diag is None:
+            return K
+        return set_diagonal(K, self._diag(self._R))  # free of the rounding of blocks
+
+    def _in_panels(self, first: np.ndarray, S: Any, height: int, *, mirror: bool) -> np.ndarray:
+        """K, `height` rows at a time; `first` are the first of them."""
+        K = np.empty(self.shape)
+        for rows in blocks(self.shape[0], height):
             if self.symmetric:  # panels of the lower triangle: half the evaluations
                 K[rows, : rows.stop] = (
                     first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
@@ -134,10 +140,4 @@ class ScalarGram(Gram):
                     K[: rows.start, rows] = K[rows, : rows.start].T
             else:
                 K[rows] = first if rows.start == 0 else self._block(take_rows(self._R, rows), S)
-        return self._exact_diagonal(K)
-
-    def _exact_diagonal(self, K: Array) -> Array:
-        """K with its diagonal free of the rounding of blocks."""
-        if not self.symmetric or self._diag is None:
-            return K
-        return set_diagonal(K, self._diag(self._R))
+        return K

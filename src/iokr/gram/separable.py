@@ -35,7 +35,8 @@ class SeparableGram(Gram):
 
     def __init__(self, K: ScalarGram, operator: OutputOperator) -> None:
         self._K, self.operator = K, operator
-        self.shape, self.size, self.products_only = K.shape, K.size, K.products_only
+        self.shape, self.size = K.shape, K.size
+        self.factor, self.products_only = K.factor, K.products_only
 
     @property
     def K(self) -> ScalarGram:

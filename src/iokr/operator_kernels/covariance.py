@@ -31,7 +31,9 @@ from iokr.operator_kernels.separable import Separable
 __all__ = ["ConditionalCovariance", "Covariance"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_WAYS_OUT = "Ways out: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
+_LESS_MEMORY = (
+    "To reduce memory: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
+)
 
 
 class _OutputCovariance(Separable):
@@ -59,7 +61,7 @@ class _OutputCovariance(Separable):
         n = gram.shape[0]
         like = gram.diagonal() if Psi is None else Psi
         squares = 6 if Psi is None else self._squares(gram)
-        check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _WAYS_OUT, like)
+        check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _LESS_MEMORY, like)
         root = _Root(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
         half = self._factor(gram, root, Psi is not None)
         if Psi is not None:
@@ -93,11 +95,11 @@ class _OutputCovariance(Separable):
 
 
 class _Root:
-    """√(w/Σw), and the centring P = I − √w√wᵀ/Σw of weighted rows."""
+    """`weight`, √(w/Σw), and the centring P = I − √w√wᵀ/Σw of weighted rows."""
 
     def __init__(self, weight: np.ndarray, centered: bool, like: Array) -> None:
         self.total = float(weight.sum())
-        self.share = asarray_like(np.sqrt(weight / self.total), like)
+        self.weight = asarray_like(np.sqrt(weight / self.total), like)
         self.centered = centered
         self.plain = not centered and bool(np.all(weight == weight[0]))
 
@@ -105,11 +107,11 @@ class _Root:
         """P B."""
         if not self.centered:
             return B
-        return B - self.share[:, None] * (self.share[None, :] @ B)
+        return B - self.weight[:, None] * (self.weight[None, :] @ B)
 
     def scaled(self, B: Array) -> Array:
         """√(w/Σw) B √(w/Σw), centred on both sides."""
-        B = self.share[:, None] * B * self.share[None, :]
+        B = self.weight[:, None] * B * self.weight[None, :]
         return self.center(self.center(B).T) if self.centered else B
 
 
@@ -121,11 +123,11 @@ class _Factor:
 
     def __call__(self, B: Array) -> Array:
         """F B."""
-        return self.root.share[:, None] * self.root.center(B)
+        return self.root.weight[:, None] * self.root.center(B)
 
     def transposed(self, B: Array) -> Array:
         """Fᵀ B."""
-        return self.root.center(self.root.share[:, None] * B)
+        return self.root.center(self.root.weight[:, None] * B)
 
     def congruence(self, K_Y: Array) -> Array:
         """Fᵀ K_Y F, for the caller to overwrite."""
@@ -180,7 +182,7 @@ class _ThinConditionalFactor(_Factor):
 
     def __init__(self, root: _Root, Phi: Array, epsilon: float) -> None:
         super().__init__(root)
-        self.V, sigma = thin_svd(root.center(root.share[:, None] * Phi))
+        self.V, sigma = thin_svd(root.center(root.weight[:, None] * Phi))
         self.shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
 
     def _half(self, B: Array) -> Array:
@@ -200,8 +202,8 @@ class _ThinConditionalFactor(_Factor):
 
 def _moments(root: _Root, K: Array, *, thin: bool) -> Array:
     """A matrix with the positive eigenvalues of √(w/Σw) K √(w/Σw), about zero; `thin`: K stands for Φ, K = Φ Φᵀ."""
-    rows = root.share[:, None] * K
-    return matmul(rows.T, rows) if thin else rows * root.share[None, :]
+    rows = root.weight[:, None] * K
+    return matmul(rows.T, rows) if thin else rows * root.weight[None, :]
 
 
 @component

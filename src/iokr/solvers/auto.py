@@ -18,10 +18,10 @@ from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr.solvers.pairs.margin import PairMargin
-from iokr.solvers.pairs.parts import many_pairs_reason, takes_many_pairs
+from iokr.solvers.pairs.parts import many_pairs_reason
 from iokr.solvers.pairs.ridge import PairRidge
 
-__all__ = ["RULES", "Auto", "Case", "Rule"]
+__all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
 _THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
@@ -29,16 +29,13 @@ _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the rules look at: a problem, the use of its solver, and the distinct eigenvalues of A."""
+    """What the rules look at: a problem, the use of its solver, and its systems, one per alpha and distinct γ."""
 
     problem: Problem
     use: Use
     distinct: int
-
-    @property
-    def systems(self) -> int:
-        """Systems to solve: an alpha and an eigenvalue each."""
-        return self.use.n_alphas * self.distinct
+    systems: int
+    words: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +52,16 @@ class Rule:
 RULES = (
     Rule(
         "many pairs of nodes, ``MaxMargin()``",
-        lambda case: not case.problem.loss.quadratic and takes_many_pairs(PairMargin(), case.problem),
+        lambda case: case.problem.gram.prefers_products and PairMargin().refuses(case.problem) is None,
         lambda tol, max_iter: PairMargin(tol, max_iter),
         "products need no matrix of pairs",
         lambda case: many_pairs_reason(case.problem),
     ),
     Rule(
         "many pairs of nodes, square loss, one fit",
-        lambda case: case.problem.loss.quadratic and not case.use.loo and takes_many_pairs(PairRidge(), case.problem),
+        lambda case: (
+            case.problem.gram.prefers_products and not case.use.loo and PairRidge().refuses(case.problem) is None
+        ),
         lambda tol, max_iter: PairRidge(),
         "products need no matrix of pairs",
         lambda case: many_pairs_reason(case.problem),
@@ -90,7 +89,7 @@ RULES = (
     ),
     Rule(
         "a kernel that does not separate, one alpha, the (nd)² matrix does not fit in memory",
-        lambda case: _too_large_to_store(case),
+        lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
         lambda tol, max_iter: ConjugateGradient(),
         "products with the matrix, evaluated as they go",
         lambda case: (
@@ -104,9 +103,9 @@ RULES = (
         lambda tol, max_iter: ManifoldEigen(),
         "one reduction of the penalty is reused for the grid",
         lambda case: (
-            f"unlabelled points with {_systems(case)}, {_count(case.use.n_strengths, 'strength')}"
-            f"{' and leave-one-out' if case.use.loo else ''}: one reduction of the penalty is reused for every point of "
-            "the grid."
+            f"unlabelled points with {case.words}, {_count(case.use.n_strengths, 'strength')}"
+            f"{' and leave-one-out' if case.use.loo else ''}: one reduction of the penalty is reused for every point "
+            "of the grid."
         ),
     ),
     Rule(
@@ -115,13 +114,13 @@ RULES = (
         lambda tol, max_iter: Cholesky(),
         "of a symmetric system of size N",
         lambda case: (
-            f"unlabelled points with {_systems(case)}: {_count(case.systems, 'Cholesky factorisation')} of αI + γFᵀKF "
+            f"unlabelled points with {case.words}: {_count(case.systems, 'Cholesky factorisation')} of αI + γFᵀKF "
             "(M = F Fᵀ), symmetric although MK is not."
         ),
     ),
     Rule(
         "a kernel with p features, 5p ≤ n, no manifold",
-        lambda case: _is_thin(case.problem),
+        lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
         lambda tol, max_iter: LowRank(),
         "one thin singular value decomposition, and nothing is n × n",
         lambda case: (
@@ -130,12 +129,12 @@ RULES = (
         ),
     ),
     Rule(
-        "fewer than 10 systems",
+        "one fit or a path, fewer than 10 systems",
         lambda case: not case.use.loo and case.systems < 10 and not Cholesky().refuses(case.problem),
         lambda tol, max_iter: Cholesky(),
         "n³/3 each; one eigendecomposition costs about ten of them",
         lambda case: (
-            f"{_systems(case)} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; "
+            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; "
             "an eigendecomposition costs about ten."
         ),
     ),
@@ -145,7 +144,7 @@ RULES = (
         lambda tol, max_iter: Cholesky(),
         "n³ each with the inverse's diagonal",
         lambda case: (
-            f"{_systems(case)} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
+            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
             "leave-one-out; an eigendecomposition costs about five."
         ),
     ),
@@ -155,11 +154,23 @@ RULES = (
         lambda tol, max_iter: Eigen(),
         "one eigendecomposition is reused for all systems",
         lambda case: (
-            f"{_systems(case)}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} "
+            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} "
             "factorisations; one eigendecomposition is reused for them all."
         ),
     ),
 )
+
+
+def rule_rows() -> list[tuple[str, str, str]]:
+    """(problem, what `Auto` takes, why), a row per rule: the table of the guide.
+
+    Examples
+    --------
+    >>> from iokr.solvers.auto import rule_rows
+    >>> rule_rows()[-1]
+    ('otherwise', '``Eigen()``', 'one eigendecomposition is reused for all systems')
+    """
+    return [(rule.when, f"``{rule.solver(1e-6, None)!r}``", rule.because) for rule in RULES]
 
 
 @component
@@ -193,14 +204,11 @@ class Auto(Solver):
 
     def choose(self, problem: Problem, use: Use | None = None) -> Choice:
         """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
-        case = Case(problem, use or Use(), len(problem.operator.groups(problem.Psi.shape[1])))
+        use, distinct = use or Use(), problem.operator.n_distinct
+        words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
+        case = Case(problem, use, distinct, use.n_alphas * distinct, words)
         rule = next(rule for rule in RULES if rule.applies(case))
         return Choice(rule.solver(self.tol, self.max_iter), rule.reason(case))
-
-    def keep(self, choice: Choice) -> Choice:
-        """Remember what is used, for `explain`."""
-        self.chosen_, self.reason_ = choice.solver, choice.reason
-        return choice
 
     def explain(self) -> str:
         """What was chosen and why, in words."""
@@ -220,30 +228,31 @@ class Auto(Solver):
         return self._solve_by(self.choose(problem), problem, start)
 
     def _solve_by(self, choice: Choice, problem: Problem, start: Solution | None) -> Solution:
-        chosen = self.keep(choice).solver
-        if not isinstance(chosen, (CoordinateDescent, PairMargin)) or self.max_iter is not None:
-            return chosen._solve(problem, start)
-        first = type(chosen)(self.tol, _PATIENCE)._solve(problem, start)
+        self.chosen_, self.reason_ = choice
+        if not isinstance(choice.solver, (CoordinateDescent, PairMargin)) or self.max_iter is not None:
+            return choice.solver._solve(problem, start)
+        first = type(choice.solver)(self.tol, _PATIENCE)._solve(problem, start)
         if first.converged:
             return first
         # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
-        reason = f"coordinate descent stood at a gap of {first.gap:.1e} after {first.n_iter} steps; this went on."
-        solver = self.keep(Choice(ADMM(self.tol), reason)).solver
-        second = solver._solve(problem, from_margin_dual(problem, first.state))
+        self.chosen_ = ADMM(self.tol)
+        self.reason_ = f"coordinate descent stood at a gap of {first.gap:.1e} after {first.n_iter} steps; this went on."
+        second = self.chosen_._solve(problem, from_margin_dual(problem, first.state))
         second = replace(second, n_iter=first.n_iter + second.n_iter)
         return second if second.gap < first.gap else first
 
     def closed_form(self, problem: Problem, **use: Any) -> ClosedForm:
         """The closed form for `Use(**use)`, kept in `chosen_`; raises where there is none."""
-        solver = self.keep(self.choose(problem, Use(**use))).solver
-        if not isinstance(solver, ClosedForm):
-            raise ValueError(f"{solver!r} has no closed form.")
-        return solver
+        choice = self.choose(problem, Use(**use))
+        self.chosen_, self.reason_ = choice
+        if not isinstance(choice.solver, ClosedForm):
+            raise ValueError(f"{choice.solver!r} has no closed form.")
+        return choice.solver
 
 
 def _too_large_to_store(case: Case) -> bool:
     """Whether a kernel that does not separate has a matrix beyond the memory, and products suffice."""
-    if case.problem.gram.operator is not None or case.use.loo or case.use.n_alphas > 1:
+    if case.use.loo or case.use.n_alphas > 1:
         return False
     solver = ManifoldEigen() if case.problem.penalised else Cholesky()
     available = available_memory(case.problem.like)
@@ -258,19 +267,13 @@ def _is_grid(case: Case) -> bool:
 
 def _is_thin(problem: Problem) -> bool:
     """Whether the kernel has few features."""
-    if problem.gram.operator is None or problem.gram.K.factor is None or LowRank().refuses(problem):
-        return False
-    return _THIN * _n_features(problem) <= problem.n_labeled
+    return LowRank().refuses(problem) is None and _THIN * _n_features(problem) <= problem.n_labeled
 
 
 def _n_features(problem: Problem) -> int:
     """p of K = Φ Φᵀ, Φ (n, p)."""
-    Phi = problem.gram.K.factor
+    Phi = problem.gram.factor
     return problem.n_labeled if Phi is None else int(Phi.shape[1])
-
-
-def _systems(case: Case) -> str:
-    return f"{_count(case.use.n_alphas, 'alpha')} and {_count(case.distinct, 'operator eigenvalue')}"
 
 
 def _count(n: int, what: str) -> str:

@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -29,8 +30,8 @@ __all__ = [
 ]
 
 _LESS_MEMORY = (
-    "Ways out: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` needs the "
-    "least of the exact ones."
+    "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
+    "needs the least of the exact ones."
 )
 
 
@@ -50,8 +51,7 @@ class Use:
     loo: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(NamedTuple):
     """The solver to use and why, a sentence.
 
     Examples
@@ -228,7 +228,7 @@ class ClosedForm(Solver):
 
 
 def refuses_products(problem: Problem) -> str | None:
-    """Why a solver that needs the matrix cannot take a Gram that can only multiply."""
+    """Why a solver that needs the matrix cannot take a Gram that can only multiply, or None."""
     if problem.gram.products_only:
         return f"{problem.gram!r} can only be multiplied with, and this solver needs its matrix; use `Auto()`."
     return None

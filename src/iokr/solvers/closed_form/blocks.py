@@ -117,7 +117,7 @@ class BlockPath(Path):
         if self.mask is None:
             return super().loo_errors(Psi, alphas)
         w = np.ones(self.n) if self.weight is None else self.weight
-        share = self.mask * w[:, None]
+        weight = self.mask * w[:, None]
         return np.array(
-            [float((share * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / share.sum() for a in alphas]
+            [float((weight * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / weight.sum() for a in alphas]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
 from iokr._component import component
+from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Path, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
@@ -33,7 +34,7 @@ class Cholesky(PathSolver):
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
         if problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
-        return super().refuses(problem) or refuses_weights(problem)
+        return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
         """N² numbers, factored in place; 4N² with a penalty: L, its factor, FᵀKF and panels."""
@@ -46,24 +47,38 @@ class Cholesky(PathSolver):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         if problem.mask is not None or problem.gram.operator is None:
             return super()._solve(problem, start)
-        return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))
+        if problem.penalty is None and problem.weight is None and problem.gram.operator.scale:
+            try:
+                return Solution(_ridge(problem, problem.gram.operator.scale))
+            except NotPositiveDefinite:  # the path clips eigenvalues
+                pass
+        return Solution(CholeskyPath(problem, once=True).coefficients(problem.Psi, problem.alpha))
+
+
+def _ridge(problem: Problem, a: float) -> Array:
+    """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI: the plain case, as it is written."""
+    factor = cholesky(problem.gram.K.detach(lower=True), problem.alpha / a, overwrite=True)
+    xp = array_namespace(factor.L)
+    warn_small_alpha(problem.alpha, a * float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)
+    C = factor.solve(as_array(problem.Psi))
+    return C if a == 1 else C / a
 
 
 class CholeskyPath(Path):
-    """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; `spend` lets the one use overwrite S."""
+    """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; with `once`, for one use, S is overwritten."""
 
-    def __init__(self, problem: Problem, *, spend: bool = False) -> None:
+    def __init__(self, problem: Problem, *, once: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.points = geometry(problem)
-        self._spend = spend
+        self._once = once
         self._S: Array | None = None
 
     def _factor(self, shift: float, *, last: bool) -> CholeskyFactor:
         S = self.points.system() if self._S is None else self._S
-        spend = self._spend and last
-        self._S = None if spend else S
-        return cholesky(S, shift, overwrite=spend)
+        overwrite = self._once and last
+        self._S = None if overwrite else S
+        return cholesky(S, shift, overwrite=overwrite)
 
     def _spectral(self) -> SpectralPath:
         """The way out when rounding makes S + shift indefinite."""

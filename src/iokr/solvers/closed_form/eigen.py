@@ -29,7 +29,7 @@ class Eigen(PathSolver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
-        return super().refuses(problem) or refuses_weights(problem)
+        return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty."""

@@ -34,7 +34,7 @@ class LowRank(PathSolver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs features, and nothing that couples all points."""
-        if problem.gram.operator is None or problem.gram.K.factor is None:
+        if problem.gram.factor is None:
             return "`kernel` has no explicit features; use `Nystroem(kernel, rank)`."
         if problem.operator.oblique:
             return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(rank)`."
@@ -47,7 +47,7 @@ class LowRank(PathSolver):
     def memory(self, problem: Problem) -> float:
         """Φ, V and LAPACK's copy, and a few arrays of the size of Ψ."""
         n, q = problem.Psi.shape
-        Phi = problem.gram.K.factor
+        Phi = problem.gram.factor
         p = n if Phi is None else Phi.shape[1]
         return 8.0 * float(4 * n * p + 4 * n * q)
 
@@ -61,7 +61,7 @@ class LowRankPath(Path):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.points = Geometry(problem)
-        Phi = problem.gram.K.factor
+        Phi = problem.gram.factor
         if not self.points.whole:
             Phi = take_rows(Phi, self.points.active)
         if self.points.sqrt_w is not None:

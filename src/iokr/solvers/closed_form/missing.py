@@ -29,10 +29,10 @@ class _Masked(Path):
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """q Σ w_i m_ij r_ij² / Σ w_i m_ij for each alpha."""
         w = np.ones(self.n) if self.weight is None else self.weight
-        share = self.mask * w[:, None]
+        weight = self.mask * w[:, None]
         q = self.mask.shape[1]
         return np.array(
-            [float((share * to_numpy(r) ** 2).sum()) * q / share.sum() for r in self._residuals(Psi, alphas)]
+            [float((weight * to_numpy(r) ** 2).sum()) * q / weight.sum() for r in self._residuals(Psi, alphas)]
         )
 
     def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
@@ -104,7 +104,7 @@ class _Entries(_Masked):
         check_memory(
             8.0 * (3 * size**2 + 2 * (len(self.rows) * q) ** 2),
             f"A fit with {size} observed entries coupled by A",
-            "Ways out: fewer rows, or A = I, for which columns are solved one by one.",
+            "To reduce memory: fewer rows, or A = I, for which columns are solved one by one.",
             problem.Psi,
         )
 

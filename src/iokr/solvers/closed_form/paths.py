@@ -55,7 +55,7 @@ class PathSolver(ClosedForm):
 
 
 def refuses_weights(problem: Problem) -> str | None:
-    """The block factor of a penalty has w^{-½}: it loses as many digits as the weights spread over."""
-    if problem.penalised and weight_ratio(problem) > 1e6:
+    """With a penalty: its block factor has w^{-½}: it loses as many digits as the weights spread over."""
+    if weight_ratio(problem) > 1e6:
         return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
     return None

@@ -174,8 +174,8 @@ class ManifoldGeometry(Geometry):
         if self.sqrt_w is not None:
             self._top = self.sqrt_w[:, None] * self._top
         self._in_order = np.array_equal(b.order, np.arange(self.N))
-        share = self.mu * b.sigma / (1 + self.mu * b.sigma)
-        self.remainder = (b.O * share[None, :]) @ b.O.T
+        fraction = self.mu * b.sigma / (1 + self.mu * b.sigma)
+        self.remainder = (b.O * fraction[None, :]) @ b.O.T
 
     @property
     def graded(self) -> bool:  # type: ignore[override]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from iokr._array import Array, asarray_like, to_numpy
@@ -24,14 +26,14 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     Returns the new z and u, or None where the system is too large or the loss has no radial derivative.
     """
     n, q = z.shape
-    if not fits(problem) or not isinstance(kernel, SpectralKernel) or not isinstance(problem.loss, RadialLoss):
+    if not fits(problem) or not isinstance(kernel, SpectralKernel) or not problem.loss.radial:
         return None
     if problem.mask is not None and problem.operator.E is not None:
         return None  # the mask is not diagonal in the eigenbasis of A
     c = problem.lam / rho
     targets = problem.targets(z)
     t = rho / problem.weight
-    tau, radial = (to_numpy(x) for x in problem.loss.shrinkage(distances(z, targets), t))
+    tau, radial = (to_numpy(x) for x in cast("RadialLoss", problem.loss).shrinkage(distances(z, targets), t))
     u = problem.loss.prox(z, targets, t)
     phi = u - kernel.resolve(2 * u - z, c)[1]
 

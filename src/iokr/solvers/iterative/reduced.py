@@ -1,9 +1,9 @@
-"""𝒦 on the labelled points: all that a loss without a closed form sees of the inputs."""
+"""A problem reduced to its labelled points: 𝒦 is all that a loss without a closed form sees of the inputs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,14 @@ from iokr.solvers.closed_form.deformed import DeformedKernel
 from iokr.solvers.closed_form.forms import deformed_kernel
 from iokr.solvers.closed_form.symmetric_system import scatter
 
-__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound", "labeled_problem"]
+__all__ = [
+    "BlockLabeledProblem",
+    "DenseKernel",
+    "LabeledKernel",
+    "LabeledProblem",
+    "SpectralKernel",
+    "labeled_problem",
+]
 
 
 class LabeledProblem:
@@ -231,48 +238,3 @@ class StackedKernel(LabeledKernel):
 def _spectrum(K: Array) -> tuple[Array, Array]:
     s, U = eigh((K + K.T) / 2, overwrite=True)
     return array_namespace(s).clip(s, min=0.0), U
-
-
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """A primal point, and how far at most its objective is from the minimum."""
-
-    a: Array  # coefficients of the better primal point
-    primal: float
-    dual: float
-    gap: float  # (primal − dual)/P₀
-
-
-def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:
-    """At most the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
-
-    With D = W − λa, ⟨W, 𝒦W⟩ = λ²⟨a, 𝒦a⟩ + 2λ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩, and the last term is not negative.
-    """
-    a, H = point
-    xp = array_namespace(W)
-    W = problem.loss.feasible(W, problem.Psi, problem.weight)
-    lam, sq_norm = problem.lam, float(xp.sum(a * H))
-    energy = lam**2 * sq_norm + 2 * lam * float(xp.sum((W - lam * a) * H))
-    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * lam)
-    return (problem.objective(H, sq_norm) - dual) / max(P0, float(np.finfo(float).tiny))
-
-
-def certify(
-    problem: LabeledProblem, kernel: LabeledKernel, W: Array, point: tuple[Array, Array], P0: float, tol: float
-) -> Certificate:
-    """The gap between a primal point (a, 𝒦a), or W/λ, and the dual at W.
-
-    W/λ is taken when it meets the tolerance: its rows are exactly zero where the loss does not pull.
-    """
-    xp = array_namespace(W)
-    W = problem.loss.feasible(W, problem.Psi, problem.weight)
-    KW = kernel.product(W)
-    energy = float(xp.sum(W * KW))
-    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * problem.lam)
-
-    def certificate(a: Array, H: Array) -> Certificate:
-        primal = problem.objective(H, float(xp.sum(a * H)))
-        return Certificate(a, primal, dual, (primal - dual) / max(P0, float(np.finfo(float).tiny)))
-
-    plain, from_dual = certificate(*point), certificate(W / problem.lam, KW / problem.lam)
-    return from_dual if from_dual.gap <= max(tol, plain.gap) else plain
