@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, eye_like, matmul
+from iokr._array import Array, array_namespace, matmul
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number
@@ -16,6 +16,7 @@ from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, check_data, encode_data, pose
+from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -76,7 +77,7 @@ class KernelRegression(StructuredEstimator):
         check_is_fitted(self)
         problem = self._fitted_problem()
         path = self._closed_form(problem, "Leave-one-out").path(problem)
-        return self._cast(problem.Psi - path.loo_residuals(problem.Psi, problem.alpha))
+        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha))
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
@@ -94,13 +95,14 @@ class KernelRegression(StructuredEstimator):
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._fitted_problem()
         spans = getattr(self.kernel_, "spans", False)
-        if problem.gram.scale is None and not spans:
+        operator = problem.gram.operator
+        if (operator is None or operator.scale is None) and not spans:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
         if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least weights that give it
             return self._cast(matmul(self._values(X), array_namespace(problem.Psi).linalg.pinv(problem.Psi)))
-        scalar = replace(problem, Psi=eye_like(problem.n_labeled, problem.Psi))
+        scalar = replace(problem, Psi=IdentityMatrix(problem.n_labeled, problem.like))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
         return self._cast(self.embedding_.span(self._values(X, C)))
 

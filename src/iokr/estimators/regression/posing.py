@@ -13,7 +13,6 @@ from iokr._array import (
     Array,
     array_namespace,
     asarray_like,
-    eye_like,
     is_array,
     is_sparse,
     matmul,
@@ -25,7 +24,8 @@ from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, as_outputs, encode, known_rows, positive_rows, single_precision
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.operators import IdentityMatrix
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -140,14 +140,15 @@ class FittedInputs:
         """The problem at α = 1; everything follows the Gram, which is rebuilt from the points unless it is given."""
         gram = self.kernel.gram(self.points) if gram is None else gram
         like = gram.diagonal()
-        Psi = eye_like(targets.n, like) if targets.Psi is None else asarray_like(targets.Psi, like)
+        Psi: Any = IdentityMatrix(targets.n, like) if targets.Psi is None else asarray_like(targets.Psi, like)
         problem = Problem(gram, Psi, loss, 1.0, weight=targets.weight, mask=targets.mask)
         if self.manifold is None:
             return problem
         strength = check_number(self.manifold.strength, "strength", minimum=0.0)
-        _check_penalised(fresh_solver(solver), replace(problem, strength=strength))
-        penalty = asarray_like(self.manifold.penalty(self.points, gram), Psi)
-        return replace(problem, penalty=penalty, strength=strength)
+        problem = replace(problem, strength=strength)
+        fresh_solver(solver).check(problem, penalised=True)  # whether there is memory, before the penalty takes it
+        penalty = asarray_like(self.manifold.penalty(self.points, gram), like)
+        return replace(problem, penalty=penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +194,7 @@ def pose(
     manifold: Manifold | None = None,
     *,
     solver: Solver | None = None,
-    K: DenseGram | None = None,
+    K: ScalarGram | None = None,
 ) -> tuple[FittedInputs, Problem]:
     """A clone of the kernel fitted to the data, the points as it represents them, and the problem at α = 1.
 
@@ -216,11 +217,11 @@ def pose(
         with naming("X_unlabeled"):
             points = concat(points, fitted.represent(data.X_unlabeled))
     gram = fitted.gram(points)
-    if isinstance(fitted, OperatorKernel) and gram.dim is None:
+    if isinstance(fitted, OperatorKernel) and gram.operator is not None:
         gram = _adapt(fitted, points, data, gram.K if K is None else K)
     inputs = FittedInputs(fitted, points, None if manifold is None else clone(manifold))
     problem = inputs.problem(targets, data.outputs.loss, gram=gram, solver=solver)
-    if gram.dim is None:
+    if gram.operator is not None:
         check_gram(gram.K, fitted.trusted, "kernel")
     else:
         check_blocks(gram, fitted.trusted)
@@ -238,7 +239,7 @@ def _check_operator(kernel: OperatorKernel, data: Data) -> None:
         )
 
 
-def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: DenseGram) -> Gram:
+def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:
     """The Gram over all points, after the operator has learned from the labelled ones and their outputs."""
     targets, embedding = data.targets, data.outputs.embedding
     if data.X_unlabeled is not None:
@@ -246,11 +247,6 @@ def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: DenseGram) -> Gra
     Psi = None if targets.Psi is None else asarray_like(targets.Psi, K.diagonal())
     kernel.adapt(K, Psi, embedding.gram if Psi is None else None, targets.weight)
     return kernel.around(K) if data.X_unlabeled is None else kernel.gram(points)
-
-
-def _check_penalised(solver: Solver, problem: Problem) -> None:
-    """Ask for the memory of a problem with a penalty before the penalty takes its part of it."""
-    solver.check(replace(problem, penalty=problem.Psi))
 
 
 def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:

@@ -19,7 +19,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = [
     "ALPHAS",
@@ -149,8 +149,8 @@ class _Candidate:
     place: tuple[int, int]
     inputs: FittedInputs
     solver: Solver
+    problem: Problem
     path: Path
-    Psi: Array
 
 
 def select_by_leave_one_out(
@@ -174,10 +174,10 @@ def select_by_leave_one_out(
     targets = best = None
     for candidate in track(_candidates(data, grid, manifold, solver)):
         path, (i, j) = candidate.path, candidate.place
-        if path.gram.oblique:  # errors in F come from Ψ and K_Y themselves
-            measures = criterion(path, candidate.Psi, grid.alphas)
+        if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
+            measures = criterion(path, candidate.problem.Psi, grid.alphas)
         else:  # in orthonormal coordinates errors are sums of squares
-            targets = data.outputs.embedding.euclidean(candidate.Psi) if targets is None else targets
+            targets = data.outputs.embedding.euclidean(candidate.problem.like) if targets is None else targets
             measures = criterion(path, targets, grid.alphas)
         if not np.all(np.isfinite(measures[0])):
             raise ValueError(
@@ -186,7 +186,7 @@ def select_by_leave_one_out(
         k = int(np.argmin(measures[0]))
         if not found or measures[0, k] < min(float(before[0].min()) for before in found):
             alpha = grid.alphas[k]
-            solution = Solution(path.coefficients(candidate.Psi, alpha))
+            solution = Solution(path.coefficients(candidate.problem.Psi, alpha))
             best = (i, j, k), Fit(candidate.inputs, candidate.solver, solution, alpha, grid.strengths[j])
         found.append(measures)
     assert best is not None
@@ -201,13 +201,13 @@ def _candidates(data: Data, grid: Grid, manifold: Manifold | None, solver: Solve
         before = path if i and manifold is None and _same_scalar(grid.kernels[i - 1], kernel) else None
         inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
         problem = replace(problem, strength=grid.strengths[0])
-        if closed and isinstance(before, SpectralPath) and before.gram.oblique == problem.gram.oblique:
+        if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
             path = before.with_operator(problem)
-            yield _Candidate((i, 0), inputs, closed[0], path, problem.Psi)
+            yield _Candidate((i, 0), inputs, closed[0], problem, path)
             continue
         closed = _closed_form(solver, problem, grid)
         for j, path in enumerate(closed[1].paths(problem, grid.strengths)):
-            yield _Candidate((i, j), inputs, closed[0], path, problem.Psi)
+            yield _Candidate((i, j), inputs, closed[0], problem, path)
 
 
 def _same_scalar(kernel: Any, other: Any) -> bool:
