@@ -11,6 +11,7 @@ from iokr.rivals.local import LocalModels
 from iokr.rivals.metric import KernelMetricLearning
 from iokr.rivals.naive import Naive
 from iokr.rivals.ok3 import OK3
+from iokr.rivals.pairs import PairLinks
 from iokr.rivals.pkmr import PKMR
 from iokr.rivals.tppk import TPPK
 
@@ -26,4 +27,5 @@ __all__ = [
     "LinkRival",
     "LocalModels",
     "Naive",
+    "PairLinks",
 ]
