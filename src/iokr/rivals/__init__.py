@@ -6,7 +6,7 @@ Every rival scores any two nodes by `decision_function(X1, X2)`, but local model
 from iokr.rivals.base import LinkRival
 from iokr.rivals.cca import KernelCCA
 from iokr.rivals.em import EMCompletion
-from iokr.rivals.kde import KDE, KernelPCA
+from iokr.rivals.kde import KDE
 from iokr.rivals.local import LocalModels
 from iokr.rivals.metric import KernelMetricLearning
 from iokr.rivals.naive import Naive
@@ -23,7 +23,6 @@ __all__ = [
     "EMCompletion",
     "KernelCCA",
     "KernelMetricLearning",
-    "KernelPCA",
     "LinkRival",
     "LocalModels",
     "Naive",
