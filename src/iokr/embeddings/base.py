@@ -22,7 +22,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import Component
-from iokr._objects import naming
+from iokr._objects import error_context
 from iokr._validation import check_vectors
 from iokr.gram.scalar import DenseGram
 from iokr.kernels.base import Kernel, check_gram
@@ -224,7 +224,7 @@ class KernelEmbedding(Embedding):
                 raise ValueError(f"Outputs had {self._width} coordinates at fit but `{name}` has {Y.shape[1]}.")
         if self._home is not None and is_array(Y):
             Y = asarray_like(Y, self._home)
-        with naming(name):
+        with error_context(name):
             return self.kernel_.represent(Y)
 
     def _training_vectors(self) -> Array | None:
