@@ -18,7 +18,7 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow layers doctest lint format types docs clean
+.PHONY: help demo test slow layers house doctest lint format types docs clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make test      the test suite'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
+	@echo 'make house     no cycles, no private names of others, no long files: tools/check_house.py'
 	@echo 'make doctest   the examples in the docstrings'
 	@echo 'make lint      ruff: rules and format'
 	@echo 'make format    ruff: rewrite what `make lint` would reject'
@@ -44,6 +45,9 @@ slow: $(STAMP)/test
 
 layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py
+
+house: $(STAMP)/test
+	$(BIN)/python tools/check_house.py
 
 doctest: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) --doctest-modules src
