@@ -18,7 +18,7 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow layers house doctest lint format types docs clean
+.PHONY: help demo test slow layers house numeric doctest lint format types docs clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make slow      the tests marked slow'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
 	@echo 'make house     no cycles, no private names of others, no long files: tools/check_house.py'
+	@echo 'make numeric   the numeric suites under other BLAS kernels, threads and Pythons; CORES=Haswell for one kernel'
 	@echo 'make doctest   the examples in the docstrings'
 	@echo 'make lint      ruff: rules and format'
 	@echo 'make format    ruff: rewrite what `make lint` would reject'
@@ -49,6 +50,9 @@ layers: $(STAMP)/test
 house: $(STAMP)/test
 	$(BIN)/python tools/check_house.py
 
+numeric: $(STAMP)/test
+	$(BIN)/python tools/numeric.py --jobs $(JOBS) $(if $(CORES),--cores $(CORES))
+
 doctest: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) --doctest-modules src
 
@@ -67,7 +71,7 @@ docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
 $(STAMP)/venv:

@@ -1,27 +1,15 @@
 """`tools/check_house.py` finds what it forbids, in small trees."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
-
-TOOLS = Path(__file__).parents[2] / "tools"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-check = load("check_house")
 
 
 @pytest.fixture
-def found(tmp_path):
+def check(tool):
+    return tool("check_house")
+
+
+@pytest.fixture
+def found(check, tmp_path):
     """found(rule, path=text, …): what the rule finds in a tree of these files below src/iokr."""
 
     def run(rule, files):
@@ -148,7 +136,7 @@ def test_the_laboratory_is_for_two_commands(found):
     ]
 
 
-def test_what_is_loaded(found, monkeypatch):
+def test_what_is_loaded(check, found, monkeypatch):
     monkeypatch.setattr(check, "COMMANDS", {"import iokr": "import iokr"})
     assert found("loaded", {"iokr/__init__.py": "import iokr_lab", "iokr_lab/__init__.py": ""}) == [
         "src/iokr:1: `import iokr` loads iokr_lab"
@@ -156,7 +144,7 @@ def test_what_is_loaded(found, monkeypatch):
     assert "fails" in found("loaded", {"iokr/__init__.py": "import iokr.nowhere"})[0]
 
 
-def test_the_command_counts_and_says_so_by_its_exit_code(found, tmp_path, monkeypatch, capsys):
+def test_the_command_counts_and_says_so_by_its_exit_code(check, found, tmp_path, monkeypatch, capsys):
     found("lines", {A: "from iokr.b import _x\n", B: ""})
     monkeypatch.setattr("sys.argv", ["check_house.py", "imported", "lines", "--root", str(tmp_path)])
     assert check.main() == 1
