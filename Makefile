@@ -18,7 +18,7 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow layers house numeric doctest lint format types docs clean
+.PHONY: help demo test slow layers house numeric doctest lint format types docs sdist clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,16 +33,17 @@ help:
 	@echo 'make format    ruff: rewrite what `make lint` would reject'
 	@echo 'make types     mypy, strict'
 	@echo 'make docs      the documentation, to docs/_build/html'
+	@echo 'make sdist     the source distribution, built, unpacked and tested'
 	@echo 'make clean     remove .venv, caches and what the commands wrote'
 
 demo: $(STAMP)/report
 	$(BIN)/iokr demo --force
 
 test: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu and not dask'
+	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu'
 
 slow: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) -m 'slow and not gpu and not dask'
+	$(PYTEST) -n $(JOBS) -m 'slow and not gpu'
 
 layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py
@@ -70,6 +71,9 @@ types: $(STAMP)/dev
 docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+sdist: $(STAMP)/dev
+	$(BIN)/python tools/sdist.py
+
 clean:
 	rm -rf $(VENV) .venv-3.* build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -83,7 +87,7 @@ $(STAMP)/report: pyproject.toml | $(STAMP)/venv
 	$(PIP) -e '.[report]'
 	@touch $@
 
-# torch is held at one version: the newest build would bring gigabytes along.
+# torch is held at one version, here alone: the newest build would bring gigabytes along.
 $(STAMP)/test: pyproject.toml | $(STAMP)/venv
 	$(PIP) torch==2.13.0 -e '.[report,test]'
 	@touch $@ $(STAMP)/report

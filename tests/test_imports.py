@@ -88,7 +88,7 @@ def loaded_by(statement):
 
 # What `from iokr import IOKR` may load beyond `import sklearn.base` (which brings SciPy). The callbacks of
 # scikit-learn bring rich.
-ALLOWED = {"iokr", "array_api_compat", "array_api_extra", "rich"}
+ALLOWED = {"iokr", "array_api_compat", "rich"}
 ALLOWED_SKLEARN = {"sklearn.callback", "sklearn.utils", "sklearn.exceptions", "sklearn.base"}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,6 @@ NEEDS = {  # what the kernels of a core type ask of the processor, in the words 
 }
 ALIKE = {"Zen": {"Zen", "Haswell"}, "Haswell": {"Zen", "Haswell"}}  # the same kernels in other sizes of blocks
 PYTHONS = ("3.12", "3.13")
-TORCH = "torch==2.13.0"  # held at one version: the newest build would bring gigabytes along
 MARKS = "not slow and not gpu and not optional"
 
 
@@ -110,7 +110,8 @@ def _environment(python: str, folder: Path) -> Path:
     if not ready.exists():
         subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
         install = [str(inside), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-        subprocess.run([*install, TORCH, "-e", f"{ROOT}[report,test]"], check=True)
+        torch = re.findall(r"torch==\S+", (ROOT / "Makefile").read_text())  # never without its version
+        subprocess.run([*install, *torch, "-e", f"{ROOT}[report,test]"], check=True)
         ready.touch()
     return inside
 
