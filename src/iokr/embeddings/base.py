@@ -24,7 +24,7 @@ from iokr._array import (
 from iokr._component import Component
 from iokr._objects import error_context
 from iokr._validation import check_vectors
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.vectors import Linear
 
@@ -200,12 +200,12 @@ class KernelEmbedding(Embedding):
         return self.S_fit_
 
     @property
-    def gram(self) -> DenseGram:
+    def gram(self) -> ScalarGram:
         """K_Y of the training outputs."""
         return self._gram
 
     @property
-    def _gram(self) -> DenseGram:
+    def _gram(self) -> ScalarGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)

@@ -247,7 +247,7 @@ def test_margin_without_a_matrix_equals_margin_with_it(strategy, delta, route, m
     )
     given = {}
     for products_only in (True, False):
-        monkeypatch.setattr(PairGram, "iterative", property(lambda self, value=products_only: value))
+        monkeypatch.setattr(PairGram, "prefers_products", products_only)
         fitted = model.fit(X, pairs, y)
         assert fitted.solution_.gap <= 1e-11
         given[products_only] = fitted.decision_function(all_pairs(25))
