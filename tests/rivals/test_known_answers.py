@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
+from iokr import LinkPredictor
 from iokr.kernels import RBF, Centered, Diffusion, Linear, Mean, Normalized, Precomputed
 from iokr.rivals import PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr.rivals.em import e_step
@@ -258,6 +259,14 @@ def test_em_is_regression_plus_covariance():
     np.testing.assert_allclose(ours[:n, :n], K_Y, atol=1e-12)
     grid = [kl(K_Y, scale * M[:n, :n]) for scale in (0.99 * c, c, 1.01 * c)]
     assert grid[1] == min(grid)
+
+
+def test_em_without_its_covariance_is_ridge_for_two_new_nodes():
+    ours = fit(EMCompletion(RBF(0.3), alpha=0.3, covariance=False))
+    theirs = fit(LinkPredictor(RBF(0.3), alpha=0.3))
+    np.testing.assert_allclose(
+        ours.decision_function(X[NEW], X[NEW]), theirs.decision_function(X[NEW], X[NEW]), atol=1e-10
+    )
 
 
 def test_a_kernel_that_is_its_own_reference_is_kept():

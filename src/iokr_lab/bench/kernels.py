@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module, util
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._compile import compiling
 from iokr.kernels import (
     Delta,
     GlobalAlignment,
@@ -34,9 +34,7 @@ from iokr.kernels import (
     Subsequence,
     WeisfeilerLehman,
 )
-from iokr.kernels._data import counts
 from iokr.kernels.base import Kernel
-from iokr.kernels.structured import series, sets, subsequences
 from iokr.report import Report, Table
 from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
 
@@ -124,7 +122,7 @@ def _ask(
     whole = n * (n + 1) / (few * (few + 1))
 
     def ours() -> Matrix:
-        with _loops(compiled is not False):
+        with compiling(compiled is not False):
             K: Matrix = kernel(X)
         return K
 
@@ -148,21 +146,6 @@ def pair_loop(X: Sequence[Any], pair: Pair) -> Matrix:
         for j in range(i + 1):
             K[i, j] = K[j, i] = pair(x, X[j])
     return K
-
-
-@contextmanager
-def _loops(compiled: bool) -> Iterator[None]:
-    """Kernels as they are, or as they are where Numba is not installed."""
-    modules: list[Any] = [counts, sets, subsequences, series]
-    kept = [module.compiled for module in modules]
-    if not compiled:
-        for module in modules:
-            module.compiled = lambda loop: None
-    try:
-        yield
-    finally:
-        for module, function in zip(modules, kept, strict=True):
-            module.compiled = function
 
 
 # ---------------------------------------------------------------------------------------------------------

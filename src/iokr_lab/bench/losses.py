@@ -12,7 +12,6 @@ same formula; the products that they need for a step give it too, so that lookin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module, util
@@ -24,20 +23,19 @@ from scipy.linalg.blas import dgemm
 from scipy.sparse.linalg import eigsh
 
 from iokr import IOKR
+from iokr._compile import compiling
 from iokr.kernels.vectors import RBF
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin
 from iokr.problem import Problem, Solution
 from iokr.report import Report, Table
 from iokr.solvers import Auto
-from iokr.solvers.iterative import box_qp
+from iokr.solvers.iterative.box_qp import DenseQuadratic
 from iokr.solvers.iterative.coordinate_descent import margin_matrix
 from iokr.solvers.iterative.reduced import LabeledProblem
 from iokr_lab.bench import ridge
 from iokr_lab.bench.base import Contender, Disagreement, Question, Target, Verdict, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from iokr.losses.base import Loss
 
 __all__ = ["DualGradient", "epsilon_insensitive", "epsilon_square", "growth", "huber", "margin", "run"]
@@ -321,11 +319,11 @@ def margin(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, compiled: 
     model = IOKR(RBF(gamma), alpha=lam, loss=MaxMargin(), solver=Auto(tol=_TOL))
 
     def solve() -> Solution:
-        with _loops(compiled):
+        with compiling(compiled):
             return Auto(tol=_TOL).solve(margin_problem(X, Y, gamma, lam))
 
     def fit() -> Solution:
-        with _loops(compiled):
+        with compiling(compiled):
             model.fit(X, Y)
         found: Solution = model.solution_
         return found
@@ -368,18 +366,6 @@ _PROGRAMS: dict[str, dict[str, float]] = {
     "Clarabel": {"tol_gap_abs": _TOL, "tol_gap_rel": _TOL, "tol_feas": _TOL},
     "OSQP": {"eps_abs": _TOL, "eps_rel": _TOL},
 }
-
-
-@contextmanager
-def _loops(compiled: bool) -> Iterator[None]:
-    """The margin's sweeps as they are, or as they are where Numba is not installed."""
-    sweep = box_qp._compiled_sweep
-    if not compiled:
-        box_qp._compiled_sweep = lambda: box_qp._gradient_steps  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        box_qp._compiled_sweep = sweep
 
 
 def library_gram(X: Matrix, Psi: Matrix, gamma: float, lam: float) -> Matrix:
@@ -434,12 +420,12 @@ def growth(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, sweeps: in
         X, Y = _with_outliers(np.random.default_rng(seed), size, p, q)
         Y /= _lengths(Y)[:, None]
         lam = _largest(ridge.gram(X, X, 1.0 / p)) / _RATIO
-        Q = np.ascontiguousarray(margin_gram(X, Y, 1.0 / p, lam))
+        quadratic = DenseQuadratic(np.ascontiguousarray(margin_gram(X, Y, 1.0 / p, lam)))
 
         def sweep() -> None:
             alpha, gradient, upper = np.zeros(size), np.full(size, -1.0), np.ones(size)
             for _ in range(sweeps):
-                box_qp._compiled_sweep()(Q, upper, alpha, gradient)
+                quadratic.sweep(upper, alpha, gradient)
 
         return sweep
 

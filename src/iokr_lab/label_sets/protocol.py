@@ -227,7 +227,7 @@ def forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
             oob_score=True,
             max_features="sqrt",
             min_samples_leaf=leaf,
-            rank=SPLIT_RANK,
+            n_components=SPLIT_RANK,
             n_jobs=2,
             random_state=seed,
         ).fit(task.X, task.Y)

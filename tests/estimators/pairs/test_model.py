@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from iokr import PairModel
-from iokr.gram.pairs import loops
+from iokr._compile import compiling
 from iokr.kernels import RBF, Linear, Precomputed
 from iokr.losses import MaxMargin, Square
 from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent
@@ -216,14 +216,12 @@ def test_a_pair_twice_is_a_pair_of_weight_two(strategy):
 
 
 @pytest.fixture(params=["compiled", "numpy"])
-def route(request, monkeypatch):
+def route(request):
     """The loops of pairs with and without Numba."""
-    if request.param == "numpy":
-        for module in (loops, __import__("iokr.solvers.pairs.margin", fromlist=["compiled"])):
-            monkeypatch.setattr(module, "compiled", lambda loop: None)
-    else:
+    if request.param == "compiled":
         pytest.importorskip("numba")
-    return request.param
+    with compiling(request.param == "compiled"):
+        yield request.param
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.5, 1.0])
@@ -249,7 +247,7 @@ def test_margin_without_a_matrix_equals_margin_with_it(strategy, delta, route, m
     )
     given = {}
     for products_only in (True, False):
-        monkeypatch.setattr(PairGram, "iterative", property(lambda self, value=products_only: value))
+        monkeypatch.setattr(PairGram, "prefers_products", products_only)
         fitted = model.fit(X, pairs, y)
         assert fitted.solution_.gap <= 1e-11
         given[products_only] = fitted.decision_function(all_pairs(25))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from iokr.kernels import Spearman
-from iokr.kernels.structured import series, subsequences
 from iokr.report import Table
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, kernels
@@ -39,13 +38,6 @@ def test_the_loop_visits_every_pair():
         kernels.pair_loop(X, lambda x, z: 10 * min(x, z) + max(x, z)),
         [[10 * min(x, z) + max(x, z) for z in X] for x in X],
     )
-
-
-def test_loops_without_numba_are_used_only_where_asked_for():
-    before = subsequences.compiled
-    with kernels._loops(compiled=False):
-        assert subsequences.compiled(None) is None and series.compiled(None) is None
-    assert subsequences.compiled is before and series.compiled is before
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber
 from iokr.report import Table
-from iokr.solvers.iterative import box_qp
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, losses
 from iokr_lab.bench.losses import DualGradient, NormDual, WholeRun, box_objective, margin_gram, quadratic_program
@@ -134,13 +133,6 @@ def test_quadratic_programs_leave_no_better_corner(solver, rng):
     gradient = Q @ alpha - 1
     assert_allclose(np.clip(alpha - gradient, 0, 1), alpha, atol=1e-5)
     assert box_objective(Q, alpha) <= min(box_objective(Q, corner) for corner in np.eye(20))
-
-
-def test_loops_without_numba_are_used_only_where_asked_for():
-    before = box_qp._compiled_sweep
-    with losses._loops(compiled=False):
-        assert box_qp._compiled_sweep() is box_qp._gradient_steps
-    assert box_qp._compiled_sweep is before
 
 
 def test_a_gap_that_is_not_reached_is_a_disagreement():

@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from iokr._compile import compiled, compiling
 from iokr.kernels import RBF
 from iokr.losses import EpsilonInsensitive, Huber, MaxMargin, Square
 from iokr.operator_kernels import Decomposable
@@ -37,13 +38,12 @@ PLACES = [
 
 
 @pytest.fixture(params=["compiled", "plain"])
-def sweeps(request, monkeypatch):
-    """With Numba's loops, and with Python's."""
+def sweeps(request):
+    """With Numba's loops, and with NumPy's steps."""
     if request.param == "compiled":
         pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(box_qp, "_compiled_sweep", lambda: box_qp._gradient_steps)
-    return request.param
+    with compiling(request.param == "compiled"):
+        yield request.param
 
 
 def values(s, C):
@@ -60,23 +60,22 @@ def test_agrees_with_an_interior_point(setting, sweeps):
     assert -1e-14 <= solution.gap <= 1e-12
 
 
-def test_both_kinds_of_loops_give_the_same_answer(monkeypatch):
+def test_both_kinds_of_loops_give_the_same_answer():
     pytest.importorskip("numba")
     for options in ({}, {"u": 6}, {"kind": "full", "weighted": "zeros"}):
         s = case("margin", n=25, seed=3, **options)
-        compiled = CoordinateDescent(tol=1e-12).solve(s.posed())
-        with monkeypatch.context() as patch:
-            patch.setattr(box_qp, "_compiled_sweep", lambda: box_qp._gradient_steps)
+        fast = CoordinateDescent(tol=1e-12).solve(s.posed())
+        with compiling(False):
             plain = CoordinateDescent(tol=1e-12).solve(s.posed())
-        assert_close(values(s, compiled.C), values(s, plain.C), 1e-10)
+        assert_close(values(s, fast.C), values(s, plain.C), 1e-10)
 
 
-def test_a_compiled_sweep_is_the_loop(monkeypatch):
+def test_a_compiled_sweep_is_the_loop():
     pytest.importorskip("numba")
     Q, upper = box_problem(11)
     Q[3, :] = Q[:, 3] = 0.0  # a zero on the diagonal
     ends = []
-    for sweep in (box_qp._sweep, box_qp._compiled_sweep()):
+    for sweep in (box_qp._sweep, compiled(box_qp._sweep, reorder=True)):
         alpha, gradient = np.zeros(20), np.full(20, -1.0)
         for _ in range(3):
             sweep(Q, upper, alpha, gradient)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
+from iokr._array import Array, asarray_like, gemm, to_numpy
 from iokr._objects import take
 from iokr._validation import check_integer, check_number
-from iokr.estimators.base import _single
-from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.base import KernelModel
+from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
-from iokr.estimators.regression.iokr import IOKR, KernelRegression, _check_isotropic
+from iokr.estimators.outputs import single_precision
+from iokr.estimators.regression.iokr import IOKR, KernelRegression
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -26,7 +27,7 @@ from iokr.solvers.base import Solver
 __all__ = ["LinkPredictor", "LinkRegression"]
 
 
-class LinkRegression(BaseEstimator):  # type: ignore[misc]
+class LinkRegression(KernelModel):
     """What `LinkPredictor` and `LinkPredictorCV` share: nodes in, h learned by kernel regression, pairs out."""
 
     kernel: Any
@@ -37,15 +38,11 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
 
     model_: KernelRegression
 
-    _components: ClassVar[dict[str, tuple[type, str]]] = {
-        name: KernelRegression._components[name] for name in ("output_kernel", "loss", "manifold", "solver")
-    }
-
     def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernels: list[Kernel | OperatorKernel]) -> tuple[Any, ...]:
         """What `fit` is given, checked: labelled inputs, their outputs V, and the unlabelled inputs or None."""
-        KernelRegression._check_components(self)
+        self._check_components()
         self.__dict__.pop("_threshold", None)
-        self._single_precision = _single(X)
+        self._single_precision = single_precision(X)
         check_names(X, adjacency)
         X = check_inputs(self, X, kernels[0], reset=True)
         self._pairwise = kernels[0].pairwise
@@ -60,7 +57,7 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         self.output_kernel_, V = fit_output_kernel(self.output_kernel, network)
         for kernel in kernels:
             if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
-                _check_isotropic(kernel)
+                check_isotropic(kernel)
         unlabeled = network.unlabeled
         others = take(X, unlabeled) if self.manifold is not None and len(unlabeled) else None
         return take(self._columns(X), network.labeled), V, others
@@ -78,10 +75,6 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = self.nodes_ if X is None else check_inputs(self, X, self.model_.kernel_, reset=False)
         return self.model_.decision_function(self._columns(X))
-
-    def _cast(self, S: Array) -> Array:
-        """In the precision of the data."""
-        return array_namespace(S).astype(S, array_namespace(S).float32) if self._single_precision else S
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
         """κ̂(u, v) = ⟨h(u), h(v)⟩ for nodes u of X1 and v of X2.

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, eye_like, to_numpy
@@ -14,8 +13,7 @@ from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_choice, check_integer, check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.base import _as_outputs, _r2
-from iokr.estimators.inputs import check_kernel
+from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.multitask.learning import TaskProblem
 from iokr.estimators.multitask.similarity import (
     TaskMetric,
@@ -25,6 +23,7 @@ from iokr.estimators.multitask.similarity import (
     task_operator,
     task_similarity,
 )
+from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.regression.iokr import KernelRegression
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -32,7 +31,6 @@ from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.decomposable import Decomposable
 from iokr.problem import Problem, Solution
-from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 
 __all__ = ["MultiTask", "TaskRegression"]
@@ -126,9 +124,9 @@ class TaskRegression(KernelRegression):
         weight = check_weight(sample_weight, n, X)
         w = np.ones(n) if weight is None else weight
         base = self.embedding_.base
-        S = base.represent(_as_outputs(y, None))
+        S = base.represent(as_outputs(y, None))
         residual = float(w @ to_numpy(base.sq_residuals(self._plain(self._values(X)), S)))
-        return _r2(residual, base.spread(S, w), n)
+        return r2(residual, base.spread(S, w), n)
 
 
 class MultiTask(TaskRegression):
@@ -281,7 +279,7 @@ class MultiTask(TaskRegression):
             elif coupled:
                 self.A_ = task_operator(self.tasks_, check_strength(self.strength))
             problem = replace(self._pose(data, Decomposable(kernel, self.A_) if coupled else kernel), alpha=alpha)
-            self.solver_ = Auto() if self.solver is None else clone(self.solver)
+            self.solver_ = fresh_solver(self.solver)
             self._solved(self.solver_.solve(problem), alpha, problem.strength)
         end(progress, self, X=X, y=y)
         return self
@@ -313,7 +311,7 @@ class MultiTask(TaskRegression):
             )
         self.A_ = output_metric(self.tasks_, check_strength(self.strength))
         self.embedding_ = TaskMetric(self.A_, self.embedding_)
-        self.decoder_.fit(_as_outputs(y, None), self.embedding_)
+        self.decoder_.fit(as_outputs(y, None), self.embedding_)
         return self.embedding_.metric(Psi)
 
     def _learn(self, problem: Problem, tol: float, max_iter: int) -> None:

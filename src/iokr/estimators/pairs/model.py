@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, asarray_like, is_array, same_home, take_rows, to_numpy
 from iokr._progress import CallbackSupportMixin, begin, end, with_callbacks
 from iokr._validation import check_choice, check_number
-from iokr.estimators.base import _single
 from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.outputs import single_precision
 from iokr.estimators.pairs.data import PairData, check_pair_data
 from iokr.estimators.pairs.leave_out import fold_scores, leave_node_out, leave_pair_out
 from iokr.estimators.pairs.local import solve_local
@@ -171,7 +171,7 @@ class PairModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         kernel = check_kernel(self.kernel)
         if isinstance(kernel, OperatorKernel):
             raise TypeError(f"`kernel` must be a scalar kernel on nodes, of `iokr.kernels`, got {kernel!r:.60}.")
-        self._single_precision = _single(X)
+        self._single_precision = single_precision(X)
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_ = clone(kernel).fit(X)
         self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._objects import take
@@ -15,7 +14,8 @@ from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.inputs import check_kernel
+from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.outputs import as_outputs
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -24,7 +24,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["IOKRCV"]
 
@@ -161,7 +161,7 @@ class IOKRCV(KernelRegression):
         return _grid(self.strengths, "strengths", strict=False)
 
     def _solver_for(self, problem: Problem, n_alphas: int, n_strengths: int) -> ClosedForm:
-        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solver_ = fresh_solver(self.solver)
         if isinstance(self.solver_, Auto):
             return self.solver_.closed_form(problem, n_alphas=n_alphas, n_strengths=n_strengths, loo=True)
         if not isinstance(self.solver_, ClosedForm):
@@ -179,7 +179,7 @@ class IOKRCV(KernelRegression):
         targets = None  # the outputs in orthonormal coordinates, where errors are sums of squares
         tasks = track(progress, self, self._paths(data, kernels, strengths, alphas), "strength")
         for i, j, path, Psi in tasks:
-            if path.gram.oblique:  # errors in F come from Ψ and K_Y themselves
+            if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
                 errors[i, j] = self._loo_errors(path, Psi, alphas)
             else:
                 targets = self.embedding_.euclidean(Psi) if targets is None else targets
@@ -207,7 +207,7 @@ class IOKRCV(KernelRegression):
             shared = self._same_inputs(kernels[i - 1], kernel) if i else False
             K = cast(Path, path).gram.K if shared else None
             problem = replace(self._pose(data, kernel, K), strength=strengths[0])
-            if shared and isinstance(path, SpectralPath) and path.gram.oblique == problem.gram.oblique:
+            if shared and isinstance(path, SpectralPath) and path.operator.oblique == problem.operator.oblique:
                 path = path.with_operator(problem)
                 yield i, 0, path, problem.Psi
                 continue
@@ -268,7 +268,7 @@ class IOKRCV(KernelRegression):
         best_kernel, best_strength, best_alpha = (int(b) for b in np.unravel_index(np.argmin(errors), errors.shape))
         self.alpha_, self.strength_ = alphas[best_alpha], strengths[best_strength]
         problem = replace(self._pose(data, kernels[best_kernel]), alpha=self.alpha_, strength=self.strength_)
-        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solver_ = fresh_solver(self.solver)
         self._solved(self.solver_.solve(problem), self.alpha_, self.strength_)
         return errors
 
@@ -282,7 +282,7 @@ class IOKRCV(KernelRegression):
                 for k, alpha in enumerate(alphas):
                     yield j, k, path.coefficients(problem.Psi, alpha)
             return
-        iterative = Auto() if self.solver is None else clone(self.solver)
+        iterative = fresh_solver(self.solver)
         for j, strength in enumerate(strengths):
             solution = None
             for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
@@ -319,6 +319,4 @@ def _square(X: Any, rows: np.ndarray, columns: np.ndarray) -> Array:
 
 
 def _outputs(y: Any, rows: np.ndarray, output_kernel: Kernel | None) -> Any:
-    from iokr.estimators.base import _as_outputs
-
-    return take(_as_outputs(y, output_kernel), rows)
+    return take(as_outputs(y, output_kernel), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -14,23 +14,24 @@ from iokr._array import (
     Array,
     array_namespace,
     asarray_like,
+    empty_like,
     eye_like,
     is_array,
     is_sparse,
     matmul,
-    same_home,
     take_rows,
     to_numpy,
 )
-from iokr._objects import concat, is_numeric, naming
+from iokr._objects import concat, error_context, is_numeric
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.base import StructuredEstimator, _positive_rows, _single, row_numbers
-from iokr.estimators.inputs import check_inputs, check_kernel, check_unlabeled
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.inputs import Border, check_inputs, check_isotropic, check_kernel, check_unlabeled, fresh_solver
+from iokr.estimators.outputs import positive_rows, require_y, row_numbers, single_precision
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -61,19 +62,12 @@ class KernelRegression(StructuredEstimator):
     manifold: Manifold | None
     solver: Solver | None
 
-    _components: ClassVar[dict[str, tuple[type, str]]] = {
-        **StructuredEstimator._components,
-        "manifold": (Manifold, "manifolds"),
-        "solver": (Solver, "solvers"),
-    }
-
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
     ) -> _Data:
         """Everything that `fit` is given, checked, and the outputs encoded."""
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        self._single_precision = _single(X) and (_single(y) or not _is_double(y))
+        require_y(y)
+        self._single_precision = single_precision(X, y)
         X = check_inputs(self, X, kernel, reset=True)
         n = check_same_length(X, y)
         weight = check_weight(sample_weight, n, X)
@@ -82,7 +76,7 @@ class KernelRegression(StructuredEstimator):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)  # everything follows X
         Psi = self._encode(y, weight)
         if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs and not self.embedding_.explicit:
-            _check_isotropic(kernel)
+            check_isotropic(kernel)
         Psi, mask = _split_missing(Psi)
         if mask is not None and not isinstance(kernel, OperatorKernel):
             _warn_of_unseen(mask)
@@ -93,13 +87,13 @@ class KernelRegression(StructuredEstimator):
             )
         return _Data(X, Psi, weight, mask, X_unlabeled)
 
-    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel, K: DenseGram | None = None) -> Problem:
+    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel, K: ScalarGram | None = None) -> Problem:
         """Fit the kernel, represent the points and state the problem (at α = 1).
 
         `K` is the Gram of the scalar kernel on these points when another operator has been posed on it before.
         """
-        known = data.X if kernel.pairwise else _positive_rows(data.X, data.weight)
-        with naming("X", None if kernel.pairwise else row_numbers(data.weight)):
+        known = data.X if kernel.pairwise else positive_rows(data.X, data.weight)
+        with error_context("X", None if kernel.pairwise else row_numbers(data.weight)):
             if isinstance(kernel, OperatorKernel):
                 explicit = data.Psi if self.embedding_.explicit else None
                 self.kernel_: Any = clone(kernel).fit(known, explicit)
@@ -115,16 +109,16 @@ class KernelRegression(StructuredEstimator):
         labelled = self.kernel_.gram(R if data.X_unlabeled is None else take_rows(R, np.arange(n)))
         Psi = asarray_like(data.Psi, labelled.diagonal())  # everything follows the Gram, and that X
         gram: Gram | None = labelled if data.X_unlabeled is None else None
-        if isinstance(self.kernel_, OperatorKernel) and labelled.dim is None:
+        if isinstance(self.kernel_, OperatorKernel) and labelled.operator is not None:
             identity = self.embedding_.is_identity
             K = labelled.K if K is None else K
             self.kernel_.adapt(K, None if identity else Psi, self.embedding_.gram if identity else None, data.weight)
             gram = self.kernel_.around(K) if data.X_unlabeled is None else None
         self.Psi_ = None if self.embedding_.is_identity else Psi  # ψ(y_i) implicit: Ψ = I is not worth storing
         self.manifold_ = None if self.manifold is None else clone(self.manifold)
-        self._n, self._like = Psi.shape[0], Psi[:0, ...]
+        self._n, self._like = Psi.shape[0], empty_like((0, int(Psi.shape[1])), Psi)
         problem = self._problem(gram)
-        if problem.gram.dim is None:
+        if problem.gram.operator is not None:
             check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
         else:
             check_blocks(problem.gram, self.kernel_.trusted)
@@ -137,7 +131,7 @@ class KernelRegression(StructuredEstimator):
                 "`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows."
             )
         if not self.embedding_.is_identity:
-            known = _positive_rows(data.Psi, data.weight)
+            known = positive_rows(data.Psi, data.weight)
             return matmul(known, known.T)
         rows = np.arange(data.Psi.shape[0]) if data.weight is None else np.flatnonzero(data.weight > 0)
         return self.embedding_.gram.restrict(rows).dense()
@@ -150,7 +144,7 @@ class KernelRegression(StructuredEstimator):
         if self.manifold_ is None:
             return problem
         mu = check_number(self.manifold_.strength, "strength", minimum=0.0)
-        solver = Auto() if self.solver is None else clone(self.solver)
+        solver = fresh_solver(self.solver)
         solver.check(replace(problem, penalty=Psi, strength=mu))  # the memory, before W takes its share
         return replace(problem, penalty=asarray_like(self.manifold_.penalty(self.R_fit_, gram), Psi), strength=mu)
 
@@ -167,18 +161,11 @@ class KernelRegression(StructuredEstimator):
 
     def _new_inputs(self, X: Any) -> Any:
         """X checked, and of the library and device of the fitted model."""
-        X = check_inputs(self, X, self.kernel_, reset=False)
-        follows = self.kernel_.domain in ("vectors", "fingerprints")  # else the Gram is NumPy's whatever X is
-        if follows and is_array(X) and not same_home(X, self.solution_.C):
-            raise TypeError(
-                f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
-                "nothing is moved silently: convert X."
-            )
-        return X
+        return Border(self.kernel_, self.solution_.C).check(self, X)
 
     def _represent(self, X: Any, name: str = "X") -> Any:
         """The inputs as the kernel holds them."""
-        with naming(name):
+        with error_context(name):
             return self.kernel_.represent(X)
 
     def _values(self, X: Any) -> Array:
@@ -225,7 +212,7 @@ class KernelRegression(StructuredEstimator):
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._fitted_problem()
         spans = getattr(self.kernel_, "spans", False)
-        if problem.gram.scale is None and not spans:
+        if (problem.gram.operator is None or problem.gram.operator.scale is None) and not spans:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
@@ -343,7 +330,7 @@ class IOKR(KernelRegression):
         kernel = check_kernel(self.kernel)
         data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
         problem = replace(self._pose(data, kernel), alpha=alpha)
-        self.solver_ = Auto() if self.solver is None else clone(self.solver)
+        self.solver_ = fresh_solver(self.solver)
         self._solved(self.solver_.solve(problem), alpha, problem.strength)
         end(progress, self, X=X, y=y)
         return self
@@ -375,20 +362,3 @@ def _warn_of_unseen(mask: np.ndarray) -> None:
             UserWarning,
             stacklevel=4,
         )
-
-
-def _check_isotropic(kernel: OperatorKernel) -> None:
-    A = getattr(kernel, "A", None)
-    if A is not None:
-        A = np.asarray(to_numpy(A), dtype=float)
-        if A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0])):
-            return
-    raise ValueError(
-        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
-        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit "
-        "embedding."
-    )
-
-
-def _is_double(y: Any) -> bool:
-    return (is_array(y) or is_sparse(y) or hasattr(y, "dtype")) and str(getattr(y, "dtype", "")).endswith("float64")

@@ -10,23 +10,19 @@ from scipy.sparse import csr_array
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
+from iokr.gram.pairs.costs import ProductCosts, matrix_cost, product_costs
 from iokr.gram.pairs.loops import fused_product, has_compiler, row_dots, scatter_rows
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram", "pair_diagonal", "pair_entries"]
 
-# Nanoseconds of one multiplication and addition, from which the form of a product is chosen: in a product of matrices;
-# along rows and in inner products, compiled, then without a compiler, while K fits the cache and beyond.
-_GEMM, _ENTRY, _FACTOR = 0.04, 8.0, 0.04
-_AXPY, _DOT = (0.12, 0.16), (0.13, 0.22)
-_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
-_CACHE = 1 << 20  # numbers
 _FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
 _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
+_FACTOR = 0.04  # nanoseconds of a multiplication and addition in a factorisation
 
 
-class PairGram(DenseGram):
+class PairGram(ScalarGram):
     """c ↦ f, f_p = Σ_q k_P(p, q) c_q = (G S K)_ab + (G S K)_ba for p = {a, b}, G = δI + (1 − δ)K.
 
     S (m, m) holds c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of
@@ -87,7 +83,7 @@ class PairGram(DenseGram):
     # ------------------------------------------------------------------------------------------ products
 
     def __matmul__(self, C: Array) -> Array:
-        if self._kept is not None or self.product_cost() * C.shape[1] > self._direct_cost(C.shape[1]):
+        if self._kept is not None or self.product_cost() * C.shape[1] > self._matrix_cost(C.shape[1]):
             return super().__matmul__(C)
         xp = array_namespace(C)
         return xp.stack([self.product(C[:, j]) for j in range(C.shape[1])], axis=1)
@@ -126,14 +122,11 @@ class PairGram(DenseGram):
         m = self.nodes.shape[1]
         return csr_array((c[source] * factor, indices, indptr), shape=(m, m))
 
-    def values(self, S: Array) -> Array:
-        """(G S Kᵀ) over all pairs of nodes of the rows, from S (m', m'), not yet symmetrised."""
-        T = matmul(S, self.nodes.T)
-        F = (1 - self.mix) * matmul(self.nodes, T)
-        if self.mix > 0:
-            known = np.flatnonzero(self.same >= 0)
-            F[known] += self.mix * T[self.same[known]]
-        return F
+    def gather(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """⟨A_a, B_b⟩ for every pair {a, b} of the rows."""
+        f = np.empty(len(self.left))
+        f[self._order] = row_dots(A, B, *self._sorted_left)
+        return f
 
     def _product_elsewhere(self, c: Array) -> Array:
         """The same with two dense products, in any array library."""
@@ -198,33 +191,23 @@ class PairGram(DenseGram):
 
     # --------------------------------------------------------------------------------------------- costs
 
-    def _costs(self) -> tuple[float, float, float, float]:
-        """Nanoseconds, about, of the scatter as a sparse and as a dense product, and of the gather likewise."""
-        (rows, columns), n = self.nodes.shape, len(self.left)
-        fast = has_compiler()
-        points = len(self.right) * (1 if self.ordered else 2)
-        beyond = int(rows * columns > _CACHE)
-        axpy, dot = (_AXPY[beyond], _DOT[beyond]) if fast else (_AXPY_PLAIN[beyond], _DOT_PLAIN[beyond])
-        scatter, gather = points * rows * axpy, n * columns * dot + (0.0 if fast else _CALL * rows)
-        return scatter, columns * columns * rows * _GEMM, gather, rows * rows * columns * _GEMM
+    @property
+    def _costs(self) -> ProductCosts:
+        return product_costs(self.nodes.shape, len(self.left), len(self.right) * (1 if self.ordered else 2))
 
     @property
     def _forms(self) -> tuple[bool, bool]:
-        """Whether S is kept sparse, and whether entries are gathered one by one."""
-        sparse, dense, dots, gemm = self._costs()
-        return sparse <= dense, dots <= gemm
+        return self._costs.forms
+
+    def _matrix_cost(self, q: int) -> float:
+        return matrix_cost(self.shape, q, mixed=self.mix > 0)
 
     def product_cost(self) -> float:
         """Nanoseconds of `product`, about."""
-        sparse, dense, dots, gemm = self._costs()
-        return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
-
-    def _direct_cost(self, q: int) -> float:
-        """Nanoseconds of a product with the matrix, which is evaluated on the way."""
-        return self.shape[0] * self.shape[1] * (_ENTRY * (2 if self.mix else 1) + q * _GEMM)
+        return self._costs.total(dense=not is_numpy(self.nodes))
 
     @property
-    def iterative(self) -> bool:
+    def prefers_products(self) -> bool:  # type: ignore[override]
         """Whether products alone are cheaper than the matrix and its factor, or the matrix does not fit."""
         n = self.shape[0]
         if n <= _FEW:
@@ -232,7 +215,7 @@ class PairGram(DenseGram):
         free = available_memory(self.nodes)
         if free is not None and 8.0 * n * n > free / 4:
             return True
-        return self._direct_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()
+        return self._matrix_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()
 
 
 def pair_entries(

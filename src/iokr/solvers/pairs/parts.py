@@ -1,0 +1,34 @@
+"""What the solvers of problems on pairs read from them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from iokr.gram.pairs.gram import PairGram
+from iokr.problem import Problem
+from iokr.solvers.base import Solver
+
+__all__ = ["many_pairs_reason", "pair_gram", "pair_weight", "takes_many_pairs"]
+
+
+def takes_many_pairs(solver: Solver, problem: Problem) -> bool:
+    """Whether `solver`, one for pairs, takes the problem, and pairs are so many that it pays to form no matrix."""
+    return solver.refuses(problem) is None and pair_gram(problem).prefers_products
+
+
+def many_pairs_reason(problem: Problem) -> str:
+    """Why such a solver is chosen, in words."""
+    gram = pair_gram(problem)
+    return f"{gram.shape[0]} pairs of {gram.nodes.shape[0]} nodes: products need no matrix of pairs."
+
+
+def pair_gram(problem: Problem) -> PairGram:
+    """The Gram of a problem that a solver for pairs does not refuse."""
+    return cast("PairGram", problem.gram)
+
+
+def pair_weight(problem: Problem) -> np.ndarray:
+    """The weights of the pairs, ones unless they are given."""
+    return np.ones(problem.n_labeled) if problem.weight is None else np.asarray(problem.weight, dtype=float)
