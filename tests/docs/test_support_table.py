@@ -139,7 +139,7 @@ def serves(loss, parts, column):
         if parts:
             assert np.abs(answer - plain(loss, column, i)).max() > 1e-3
         problem, C = model._fitted_problem(), model.solution_.C
-        if problem.gram.oblique:  # the same in coordinates
+        if problem.operator.oblique:  # the same in coordinates
             model.set_params(embedding=Eigen()).fit(X, Y, **arguments_of(parts))
             np.testing.assert_allclose(model.distances(X, Y), answer, atol=1e-9)
         elif model.loss_.quadratic:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import reference
-from iokr.gram import DenseGram
+from iokr.gram import ScalarGram
 from iokr.kernels import RBF, Polynomial
 from reference import assert_close
 from samples import vectors
 
 
-def grams(n: int, m: int | None = None, kernel=None) -> DenseGram:
+def grams(n: int, m: int | None = None, kernel=None) -> ScalarGram:
     kernel = (kernel or RBF(0.4)).fit(vectors(4))
     R = kernel.represent(vectors(n, seed=1))
     return kernel.gram(R, None if m is None else kernel.represent(vectors(m, seed=2)))
@@ -74,7 +74,7 @@ def test_panels_that_the_kernel_asks_for(panel):
         evaluated.append(len(R) * len(S))
         return R @ S.T
 
-    gram = DenseGram(block, X, panel=panel)
+    gram = ScalarGram(block, X, panel=panel)
     assert_close(gram.dense(), X @ X.T, 1e-14)
     heights = [min(panel, 12 - start) for start in range(0, 12, panel)]
     assert sum(evaluated) == (144 + sum(h * h for h in heights)) // 2

@@ -11,7 +11,7 @@ from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, 
 from iokr._component import Component
 from iokr._objects import naming
 from iokr._validation import check_vectors
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["WAYS_OUT", "Embedding", "KernelEmbedding"]
@@ -117,12 +117,12 @@ class KernelEmbedding(Embedding):
         return self.S_fit_
 
     @property
-    def gram(self) -> DenseGram:
+    def gram(self) -> ScalarGram:
         """K_Y of the training outputs."""
         return self._gram
 
     @property
-    def _gram(self) -> DenseGram:
+    def _gram(self) -> ScalarGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, eye_like, take_rows, to_numpy
+from iokr._array import Array, array_namespace, blocks, take_rows
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["BlockGram", "SumGram"]
 
@@ -18,13 +18,13 @@ _PANEL = 1 << 22  # numbers evaluated at a time in a product
 
 
 class _Unseparated(Gram):
-    """A Gram without a scalar part."""
+    """A Gram without a scalar part, on d = `dim` outputs."""
 
-    scale = None
+    operator = None
     dim: int
 
     @property
-    def K(self) -> DenseGram:
+    def K(self) -> ScalarGram:
         """There is none."""
         raise ValueError(
             "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
@@ -32,23 +32,19 @@ class _Unseparated(Gram):
         )
 
     @property
-    def flat(self) -> DenseGram:
+    def flat(self) -> ScalarGram:
         """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
         if not hasattr(self, "_flat"):
             self._flat = _Matrix(self._evaluate, self.shape, self.dim)
         return self._flat
-
-    def spectrum(self) -> tuple[np.ndarray, Array | None, Array | None]:
-        """No operator apart from 𝐊 itself."""
-        return np.ones(1), None, None
 
     @abstractmethod
     def _evaluate(self) -> Array:
         """𝐊, point-major."""
 
 
-class _Matrix(DenseGram):
-    """A DenseGram whose objects are the rows of a matrix that a function gives."""
+class _Matrix(ScalarGram):
+    """A ScalarGram whose objects are the rows of a matrix that a function gives."""
 
     def __init__(self, evaluate: Callable[[], Array], shape: tuple[int, int], d: int) -> None:
         self._evaluate_all = evaluate
@@ -83,7 +79,7 @@ class _Matrix(DenseGram):
         matrix = self._matrix()
         return array_namespace(matrix).linalg.diagonal(matrix)
 
-    def restrict(self, rows: Any) -> DenseGram:
+    def restrict(self, rows: Any) -> ScalarGram:
         """Some rows and the same columns."""
         rows = np.asarray(rows)
         side = len(rows)
@@ -120,6 +116,7 @@ class BlockGram(_Unseparated):
     def __init__(self, block: Callable[[Any, Any], Array], R: Any, S: Any, dim: int) -> None:
         self._block, self._R, self._S, self.dim = block, R, S, dim
         self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self.size = self.shape[0] * dim
 
     def diagonal(self) -> Array:
         """The diagonals of the 𝒦(x_i, x_i), one after the other."""
@@ -179,16 +176,17 @@ class SumGram(_Unseparated):
 
     def __init__(self, terms: Sequence[Gram], dim: int) -> None:
         self.terms, self.dim, self.shape = list(terms), dim, terms[0].shape
+        self.size = self.shape[0] * dim
 
     def diagonal(self) -> Array:
         """The sum of the diagonals."""
         total: Any = 0.0
         for term in self.terms:
             values = term.diagonal()
-            if term.dim is None:
+            if term.operator is not None:
                 xp = array_namespace(values)
-                own = np.full(self.dim, term.scale) if term.A is None else to_numpy(term.A).diagonal().copy()
-                values = xp.reshape(values[:, None] * asarray_like(own, values)[None, :], (-1,))
+                own = xp.linalg.diagonal(term.operator.matrix(self.dim, values))
+                values = xp.reshape(values[:, None] * own[None, :], (-1,))
             total = total + values
         return total
 
@@ -199,11 +197,11 @@ class SumGram(_Unseparated):
     def _evaluate(self) -> Array:
         total: Any = None
         for term in self.terms:
-            if term.dim is not None:
+            if term.operator is None:
                 part = term.flat.dense()
             else:
                 K = term.K.dense()
-                A = (term.scale or 0.0) * eye_like(self.dim, K) if term.A is None else asarray_like(term.A, K)
+                A = term.operator.matrix(self.dim, K)
                 xp = array_namespace(K)
                 n, m = K.shape
                 part = xp.reshape(K[:, None, :, None] * A[None, :, None, :], (n * self.dim, m * self.dim))

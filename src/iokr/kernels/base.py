@@ -12,7 +12,7 @@ from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, p
 from iokr._component import Component
 from iokr._objects import as_objects
 from iokr._validation import check_psd
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "check_gram", "fit_part"]
 
@@ -65,9 +65,9 @@ class Kernel(Component, ABC):
     def diag(self, R: Any) -> Array:
         """The (n,) array of k(x_i, x_i)."""
 
-    def gram(self, R: Any, S: Any = None) -> DenseGram:
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """The map C ↦ K C. May be overridden: how K is stored."""
-        return DenseGram(self.block, R, S, self.diag, panel=self.panel)
+        return ScalarGram(self.block, R, S, self.diag, panel=self.panel)
 
     def coordinates(self, R: Any) -> Array:
         """V (n, r) with V Vᵀ = K: the objects in Euclidean coordinates. May be overridden."""
@@ -97,7 +97,7 @@ class Kernel(Component, ABC):
         return self.__mul__(other)
 
 
-def check_gram(gram: DenseGram, trusted: bool, name: str) -> None:
+def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
     diagonal = gram.diagonal()
     xp = array_namespace(diagonal)

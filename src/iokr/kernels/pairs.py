@@ -11,7 +11,7 @@ from iokr._array import Array, array_namespace, asarray_like, is_array, take_row
 from iokr._component import component
 from iokr._validation import check_number
 from iokr.gram.pairs.gram import PairGram, pair_diagonal, pair_entries
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
@@ -127,7 +127,7 @@ class _OrderMean(PairKernel):
     def _diagonal(self, K: Array, left: np.ndarray) -> Array:
         return pair_diagonal(K, left, mix=self._delta)
 
-    def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> DenseGram:
+    def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> ScalarGram:
         """The map c ↦ f between pairs, without a matrix of pairs."""
         K, left, right, same = self._between(R, S)
         return PairGram(K, left, right, mix=self._delta, same=same)

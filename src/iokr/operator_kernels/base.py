@@ -8,7 +8,7 @@ from typing import Any
 from iokr._array import Array
 from iokr._component import Component
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["OperatorKernel"]
@@ -50,14 +50,14 @@ class OperatorKernel(Component, ABC):
         """Learn what depends on inputs and outputs. May be overridden."""
         return self
 
-    def adapt(self, gram: DenseGram, Psi: Array | None, output_gram: DenseGram | None, weight: Any) -> None:
+    def adapt(self, gram: ScalarGram, Psi: Array | None, output_gram: ScalarGram | None, weight: Any) -> None:
         """Learn what depends on labelled inputs and outputs together. May be overridden.
 
         `gram` is that of the scalar kernel between the labelled points; `Psi` are the outputs in coordinates, or None
         where only `output_gram`, K_Y, is known; `weight` their sample weights or None.
         """
 
-    def around(self, K: DenseGram) -> Gram:
+    def around(self, K: ScalarGram) -> Gram:
         """The Gram of 𝒦 = k A around that of its scalar kernel. May be overridden."""
         raise TypeError(f"{type(self).__name__} does not separate into a scalar kernel and an operator.")
 

@@ -24,8 +24,8 @@ from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.report import Report
-from iokr.solvers.closed_form.eigen import spectral_path
 from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.oblique import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
 from iokr_lab.bench.base import Contender, Deadline, Question, Target, Verdict, survey
 from iokr_lab.bench.memory import Footprint

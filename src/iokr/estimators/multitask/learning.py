@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, to_numpy
-from iokr.gram.kronecker import KroneckerGram
+from iokr.gram.operators import as_operator
+from iokr.gram.separable import SeparableGram
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.eigen import Eigen, SpectralPath
+from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["LearnedOperator", "TaskProblem", "learn_operator"]
 
@@ -135,7 +137,8 @@ class TaskProblem:
 
     def path(self, A: np.ndarray) -> Path:
         """The solutions under k·A, for every α."""
-        problem = replace(self.problem, gram=KroneckerGram(self.problem.gram.K, asarray_like(A, self.problem.Psi)))
+        operator = as_operator(asarray_like(A, self.problem.Psi))
+        problem = replace(self.problem, gram=SeparableGram(self.problem.gram.K, operator))
         if self._path is None:
             return self.solver.path(problem)
         return self._path.with_operator(problem)
@@ -184,7 +187,8 @@ class TaskProblem:
 
         def step(gamma: np.ndarray, E: np.ndarray) -> tuple[float, np.ndarray]:
             A = (E * gamma) @ E.T
-            posed = replace(problem, gram=KroneckerGram(problem.gram.K, asarray_like((A + A.T) / 2, problem.Psi)))
+            operator = as_operator(asarray_like((A + A.T) / 2, problem.Psi))
+            posed = replace(problem, gram=SeparableGram(problem.gram.K, operator))
             C: Array = self.solver.path(posed).coefficients(problem.Psi, problem.alpha)
             N = E.T @ to_numpy(C.T @ (problem.gram.K @ C)) @ E
             return posed.objective(C), (N + N.T) / 2

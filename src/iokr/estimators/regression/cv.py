@@ -24,7 +24,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import ClosedForm, Path, Solver
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["IOKRCV"]
 
@@ -179,7 +179,7 @@ class IOKRCV(KernelRegression):
         targets = None  # the outputs in orthonormal coordinates, where errors are sums of squares
         tasks = track(progress, self, self._paths(data, kernels, strengths, alphas), "strength")
         for i, j, path, Psi in tasks:
-            if path.gram.oblique:  # errors in F come from Ψ and K_Y themselves
+            if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
                 errors[i, j] = self._loo_errors(path, Psi, alphas)
             else:
                 targets = self.embedding_.euclidean(Psi) if targets is None else targets
@@ -207,7 +207,7 @@ class IOKRCV(KernelRegression):
             shared = self._same_inputs(kernels[i - 1], kernel) if i else False
             K = cast(Path, path).gram.K if shared else None
             problem = replace(self._pose(data, kernel, K), strength=strengths[0])
-            if shared and isinstance(path, SpectralPath) and path.gram.oblique == problem.gram.oblique:
+            if shared and isinstance(path, SpectralPath) and path.operator.oblique == problem.operator.oblique:
                 path = path.with_operator(problem)
                 yield i, 0, path, problem.Psi
                 continue

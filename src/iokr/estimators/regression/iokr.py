@@ -31,7 +31,7 @@ from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_inputs, check_isotropic, check_kernel, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import positive_rows, require_y, row_numbers, single_precision
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -87,7 +87,7 @@ class KernelRegression(StructuredEstimator):
             )
         return _Data(X, Psi, weight, mask, X_unlabeled)
 
-    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel, K: DenseGram | None = None) -> Problem:
+    def _pose(self, data: _Data, kernel: Kernel | OperatorKernel, K: ScalarGram | None = None) -> Problem:
         """Fit the kernel, represent the points and state the problem (at α = 1).
 
         `K` is the Gram of the scalar kernel on these points when another operator has been posed on it before.
@@ -109,7 +109,7 @@ class KernelRegression(StructuredEstimator):
         labelled = self.kernel_.gram(R if data.X_unlabeled is None else take_rows(R, np.arange(n)))
         Psi = asarray_like(data.Psi, labelled.diagonal())  # everything follows the Gram, and that X
         gram: Gram | None = labelled if data.X_unlabeled is None else None
-        if isinstance(self.kernel_, OperatorKernel) and labelled.dim is None:
+        if isinstance(self.kernel_, OperatorKernel) and labelled.operator is not None:
             identity = self.embedding_.is_identity
             K = labelled.K if K is None else K
             self.kernel_.adapt(K, None if identity else Psi, self.embedding_.gram if identity else None, data.weight)
@@ -118,7 +118,7 @@ class KernelRegression(StructuredEstimator):
         self.manifold_ = None if self.manifold is None else clone(self.manifold)
         self._n, self._like = Psi.shape[0], empty_like((0, int(Psi.shape[1])), Psi)
         problem = self._problem(gram)
-        if problem.gram.dim is None:
+        if problem.gram.operator is not None:
             check_gram(problem.gram.K, self.kernel_.trusted, "kernel")
         else:
             check_blocks(problem.gram, self.kernel_.trusted)
@@ -212,7 +212,7 @@ class KernelRegression(StructuredEstimator):
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = self._fitted_problem()
         spans = getattr(self.kernel_, "spans", False)
-        if problem.gram.scale is None and not spans:
+        if (problem.gram.operator is None or problem.gram.operator.scale is None) and not spans:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)

@@ -12,7 +12,7 @@ from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, 
 from iokr._memory import available_memory
 from iokr.gram.pairs.costs import ProductCosts, matrix_cost, product_costs
 from iokr.gram.pairs.loops import fused_product, has_compiler, row_dots, scatter_rows
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram", "pair_diagonal", "pair_entries"]
 
@@ -22,7 +22,7 @@ _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
 _FACTOR = 0.04  # nanoseconds of a multiplication and addition in a factorisation
 
 
-class PairGram(DenseGram):
+class PairGram(ScalarGram):
     """c ↦ f, f_p = Σ_q k_P(p, q) c_q = (G S K)_ab + (G S K)_ba for p = {a, b}, G = δI + (1 − δ)K.
 
     S (m, m) holds c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of

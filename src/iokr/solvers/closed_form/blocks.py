@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, to_numpy
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.base import Path
+from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
+
+if TYPE_CHECKING:
+    from iokr.solvers.closed_form.paths import PathSolver
 
 __all__ = ["BlockPath", "block_paths", "flatten"]
 
@@ -21,7 +25,7 @@ def flatten(problem: Problem) -> Problem:
     """The same problem on vec(Ψ), point-major: Gram 𝐊, penalty L ⊗ I, a missing entry has weight 0."""
     d = problem.gram.size // problem.gram.shape[0]
     n = problem.n_labeled
-    xp = array_namespace(problem.Psi)
+    xp = array_namespace(problem.like)
     weight = None if problem.weight is None else np.repeat(problem.weight, d)
     if problem.mask is not None:
         observed = np.asarray(problem.mask).astype(float).ravel()
@@ -31,11 +35,11 @@ def flatten(problem: Problem) -> Problem:
         identity = eye_like(d, problem.penalty)
         N = problem.gram.shape[0]
         penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
-    Psi = xp.reshape(problem.Psi, (n * d, 1))
+    Psi = xp.reshape(problem.targets, (n * d, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
 
 
-def block_paths(solver: ClosedForm, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+def block_paths(solver: PathSolver, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
     """A path per manifold strength."""
     flat = flatten(problem)
     for strength, path in zip(strengths, solver._paths(flat, strengths), strict=True):
@@ -47,7 +51,7 @@ class BlockPath(Path):
 
     def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E, self.L = np.ones(1), None, None
+        self.operator = problem.operator
         self.d = problem.gram.size // problem.gram.shape[0]
         self.mask = None if problem.mask is None else np.asarray(problem.mask)
         self.flat, self.path = flat, path
@@ -113,7 +117,7 @@ class BlockPath(Path):
         if self.mask is None:
             return super().loo_errors(Psi, alphas)
         w = np.ones(self.n) if self.weight is None else self.weight
-        share = self.mask * w[:, None]
+        weight = self.mask * w[:, None]
         return np.array(
-            [float((share * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / share.sum() for a in alphas]
+            [float((weight * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / weight.sum() for a in alphas]
         )

@@ -43,7 +43,7 @@ class Geometry:
         self.gram = problem.gram.K
         weight = problem.weight
         self.active = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
-        self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.Psi)
+        self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.like)
         self.whole = len(self.active) == self.N
 
     def system(self) -> Array:
@@ -56,7 +56,7 @@ class Geometry:
         return S
 
     def eigenpairs(self) -> tuple[Array, Array]:
-        """S = V diag(ω) Vᵀ, from the Gram where somebody has asked it before."""
+        """S = V diag(ω) Vᵀ, reusing the cached eigenpairs of the Gram if present."""
         if self.whole and self.sqrt_w is None and not self.graded:
             pairs = self.gram.eigenpairs(known=True)
             if pairs is not None:
@@ -174,8 +174,8 @@ class ManifoldGeometry(Geometry):
         if self.sqrt_w is not None:
             self._top = self.sqrt_w[:, None] * self._top
         self._in_order = np.array_equal(b.order, np.arange(self.N))
-        share = self.mu * b.sigma / (1 + self.mu * b.sigma)
-        self.remainder = (b.O * share[None, :]) @ b.O.T
+        fraction = self.mu * b.sigma / (1 + self.mu * b.sigma)
+        self.remainder = (b.O * fraction[None, :]) @ b.O.T
 
     @property
     def graded(self) -> bool:  # type: ignore[override]

@@ -47,14 +47,14 @@ class ConjugateGradient(Solver):
         """Needs a quadratic loss and coefficients that do not contain A."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `ADMM()`."
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator of implicit outputs has a closed form; use `Eigen()`."
         return None
 
     def memory(self, problem: Problem) -> float:
         """Eight arrays of the size of C, a panel of G, and the penalty."""
         N, q = problem.gram.shape[0], problem.Psi.shape[1]
-        return 8.0 * float(8 * N * q + 2**24 + (N**2 if problem.penalty is not None else 0))
+        return 8.0 * float(8 * N * q + 2**24 + (N**2 if problem.penalised else 0))
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         special = PairRidge(self.tol, self.max_iter)
@@ -77,13 +77,13 @@ class ConjugateGradient(Solver):
             axis=None,
             first=xp.stack([b, Gb]) if C is None else None,
         )
-        size, J_0 = max(float(found.size), 0.0), float(xp.sum(problem.Psi * b[: problem.n_labeled, :])) / 2
+        size, J_0 = max(float(found.size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
         return Solution(found.X, max(found.steps, 1), size / (2 * lam) / J_0 if J_0 > 0 else 0.0, size <= goal)
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:
     """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
-    Psi, xp = problem.Psi, array_namespace(problem.Psi)
+    Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
     weight = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask).astype(float)
     if problem.weight is not None:

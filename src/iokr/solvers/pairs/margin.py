@@ -14,7 +14,6 @@ from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.gram.pairs.gram import PairGram, pair_entries
 from iokr.gram.pairs.loops import scatter_rows
-from iokr.losses.margin import MaxMargin
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.box_qp import minimize_box, newton_directions
@@ -59,7 +58,7 @@ class PairMargin(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs the margin loss, and one label for each pair."""
-        if not isinstance(problem.loss, MaxMargin):
+        if not problem.loss.box_dual:
             return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `PairRidge()`."
         if not isinstance(problem.gram, PairGram):
             return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `CoordinateDescent()`."
