@@ -36,7 +36,7 @@ class PairData:
 
     def given(self, scores: np.ndarray) -> np.ndarray:
         """A score per pair as given to `fit`; two of them in the order of the nodes there."""
-        rows = scores[self.inverse]
+        rows: np.ndarray = scores[self.inverse]
         if rows.ndim == 2:
             rows[self.swapped] = rows[self.swapped, ::-1]
         return rows

@@ -104,7 +104,7 @@ class OnePerNode(BothOrders):
 
     def silent(self, pairs: np.ndarray, points: np.ndarray, same: np.ndarray) -> np.ndarray:
         """Pairs of two nodes without a local model."""
-        return ~self._has_model(pairs, points, same).any(axis=1)
+        return np.asarray(~self._has_model(pairs, points, same).any(axis=1))
 
     def solve(self, gram: PairGram, problem: Problem, solver: Solver, start: Solution | None = None) -> Solution:
         """One small problem per node."""
@@ -118,7 +118,7 @@ class OnePerNode(BothOrders):
         two = second >= 0
         total[two] += np.where(others[second[two]], g[second[two]], 0.0)
         count[two] += others[second[two]]
-        return total / _or_nan(count)
+        return np.asarray(total / _or_nan(count))
 
     def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
         """What is left is the local model of the other node."""
@@ -126,7 +126,7 @@ class OnePerNode(BothOrders):
 
     def _has_model(self, pairs: np.ndarray, points: np.ndarray, same: np.ndarray) -> np.ndarray:
         """(k, 2): whether each node of each pair has a local model."""
-        return np.isin(same, points[:, 0])[pairs]  # −1, a new node, is among none
+        return np.asarray(np.isin(same, points[:, 0])[pairs])  # −1, a new node, is among none
 
 
 def _or_nan(count: np.ndarray) -> np.ndarray:

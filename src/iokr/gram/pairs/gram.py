@@ -207,7 +207,7 @@ class PairGram(ScalarGram):
         return self._costs.total(dense=not is_numpy(self.nodes))
 
     @property
-    def prefers_products(self) -> bool:
+    def prefers_products(self) -> bool:  # type: ignore[override]
         """Whether products alone are cheaper than the matrix and its factor, or the matrix does not fit."""
         n = self.shape[0]
         if n <= _FEW:
