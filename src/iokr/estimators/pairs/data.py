@@ -58,7 +58,7 @@ class PairData:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Points (a, b) to learn from, the first of them the pairs; `second` is where (b, a) stands, −1 if it does not."""
+    """Points (a, b) to learn from, the pairs first; `second` is the row of (b, a) for each pair, −1: there is none."""
 
     points: np.ndarray
     target: np.ndarray

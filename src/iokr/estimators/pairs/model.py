@@ -49,8 +49,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         k on the nodes' inputs; None is `RBF()` with the median bandwidth.
     strategy : {"kernel", "duplicate", "local"}, default="kernel"
     mix : float, default=0.0
-        δ from 0 to 1: how much a pair listens only to pairs that share a node. `"local"` takes 0 or 1, which mean the
-        same there.
+        δ from 0 to 1: larger gives more weight to pairs that share a node. `"local"` takes 0 or 1, which mean the same
+        there.
     loss : Square or MaxMargin, default=None
         None is `Square()`. `MaxMargin()` is the support vector machine without a bias, C = 1/alpha.
     alpha : float, default=1.0

@@ -95,8 +95,8 @@ class PairGram(ScalarGram):
         S, K = self.scatter(np.asarray(c)), self.nodes
         sparse_scatter, dots = self._forms
         if sparse_scatter and dots and has_compiler() and S.nnz < _FUSED * K.shape[1]:
-            share = self.mix * (2 if self.ordered else 1)
-            return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), share, len(self.left))
+            identity = self.mix * (2 if self.ordered else 1)
+            return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), identity, len(self.left))
         a, b = self._sorted_left
         T = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T)
         f = np.zeros(len(a))

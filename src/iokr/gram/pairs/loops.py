@@ -64,10 +64,10 @@ def fused_product(
     K: np.ndarray,
     reads: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     scale: float,
-    share: float,
+    identity: float,
     n: int,
 ) -> np.ndarray:
-    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + share T_entry,column, T = S columns; needs a compiler.
+    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + identity T_entry,column, T = S columns; needs a compiler.
 
     T is there for a strip of columns at a time, in the cache; reads are sorted by column.
     """
@@ -75,7 +75,7 @@ def fused_product(
     assert loop is not None
     m, out = columns.shape[1], np.zeros(n)
     starts = np.searchsorted(reads[2], np.arange(0, m + _STRIP, _STRIP))
-    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, share, np.empty((_STRIP, S.shape[0])), out)
+    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, identity, np.empty((_STRIP, S.shape[0])), out)
     return out
 
 
@@ -142,7 +142,7 @@ def _fused(
     pair: Any,
     starts: Any,
     scale: float,
-    share: float,
+    identity: float,
     strip: Any,
     out: Any,
 ) -> None:
@@ -196,5 +196,5 @@ def _fused(
                     out[pair[q]] += scale * s0
             for i in range(q, q + done):
                 if entry[i] >= 0:
-                    out[pair[i]] += share * T[entry[i]]
+                    out[pair[i]] += identity * T[entry[i]]
             q += done
