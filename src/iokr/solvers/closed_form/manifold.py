@@ -19,10 +19,10 @@ __all__ = ["ManifoldEigen"]
 class ManifoldEigen(PathSolver):
     """C e_j = (λI + γ_j M K)⁻¹ JᵀΨe_j with M = JᵀJ + μL, for whole grids of λ and μ.
 
-    Two exact forms. *Deformed*: one reduction of K and L serves every (λ, μ) at the price of an n × n Cholesky
+    Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ) at the price of an n × n Cholesky
     factorisation each, n the number of labels; its error grows with μγw_max/λ, w_max the largest eigenvalue of RᵀLR.
-    *M-form*: one eigendecomposition per μ serves every λ, and its error does not grow. By default each (λ, μ) takes
-    the deformed form while it is accurate and cheaper.
+    *M-form*: one eigendecomposition per μ is reused for every λ, and its error does not grow. By default each (λ, μ)
+    takes the deformed form while it is accurate and cheaper.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ _TINY = 1e-300
 class ADMM(Solver):
     """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): splits h into what the loss wants and what the kernel can do.
 
-    One factorisation serves all steps until ρ, which follows the curvature of the loss by itself, changes; Newton steps
-    on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual feasible by
-    construction, so the relative duality gap is known at every check.
+    One factorisation is reused for all steps until ρ, which follows the curvature of the loss by itself, changes;
+    Newton steps on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual
+    feasible by construction, so the relative duality gap is known at every check.
 
     Parameters
     ----------
