@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._validation import check_psd
-from iokr.datasets.tables import FileTable, read_table
+from iokr.datasets.file_table import FileTable
+from iokr.datasets.tables import read_table
 
 __all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, gemm, matmul, pivoted_cholesky, to_numpy
 from iokr._component import component
 from iokr._memory import check_memory
-from iokr.embeddings.base import WAYS_OUT, KernelEmbedding
+from iokr.embeddings.base import TO_REDUCE_MEMORY, KernelEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Implicit"]
@@ -35,7 +35,7 @@ class Implicit(KernelEmbedding):
         """The identity: output i has weight 1 on itself."""
         S = self._fit_kernel(Y, kernel)
         n = S.shape[0]
-        check_memory(16.0 * n * n, f"An output kernel on {n} points", WAYS_OUT)
+        check_memory(16.0 * n * n, f"An output kernel on {n} points", TO_REDUCE_MEMORY)
         return np.eye(n)
 
     def weights(self, H: Array) -> Array:
@@ -62,9 +62,5 @@ class Implicit(KernelEmbedding):
 
     def vectors(self, H: Array) -> Array:
         """Σ_i β_i y_i, under a linear output kernel."""
-        from iokr.kernels.vectors import Linear
-
-        if not isinstance(self.kernel_, Linear):
-            return super().vectors(H)
-        Y = self.S_fit_
-        return H @ asarray_like(Y.toarray() if hasattr(Y, "toarray") else Y, H)
+        Y = self._training_vectors()
+        return super().vectors(H) if Y is None else H @ asarray_like(Y, H)

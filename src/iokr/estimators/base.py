@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
-from iokr._objects import is_numeric, keys, n_objects, naming, take
+from iokr._objects import error_context, is_numeric, keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
@@ -94,7 +94,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
                     "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
                 )
             known = positive_rows(y, sample_weight)
-            with naming("y", row_numbers(sample_weight)):
+            with error_context("y", row_numbers(sample_weight)):
                 self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
         Psi = self._embed(y, sample_weight)
         self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None

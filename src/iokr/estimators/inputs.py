@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
-from iokr._objects import n_objects, naming
+from iokr._objects import error_context, n_objects
 from iokr._validation import check_vectors
 from iokr.estimators.outputs import cast
 from iokr.kernels.base import Kernel
@@ -79,7 +79,7 @@ class Border:
 
     def represent(self, X: Any, name: str = "X") -> Any:
         """Checked inputs as the kernel holds them."""
-        with naming(name):
+        with error_context(name):
             return self.kernel.represent(X)
 
     def cast(self, H: Array) -> Array:

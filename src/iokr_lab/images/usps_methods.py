@@ -17,11 +17,12 @@ from iokr._array import to_numpy
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
+from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels import ConditionalCovariance, Covariance
-from iokr.rivals.kde import KDE, KernelPCA
+from iokr.rivals import KDE
 from iokr_lab.images.usps_protocol import (
     AS_DISTRIBUTED,
     COMMON,

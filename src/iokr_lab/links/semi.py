@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from iokr.estimators.links.cv import LinkPredictorCV
@@ -75,14 +74,6 @@ def parse(text: str, columns: tuple[str, ...]) -> Printed:
     return rows
 
 
-class BareEM(EMCompletion):
-    """EM without the conditional covariance of the inputs: Rᵀ K_Y R for two new nodes, which is ridge at λ = σ²."""
-
-    def _learn(self, K: Any, W: Any) -> None:
-        super()._learn(K, W)
-        self.weights_ = np.zeros(1)
-
-
 def semi_methods(n_nodes: int) -> dict[str, Any]:
     """Similarity of the inputs, EM, PKMR, ridge on pairs; IOKR with the penalty as printed, one that smooths, or none.
 
@@ -92,7 +83,7 @@ def semi_methods(n_nodes: int) -> dict[str, Any]:
     return {
         NAIVE: [Naive()],
         EM: [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
-        BARE_EM: [BareEM(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
+        BARE_EM: [EMCompletion(alpha=alpha, covariance=False) for alpha in (0.1, 0.3, 1.0, 3.0)],
         KMR: [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         PAIRS: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
         IOKR: LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=printed),

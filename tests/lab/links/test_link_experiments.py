@@ -208,13 +208,6 @@ def test_few_labels_chooses_from_the_whole_grid_by_each_criterion():
         assert found.figures[ONE_NEW] == pytest.approx(judge(search.decision_function(), W, draw)[ONE_NEW], abs=1e-6)
 
 
-def test_em_without_its_covariance_is_ridge_for_two_new_nodes():
-    known, new = np.arange(20), np.arange(20, N)
-    ours = link_semi.BareEM(RBF(0.5), alpha=0.3).fit(X, W, labeled=known).decision_function(X[new], X[new])
-    theirs = LinkPredictor(RBF(0.5), alpha=0.3).fit(X, W, labeled=known).decision_function(X[new], X[new])
-    np.testing.assert_allclose(ours, theirs, atol=1e-10)
-
-
 def test_measures_are_percentages():
     figures = measures_of([1, 0, 0, 1], [0.9, 0.1, 0.8, 0.8])
     assert figures["roc_auc"] == pytest.approx(87.5)

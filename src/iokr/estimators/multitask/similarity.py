@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, row_sq_norms, to_numpy
+from iokr._component import component
 from iokr._validation import check_number, check_symmetric
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["TaskMetric", "check_strength", "check_tasks", "output_metric", "task_operator", "task_similarity"]
@@ -87,18 +89,33 @@ def output_metric(M: np.ndarray, strength: float) -> np.ndarray:
     return A
 
 
-class TaskMetric(Embedding):
+@component
+class TaskMetric(EuclideanEmbedding):
     """ψ(y) = A^½ φ(y), φ a fitted embedding of vectors: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
 
     A may be singular; then `vectors` is the least-norm y, the projection on the range of A.
     """
 
-    def __init__(self, A: np.ndarray, base: Embedding) -> None:
-        self.A, self.base = A, base
-        values, V = np.linalg.eigh(A)
-        root = np.sqrt(np.where(values > _TOL * values[-1], values, 0.0))
-        self.root = (V * root) @ V.T
-        self.back = (V * np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)) @ V.T
+    A: np.ndarray
+    base: Embedding
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """s and V with A^½ = V diag(s) Vᵀ; s is zero where A is singular."""
+        values, V = np.linalg.eigh(self.A)
+        return np.sqrt(np.where(values > _TOL * values[-1], values, 0.0)), V
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """A^½."""
+        s, V = self._spectrum
+        return np.asarray((V * s) @ V.T)
+
+    @cached_property
+    def back(self) -> np.ndarray:
+        """A^{+½}, its pseudo-inverse."""
+        s, V = self._spectrum
+        return np.asarray((V * np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)) @ V.T)
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q)."""
@@ -116,32 +133,9 @@ class TaskMetric(Embedding):
         """ψ(y)."""
         return self.metric(self.base.represent(Y, name))
 
-    def inner(self, H: Array, S: Array) -> Array:
-        """⟨h_i, ψ(y_j)⟩."""
-        return gemm(H, asarray_like(S, H))
-
-    def coordinates(self, S: Array, like: Array) -> Array:
-        """ψ(y_j)."""
-        return asarray_like(S, like)
-
-    def sq_norms(self, S: Array) -> Array:
-        """‖ψ(y_j)‖²."""
-        return row_sq_norms(S)
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
-        return row_sq_norms(H)
-
     def sq_residuals(self, H: Array, S: Array) -> Array:
         """‖h_i − ψ(y_i)‖²; NaN where a target is missing, which no metric measures."""
         return row_sq_norms(H - asarray_like(S, H))
-
-    def spread(self, S: Array, weight: np.ndarray) -> float:
-        """Σ_i w_i ‖ψ(y_i) − mean‖²."""
-        xp = array_namespace(S)
-        w = asarray_like(weight, S)
-        mean = xp.sum(w[:, None] * S, axis=0) / xp.sum(w)
-        return float(xp.sum(w * row_sq_norms(S - mean[None, :])))
 
     def vectors(self, H: Array) -> Array:
         """The least-norm y with ψ(y) nearest to h."""

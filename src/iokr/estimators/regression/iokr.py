@@ -22,7 +22,7 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._objects import concat, is_numeric, naming
+from iokr._objects import concat, error_context, is_numeric
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
@@ -93,7 +93,7 @@ class KernelRegression(StructuredEstimator):
         `K` is the Gram of the scalar kernel on these points when another operator has been posed on it before.
         """
         known = data.X if kernel.pairwise else positive_rows(data.X, data.weight)
-        with naming("X", None if kernel.pairwise else row_numbers(data.weight)):
+        with error_context("X", None if kernel.pairwise else row_numbers(data.weight)):
             if isinstance(kernel, OperatorKernel):
                 explicit = data.Psi if self.embedding_.explicit else None
                 self.kernel_: Any = clone(kernel).fit(known, explicit)
@@ -165,7 +165,7 @@ class KernelRegression(StructuredEstimator):
 
     def _represent(self, X: Any, name: str = "X") -> Any:
         """The inputs as the kernel holds them."""
-        with naming(name):
+        with error_context(name):
             return self.kernel_.represent(X)
 
     def _values(self, X: Any) -> Array:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, is_numeric, n_objects, naming, take
+from iokr._objects import distinct, error_context, is_numeric, n_objects, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.estimators.base import StructuredEstimator
@@ -137,7 +137,7 @@ class OutputTrees(StructuredEstimator):
         first, which = distinct(take(y, known))
         self._which = np.zeros(n_objects(y), dtype=np.intp)
         self._which[known] = which
-        with naming("y", lambda i: int(known[first[i]])):
+        with error_context("y", lambda i: int(known[first[i]])):
             return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:

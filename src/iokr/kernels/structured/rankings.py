@@ -15,7 +15,7 @@ import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
 from iokr._validation import check_number
 from iokr.kernels.base import FeatureKernel, Kernel
 
@@ -33,7 +33,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
-        raise ValueError(f"Ranking 0 has {d} entries but rankings had {n_items} items at fit.")
+        raise BadObject("Ranking", 0, f" has {d} entries but rankings had {n_items} items at fit.")
     if d < 2:
         raise ValueError(f"A ranking needs at least two items, got {d}.")
     for what, bad in {
@@ -41,7 +41,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
         "ranks no item; leave it out": np.isnan(ranks).all(axis=1),
     }.items():
         if bad.any():
-            raise ValueError(f"Ranking {int(np.flatnonzero(bad)[0])} {what}.")
+            raise BadObject("Ranking", int(np.flatnonzero(bad)[0]), f" {what}.")
     return ranks
 
 
@@ -52,9 +52,11 @@ def _stacked(X: Any) -> np.ndarray:
         raise ValueError("There are no rankings; at least one is needed.")
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise ValueError(
-                f"Ranking {i} has {len(row)} entries but ranking 0 has {len(rows[0])}; "
-                "give every item a rank, NaN where it is not known."
+            raise BadObject(
+                "Ranking",
+                i,
+                f" has {len(row)} entries but ranking 0 has {len(rows[0])}; "
+                "give every item a rank, NaN where it is not known.",
             )
     return np.stack(rows)
 
@@ -65,9 +67,11 @@ def _ranking(x: Any, i: int) -> np.ndarray:
     except (TypeError, ValueError):
         row = np.empty(0)
     if row.ndim != 1 or row.size == 0:
-        raise TypeError(
-            f"Ranking {i} must be a vector of ranks, a number per item, got {x!r:.60}; "
-            "`iokr.kernels.order_ranks` makes them of lists of items."
+        raise BadObjectType(
+            "Ranking",
+            i,
+            f" must be a vector of ranks, a number per item, got {x!r:.60}; "
+            "`iokr.kernels.order_ranks` makes them of lists of items.",
         )
     return row
 
