@@ -10,7 +10,8 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.gram.pairs.gram import PairGram, pair_diagonal, pair_entries
+from iokr.gram.pairs.entries import pair_diagonal, pair_entries
+from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, fit_part
 

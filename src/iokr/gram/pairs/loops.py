@@ -13,10 +13,13 @@ from scipy.sparse import csr_array
 from iokr._array import blocks
 from iokr._compile import compiled
 
-__all__ = ["fused_product", "has_compiler", "row_dots", "scatter_rows"]
+__all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 
 _ROWS, _FEW, _NARROW = 2048, 4, 200  # rows gathered at a time without a compiler, of both factors, and their length
 _PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K where it is not kept
+
+
+Reads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows of K, entries, columns of T, pairs
 
 
 def has_compiler() -> bool:
@@ -62,7 +65,7 @@ def fused_product(
     S: csr_array,
     columns: np.ndarray,
     K: np.ndarray,
-    reads: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    reads: Reads,
     scale: float,
     identity: float,
     n: int,

@@ -12,7 +12,8 @@ from iokr._array import asarray_like, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.gram.pairs.gram import PairGram, pair_entries
+from iokr.gram.pairs.entries import pair_entries
+from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
