@@ -31,6 +31,7 @@ __all__ = [
     "GAMMA",
     "LAMBDAS",
     "RIDGE",
+    "TEST_FRACTION",
     "TOL",
     "Chosen",
     "Column",

@@ -105,7 +105,7 @@ def _of(
 ) -> Matrix:
     """A value per sample; without outliers there is one kind."""
     first = kind if fraction else next(iter(KINDS))
-    return np.array(results.numbers(Drawn, f"{what}.{method}.{criterion}", kind=first, fraction=fraction))
+    return np.array(results.numbers(Drawn, f"{what}.{method}.{criterion}", outliers=first, fraction=fraction))
 
 
 def _summary(results: Results) -> str:

@@ -159,7 +159,7 @@ def fitted(sample: Sample) -> Iterator[tuple[str, str, Choice]]:
 class Drawn(Case):
     """A sample; without outliers all kinds are the same, and only the first is run."""
 
-    kind: str
+    outliers: str
     fraction: float
     sample: int
 
@@ -172,7 +172,7 @@ def cases(plan: Plan, data: None) -> list[Drawn]:
 
 def work(case: Drawn, plan: Plan, data: None) -> dict[str, Any]:
     """Clean test error, alpha and ε or κ (0 for the square loss), by method and criterion."""
-    sample = draw(case.kind, case.fraction, (plan.seed, case.sample))
+    sample = draw(case.outliers, case.fraction, (plan.seed, case.sample))
     metrics: dict[str, Any] = {"error": {}, "alpha": {}, "parameter": {}}
     for method, criterion, choice in fitted(sample):
         residuals = np.asarray(choice.model.decision_function(sample.X_test)) - sample.F_test

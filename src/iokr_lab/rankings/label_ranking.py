@@ -50,9 +50,7 @@ Taus = dict[str, dict[str, list[float]]]  # set, method: a value per fold
 
 def page(results: Results, plan: RankingPlan, sets: Sets) -> Report:
     """Kendall's τ of every method on every set, ten folds, drawn several times."""
-    taus = {
-        name: {method: results.numbers(Fold, f"tau.{method}", name=name) for method in METHODS} for name in sets
-    }
+    taus = {name: {method: results.numbers(Fold, f"tau.{method}", name=name) for method in METHODS} for name in sets}
     once = f", those of sets of more than {LARGE} rows once (`--full`: as often)"
     return Report(
         "Label ranking: Kendall's τ by ten folds",
