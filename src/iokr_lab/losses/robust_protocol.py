@@ -78,7 +78,7 @@ class Sample:
 
 
 def draw(kind: str, fraction: float, seed: tuple[int, int]) -> Sample:
-    """A smooth function of two inputs with eight outputs of unit variance; noise; a fraction of the rows moved far away.
+    """A smooth function of two inputs with eight outputs of unit variance; noise; some rows moved far away.
 
     The same seed gives the same function, inputs and noise for every kind and fraction, and a larger one moves more
     rows.
