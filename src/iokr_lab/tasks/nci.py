@@ -313,7 +313,9 @@ def _paired_figure(results: Results) -> Figure:
         axes.set_xlabel("independent minus coupled, error on y")
         canvas.legend(loc="outside upper center", ncols=2)
 
-    caption = f"{FRACTIONS[0]:.0%} labelled: what coupling gains, a stroke per split, a dot at their mean; right of 0 it helps."
+    caption = (
+        f"{FRACTIONS[0]:.0%} labelled: what coupling gains, a stroke per split, a dot at the mean; right of 0 it helps."
+    )
     return plot(draw, caption=caption, size=(4.8, 3.4))
 
 
