@@ -206,14 +206,16 @@ def _intercept(gains: Gains) -> str:
 
 
 def _comparison(
-    results: Results, setting: tuple[str, bool], method: str, what: str = "error", **names: str
+    results: Results,
+    setting: tuple[str, bool],
+    method: str,
+    what: str = "error",
+    coupled: str = "coupled",
+    **names: str,
 ) -> tuple[dict[str, Any], Difference]:
     """A row of a paired table: the two errors and their difference."""
-    spreads = {
-        name: Spread.of(_of(results, *setting, one, what), digits=2)
-        for name, one in (("independent", ALONE), ("coupled", method))
-    }
-    return {"outputs": _name(*setting), **names, **spreads}, _gain(results, *setting, method, what)
+    alone, coupled = (Spread.of(_of(results, *setting, one, what), digits=2) for one in (ALONE, method))
+    return {"outputs": _name(*setting), **more, ALONE: alone, name: coupled}, _gain(results, *setting, method, what)
 
 
 def _paired_table(results: Results) -> Table:
@@ -242,7 +244,7 @@ def _splits_table(results: Results, seeds: range) -> Table:
 def _cause_table(results: Results) -> Table:
     ways = {"error": "leave-one-out on the labelled", "best": "the unlabelled themselves"}
     rows = [
-        _comparison(results, setting, SIMILAR, what, **{"parameters chosen on": way})
+        _comparison(results, setting, SIMILAR, what, SIMILAR, **{"parameters chosen on": way})
         for setting in SETTINGS
         for what, way in ways.items()
     ]
