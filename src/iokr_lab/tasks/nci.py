@@ -206,12 +206,7 @@ def _intercept(gains: Gains) -> str:
 
 
 def _comparison(
-    results: Results,
-    setting: tuple[str, bool],
-    method: str,
-    what: str = "error",
-    coupled: str = "coupled",
-    **names: str,
+    results: Results, setting: tuple[str, bool], method: str, what: str = "error", name: str = "coupled", **more: str
 ) -> tuple[dict[str, Any], Difference]:
     """A row of a paired table: the two errors and their difference."""
     alone, coupled = (Spread.of(_of(results, *setting, one, what), digits=2) for one in (ALONE, method))
