@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iokr.report import INK, OURS, Figure, Report, Text, plot
+from iokr_lab.study import Plan, Results
 from iokr_lab.synthetic_networks.gaps import (
     AS_SAID,
     CELLS,
@@ -12,20 +13,20 @@ from iokr_lab.synthetic_networks.gaps import (
     HEADLINE,
     INERTIAS,
     LONGER,
-    MEASURES,
+    MIXED,
+    OTHERS,
     TOLERANCE,
-    Results,
+    Found,
+    Gaps,
     fixed_gaps,
+    gaps,
     margin_gaps,
-    mixture_as_said_gaps,
-    mixture_gaps,
-    other_gaps,
-    published,
+    printed,
     rule_gaps,
     spread,
 )
 from iokr_lab.synthetic_networks.models import ALPHAS, MARGIN, PENALTY, RIDGE, STRONGER, WIDER, WIDTHS
-from iokr_lab.synthetic_networks.published import RANDOM
+from iokr_lab.synthetic_networks.protocol import MEASURES
 from iokr_lab.synthetic_networks.tables import (
     causes_table,
     headline_table,
@@ -42,41 +43,42 @@ from iokr_lab.synthetic_networks.tables import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["report"]
+__all__ = ["page"]
 
 
-def report(results: Results, repeat: int) -> Report:
+def page(results: Results, plan: Plan, data: Any) -> Report:
     """Tables, the figure and what to know about them."""
+    found = Found(results)
     return Report(
         "Random networks from inputs computed from them",
-        _summary(results),
+        _summary(found),
         (
-            Text("The setting", (_SETTING, _READING)),
-            _figure(results),
+            Text("The setting", (_SETTING, _INTERPRETATION)),
+            _figure(found),
             Text("Ridge", (_RULES, _KY)),
-            causes_table(results),
-            headline_table(results, "roc_auc"),
-            headline_table(results, "average_precision"),
-            rules_table(results),
+            causes_table(found),
+            headline_table(found, "roc_auc"),
+            headline_table(found, "average_precision"),
+            rules_table(found),
             Text("The margin", (_MARGIN,)),
-            margin_causes_table(results),
-            margin_table(results, "roc_auc"),
-            margin_table(results, "average_precision"),
-            margin_variants_table(results),
-            Text("Other inertias, other graphs", (_rest(results),)),
-            *(inertia_table(results, model) for model in TOLERANCE),
-            *(others_table(results, model) for model in TOLERANCE),
-            Text("Three classes", (_MIXTURES, _classes(results))),
-            mixture_as_said_table(results),
-            *(mixture_table(results, model) for model in TOLERANCE),
+            margin_causes_table(found),
+            margin_table(found, "roc_auc"),
+            margin_table(found, "average_precision"),
+            margin_variants_table(found),
+            Text("Other inertias, other graphs", (_rest(found),)),
+            *(inertia_table(found, model) for model in TOLERANCE),
+            *(others_table(found, model) for model in TOLERANCE),
+            Text("Three classes", (_MIXTURES, _classes(found))),
+            mixture_as_said_table(found),
+            *(mixture_table(found, model) for model in TOLERANCE),
         ),
         (
-            f"± is the deviation over labelled sets, ten as printed, {repeat} here. Each density is one graph, as in "
-            "the paper; `--seed` draws others.",
-            "Pairs with at least one unlabelled node are judged. Labelled sets without any link are drawn again; those "
-            "with too few for folds of nodes are left to leave-one-out.",
+            f"± is the deviation over labelled sets, ten as printed, {plan.repeat} here. Each density is one graph, "
+            "as in the paper; `--seed` draws others.",
+            "Pairs with at least one unlabelled node are evaluated. Labelled sets without any link are drawn again; "
+            "those with too few for folds of nodes are left to leave-one-out.",
             "The inputs contain the answer: the cosine of two input vectors alone ranks links almost perfectly, as it "
-            "is the kernel of the network itself, truncated. Figures here compare settings of one method, not methods.",
+            "is the kernel of the network itself, truncated. Numbers here compare settings of one method, not methods.",
             f"Widths in units of 1 / median squared distance, tried for ridge: {_listed(WIDTHS)}; alphas: "
             f"{_listed(ALPHAS)}; for Table 9a also {WIDER[0]:g} and {STRONGER[-1]:g}. At `alpha` = "
             f"{MARGIN.alpha:g} every labelled node is a support vector of the margin.",
@@ -88,57 +90,59 @@ def _listed(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _summary(results: Results) -> str:
-    ridge, margin = fixed_gaps(results, "ridge"), fixed_gaps(results, "margin")
-    folds, loo = (rule_gaps(results, PENALTY, rule) for rule in (FOLDS, AS_SAID))
+def _summary(found: Found) -> str:
+    ridge, margin = fixed_gaps(found, "ridge"), fixed_gaps(found, "margin")
+    folds, loo = (rule_gaps(found, PENALTY, rule) for rule in (FOLDS, AS_SAID))
     return (
         f"With one setting each, at 95 % inertia ridge comes within 1.5 points of the printed AUC-ROC and 3 of the "
         f"AUC-PR in {ridge.count} cells, the margin within 2.5 and 4 in {margin.count}. Ridge with width and `alpha` "
         f"chosen on the labelled nodes alone: in {folds.count} by folds of nodes, in {loo.count} by leave-one-out. "
-        f"Without the penalty exp(−L) the margin is within in {margin_gaps(results, 'no penalty').count}."
+        f"Without the penalty exp(−L) the margin is within in {margin_gaps(found, 'no penalty').count}."
     )
 
 
-def _rest(results: Results) -> str:
-    graphs = len(results.others[CELLS[0]])
-    others = " and ".join(f"{model} in {other_gaps(results, model).count}" for model in TOLERANCE)
-    cells = len(CELLS) * (len(INERTIAS) - 1)
+def _rest(found: Found) -> str:
+    others = " and ".join(
+        f"{model} in {gaps(model, lambda cell, model=model: found.others(model, cell)).count}"  # type: ignore[misc]
+        for model in TOLERANCE
+    )
     inside = {
-        model: sum(sum(fixed_gaps(results, model, inertia).within) for inertia in INERTIAS if inertia != HEADLINE)
+        model: sum(sum(fixed_gaps(found, model, CELLS, inertia).within) for inertia in INERTIAS if inertia != HEADLINE)
         for model in TOLERANCE
     }
     return (
-        f"The same settings where nothing was adjusted: on {graphs} other draws of each graph at 95 %, {others} cells "
+        f"The same settings where nothing was adjusted: on {OTHERS} other draws of each graph at 95 %, {others} cells "
         f"are within the same limits; at the other inertias, ridge in {inside['ridge']} and margin in "
-        f"{inside['margin']} of {cells}."
+        f"{inside['margin']} of {len(CELLS) * (len(INERTIAS) - 1)}."
     )
 
 
-def _classes(results: Results) -> str:
-    said, fixed = mixture_as_said_gaps(results), mixture_gaps(results, "ridge", (HEADLINE,))
+def _classes(found: Found) -> str:
+    said, fixed = gaps("ridge", lambda cell: found.fixed("as said", cell), MIXED), fixed_gaps(found, "ridge", MIXED)
+    margin = sum((fixed_gaps(found, "margin", MIXED, inertia) for inertia in INERTIAS), start=Gaps("margin", ()))
     return (
-        f"The margin, with the setting of Table 8, is then within its limits in "
-        f"{mixture_gaps(results, 'margin').count} cells, all inertias together. Printed figures of ridge rise steeply "
-        "with the share of labelled nodes and vary between labelled sets. Leave-one-out for each set, as the paper "
+        f"The margin, with the setting of Table 8, is then within its limits in {margin.count} cells, all inertias "
+        "together. Printed numbers of ridge rise steeply "
+        "with the fraction of labelled nodes and vary between labelled sets. Leave-one-out for each set, as the paper "
         f"says, without a penalty, does so too, {said.mean(0):.1f} points of AUC-ROC and {said.mean(1):.1f} of AUC-PR "
         f"from the printed means on average at 95 %, within the limits of ridge in {said.count} cells. The one setting "
-        f"of Table 8 is {fixed.mean(0):.1f} and {fixed.mean(1):.1f} points away, mostly above the printed figures."
+        f"of Table 8 is {fixed.mean(0):.1f} and {fixed.mean(1):.1f} points away, mostly above the printed numbers."
     )
 
 
-def _figure(results: Results) -> Figure:
+def _figure(found: Found) -> Figure:
     """Printed against ours at 95 %, both models and both measures."""
 
     def draw(canvas: Canvas) -> None:
         for axes, (measure, name) in zip(canvas.subplots(1, 2), MEASURES.items(), strict=True):
             for model, mark in (("ridge", "o"), ("margin", "D")):
-                theirs = [published(RANDOM[d, HEADLINE][1], model, measure, share) for d, share in CELLS]
-                ours = [spread(results.fixed(model, cell), measure) for cell in CELLS]
+                theirs = [printed(cell, model, measure) for cell in CELLS]
+                ours = [spread(found.fixed(model, cell), measure) for cell in CELLS]
                 axes.errorbar(
-                    [figure.mean for figure in theirs],
-                    [figure.mean for figure in ours],
-                    xerr=[figure.std for figure in theirs],
-                    yerr=[figure.std for figure in ours],
+                    [number.mean for number in theirs],
+                    [number.mean for number in ours],
+                    xerr=[number.std for number in theirs],
+                    yerr=[number.std for number in ours],
                     fmt=mark,
                     color=OURS if model == "ridge" else INK,
                     markersize=4,
@@ -151,7 +155,7 @@ def _figure(results: Results) -> Figure:
             axes.set_ylabel(f"AUC-{name}, ours")
         canvas.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
-    caption = "Percent at 95 % inertia, a mark for each density and share of labelled nodes; bars are deviations."
+    caption = "Percent at 95 % inertia, a mark for each density and fraction of labelled nodes; bars are deviations."
     return plot(draw, caption=caption, size=(4.8, 2.9))
 
 
@@ -160,13 +164,13 @@ _SETTING = (
     "a Gaussian kernel on them; links are known between 5, 10 or 20 % of the nodes. β_g gives the printed number of "
     "components at 95 % inertia; the paper chose it by a criterion that it does not define."
 )
-_READING = (
-    "The paper leaves open whether the tables are supervised, and how K_Y is meant. Read here as in its Figures 3 and "
-    "4: all inputs are known, the penalty is exp(−L) of the Gaussian kernel's Laplacian, taken literally, with the "
-    "same strength as λ (μ = λ); K_Y is the diffusion kernel, with β_g, of the links between labelled nodes. One "
-    f"setting serves the nine cells at 95 %: for ridge width {RIDGE.width:g} and `alpha` {RIDGE.alpha:g}, for the "
-    f"margin width {MARGIN.width:g}. These three numbers and μ = λ were sought, at 95 % and seed 0, to agree with the "
-    "printed figures: they show that the figures can be had this way, not that they were."
+_INTERPRETATION = (
+    "The paper leaves open whether the tables are supervised, and how K_Y is meant. Interpreted here as in its "
+    "Figures 3 and 4: all inputs are known, the penalty is exp(−L) of the Gaussian kernel's Laplacian, taken "
+    "literally, with the same strength as λ (μ = λ); K_Y is the diffusion kernel, with β_g, of the links between "
+    f"labelled nodes. One setting serves the nine cells at 95 %: for ridge width {RIDGE.width:g} and `alpha` "
+    f"{RIDGE.alpha:g}, for the margin width {MARGIN.width:g}. These three numbers and μ = λ were sought, at 95 % and "
+    "seed 0, to agree with the printed numbers: they show that the numbers can be had this way, not that they were."
 )
 _RULES = (
     "With the penalty, width and `alpha` may be chosen on the labelled nodes alone and most cells are met; without it, "
@@ -176,13 +180,13 @@ _RULES = (
 )
 _KY = (
     "The last table of this section has all rules without the penalty, too, and with the block of the whole network's "
-    "kernel in place of the subgraph's. `judged pairs` reads width and `alpha` off the pairs that are judged, which no "
-    "user could do. Once a cell: one choice for all labelled sets, by the mean."
+    "kernel in place of the subgraph's. `evaluated pairs` takes width and `alpha` from the pairs that are evaluated, "
+    "which no user could do. Once a cell: one choice for all labelled sets, by the mean."
 )
 _MARGIN = (
     "With the Gaussian kernel the supervised margin gives every pair nearly the same score, as the constant function "
-    "is cheap. Centring removes it, and is not enough. The penalty exp(−L), read literally, penalises the smoothest "
-    "functions most, the constant first; adding it alone brings the printed figures back. It smooths nothing."
+    "is cheap. Centring removes it, and is not enough. The penalty exp(−L), taken literally, penalises the smoothest "
+    "functions most, the constant first; adding it alone brings the printed numbers back. It smooths nothing."
 )
 _TIMES = ", ".join(f"{factor:g}" for factor in LONGER.values())
 _MIXTURES = (

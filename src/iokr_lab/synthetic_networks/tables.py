@@ -1,32 +1,38 @@
-"""What `synthetic-networks` measured, as tables: printed figures beside ours, and which cause closes which gap."""
+"""What `synthetic-networks` measured, as tables: printed numbers beside ours, and which cause closes which gap."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from iokr.report import Table
 from iokr_lab.synthetic_networks.gaps import (
     AS_SAID,
     CELLS,
+    CLASSED,
     FIXED,
     FOLDS,
+    FRACTIONS,
+    GRAPHS,
     HEADLINE,
-    MEASURES,
+    INERTIAS,
+    MIXED,
+    OTHERS,
+    RANDOM,
     RULES,
     TOLERANCE,
+    Cell,
+    Found,
     Gaps,
-    Results,
     fixed_gaps,
     margin_gaps,
-    published,
+    printed,
     rule_gaps,
     spread,
-    variants,
 )
-from iokr_lab.synthetic_networks.models import BLOCK_PLAIN, PENALTY, PLAIN, Both
-from iokr_lab.synthetic_networks.published import MIXTURES, RANDOM, SHARES, Row
+from iokr_lab.synthetic_networks.models import BLOCK_PLAIN, PENALTY, PLAIN
+from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
 
 __all__ = [
     "causes_table",
@@ -52,86 +58,93 @@ def _count_row(label: Mapping[str, str], gaps: Gaps) -> dict[str, Any]:
     }
 
 
-def rules_table(results: Results) -> Table:
+def rules_table(found: Found) -> Table:
     """Ridge: K_Y, penalty and rule, and how many cells they bring within the limits."""
-    rows = [_count_row({"K_Y and penalty": PENALTY, "width and alpha by": FIXED}, fixed_gaps(results, "ridge"))]
-    for reading, rule in itertools.product((PENALTY, PLAIN, BLOCK_PLAIN), RULES):
-        label = {"K_Y and penalty": reading, "width and alpha by": rule}
-        rows.append(_count_row(label, rule_gaps(results, reading, rule)))
+    rows = [_count_row({"K_Y and penalty": PENALTY, "width and alpha by": FIXED}, fixed_gaps(found, "ridge"))]
+    for interpretation, rule in itertools.product((PENALTY, PLAIN, BLOCK_PLAIN), RULES):
+        label = {"K_Y and penalty": interpretation, "width and alpha by": rule}
+        rows.append(_count_row(label, rule_gaps(found, interpretation, rule)))
     return Table("Ridge at 95 %: what decides", rows, ours=("cells within 1.5 and 3",))
 
 
-def causes_table(results: Results) -> Table:
+def causes_table(found: Found) -> Table:
     """Ridge, cell by cell: the gaps of leave-one-out, and those when only the rule is changed."""
     columns = {
-        "leave-one-out": rule_gaps(results, PENALTY, AS_SAID),
-        "node folds": rule_gaps(results, PENALTY, FOLDS),
-        "one setting": fixed_gaps(results, "ridge"),
+        "leave-one-out": rule_gaps(found, PENALTY, AS_SAID),
+        "node folds": rule_gaps(found, PENALTY, FOLDS),
+        "one setting": fixed_gaps(found, "ridge"),
     }
     return _cell_table("Ridge at 95 %, ΔROC and ΔPR of every cell: only the rule is changed", columns)
 
 
-def margin_causes_table(results: Results) -> Table:
+def margin_causes_table(found: Found) -> Table:
     """Margin, cell by cell: the gaps without the penalty, and those when only it is added."""
-    columns = {name: margin_gaps(results, name) for name in ("no penalty", "centred kernel")}
-    columns["exp(−L)"] = fixed_gaps(results, "margin")
+    columns = {name: margin_gaps(found, name) for name in ("no penalty", "centred kernel")}
+    columns["exp(−L)"] = fixed_gaps(found, "margin")
     return _cell_table("Margin at 95 %, ΔROC and ΔPR of every cell: only the penalty is added", columns)
 
 
+def _names(cell: Cell) -> dict[str, Any]:
+    """Density, or those within and between classes, and the fraction of labelled nodes."""
+    numbers = [float(part) for part in cell[0].split(", ")]
+    names = ("density",) if len(numbers) == 1 else ("within", "between")
+    return {**dict(zip(names, numbers, strict=True)), "labelled": f"{cell[1]:.0%}"}
+
+
 def _cell_table(title: str, columns: Mapping[str, Gaps]) -> Table:
-    rows = [
-        {"density": density, "labelled": f"{share:.0%}", **{name: gaps.text(i) for name, gaps in columns.items()}}
-        for i, (density, share) in enumerate(CELLS)
-    ]
+    rows = [{**_names(cell), **{name: gaps.text(i) for name, gaps in columns.items()}} for i, cell in enumerate(CELLS)]
     roc, pr = TOLERANCE[next(iter(columns.values())).model].values()
     counts = "; ".join(f"{name} {gaps.count}" for name, gaps in columns.items())
     note = f"Ours minus the printed mean; ✗ where it is more than {roc:g} or {pr:g}. Within: {counts}."
     return Table(title, rows, note=note, ours=(list(columns)[-1],))
 
 
-def headline_table(results: Results, measure: str) -> Table:
+def _area_table(title: str, model: str, measure: str, columns: Mapping[str, Callable[[Cell], list[Areas]]]) -> Table:
+    """One measure at 95 %: printed, and a column for each way to have it; the first is stressed."""
+    rows = [
+        {
+            **_names(cell),
+            "published": printed(cell, model, measure),
+            **{name: spread(values(cell), measure) for name, values in columns.items()},
+        }
+        for cell in CELLS
+    ]
+    return Table(f"{title} at 95 % inertia: AUC-{MEASURES[measure]} (%)", rows, ours=(next(iter(columns)),))
+
+
+def headline_table(found: Found, measure: str) -> Table:
     """Table 8a at 95 %."""
-    rows = [
-        {
-            "density": cell[0],
-            "labelled": f"{cell[1]:.0%}",
-            "published": published(RANDOM[cell[0], HEADLINE][1], "ridge", measure, cell[1]),
-            "one setting": spread(results.fixed("ridge", cell), measure),
-            "node folds": spread(results.chosen(PENALTY, FOLDS, cell), measure),
-            "leave-one-out": spread(results.chosen(PENALTY, AS_SAID, cell), measure),
-        }
-        for cell in CELLS
-    ]
-    return Table(f"Table 8a, ridge at 95 % inertia: AUC-{MEASURES[measure]} (%)", rows, ours=("one setting",))
+    columns = {
+        "one setting": lambda cell: found.fixed("ridge", cell),
+        "node folds": lambda cell: found.chosen(PENALTY, FOLDS, cell),
+        "leave-one-out": lambda cell: found.chosen(PENALTY, AS_SAID, cell),
+    }
+    return _area_table("Table 8a, ridge", "ridge", measure, columns)
 
 
-def margin_table(results: Results, measure: str) -> Table:
+def margin_table(found: Found, measure: str) -> Table:
     """Table 8b at 95 %."""
-    rows = [
-        {
-            "density": cell[0],
-            "labelled": f"{cell[1]:.0%}",
-            "published": published(RANDOM[cell[0], HEADLINE][1], "margin", measure, cell[1]),
-            "exp(−L)": spread(results.fixed("margin", cell), measure),
-            **{name: spread(results.margins[name, cell], measure) for name in ("no penalty", "centred kernel")},
-        }
-        for cell in CELLS
-    ]
-    return Table(f"Table 8b, margin at 95 % inertia: AUC-{MEASURES[measure]} (%)", rows, ours=("exp(−L)",))
+    columns = {
+        "exp(−L)": lambda cell: found.fixed("margin", cell),
+        "no penalty": lambda cell: found.margins("no penalty", cell),
+        "centred kernel": lambda cell: found.margins("centred kernel", cell),
+    }
+    return _area_table("Table 8b, margin", "margin", measure, columns)
 
 
-def margin_variants_table(results: Results) -> Table:
+def margin_variants_table(found: Found) -> Table:
     """The margin with one thing changed at a time."""
-    rows = [_count_row({"margin": "exp(−L)"}, fixed_gaps(results, "margin"))]
-    rows += [_count_row({"margin": name}, margin_gaps(results, name)) for name in variants(results)]
+    rows = [_count_row({"margin": "exp(−L)"}, fixed_gaps(found, "margin"))]
+    rows += [_count_row({"margin": name}, margin_gaps(found, name)) for name in found.variants()]
     return Table("Margin at 95 %: one thing changed at a time", rows, ours=("cells within 2.5 and 4",))
 
 
-def _row(label: Mapping[str, Any], model: str, printed: Row, found: Sequence[Both], share: float) -> dict[str, Any]:
-    row: dict[str, Any] = {**label, "labelled": f"{share:.0%}"}
+def _both(cell: Cell, model: str, areas: Iterable[Areas], inertia: int = HEADLINE, ours: str = "") -> dict[str, Any]:
+    """Both measures, printed and ours."""
+    areas, row = list(areas), {}
     for measure, name in MEASURES.items():
-        row[f"{name}, published"] = published(printed, model, measure, share)
-        row[name] = spread((getattr(both, model) for both in found), measure)
+        row[f"{name}, published"] = printed(cell, model, measure, inertia)
+        row[f"{name}{ours}"] = spread(areas, measure)
     return row
 
 
@@ -139,67 +152,40 @@ _PARTS = {"ridge": "a", "margin": "b"}
 _STRESSED = tuple(MEASURES.values())
 
 
-def inertia_table(results: Results, model: str) -> Table:
+def inertia_table(found: Found, model: str) -> Table:
     """Table 8a or b, whole."""
-    rows = [
-        _row(
-            {"density": d, "inertia %": i, "components": f"{results.counts[d, i]} ({count})"},
-            model,
-            printed,
-            results.inertia[i, (d, share)],
-            share,
-        )
-        for (d, i), (count, printed) in RANDOM.items()
-        for share in SHARES
-    ]
+    rows = []
+    for graph, inertia, fraction in itertools.product(GRAPHS, INERTIAS, FRACTIONS):
+        cell = graph, fraction
+        count = found.cells(cell, inertia)[0]["components"]
+        of_paper = RANDOM[f"{graph}, {inertia} %"]["components"]
+        names = {"density": float(graph), "inertia %": inertia, "components": f"{count} ({of_paper})"}
+        labelled = {"labelled": f"{fraction:.0%}"}
+        rows.append({**names, **labelled, **_both(cell, model, found.fixed(model, cell, inertia), inertia)})
     note = "Components: ours (printed). Every row with the one setting, found at 95 %."
     return Table(f"Table 8{_PARTS[model]}, {model}, every inertia", rows, note=note, ours=_STRESSED, folded=True)
 
 
-def others_table(results: Results, model: str) -> Table:
+def others_table(found: Found, model: str) -> Table:
     """Other draws of the graphs at 95 %."""
-    rows = [
-        _row(
-            {"density": density},
-            model,
-            RANDOM[density, HEADLINE][1],
-            list(itertools.chain(*results.others[density, share])),
-            share,
-        )
-        for density, share in CELLS
-    ]
-    title = f"Table 8{_PARTS[model]}, {model} at 95 %, {len(results.others[CELLS[0]])} other draws of each graph"
+    rows = [{**_names(cell), **_both(cell, model, found.others(model, cell))} for cell in CELLS]
+    title = f"Table 8{_PARTS[model]}, {model} at 95 %, {OTHERS} other draws of each graph"
     return Table(title, rows, note="± over graphs and labelled sets.", ours=_STRESSED, folded=True)
 
 
-def mixture_as_said_table(results: Results) -> Table:
+def mixture_as_said_table(found: Found) -> Table:
     """Table 9a at 95 %, supervised and by leave-one-out."""
-    rows = []
-    for (classes, share), found in results.mixtures_as_said.items():
-        row: dict[str, Any] = {"within": classes[0], "between": classes[1], "labelled": f"{share:.0%}"}
-        for measure, name in MEASURES.items():
-            row[f"{name}, published"] = published(MIXTURES[(*classes, HEADLINE)], "ridge", measure, share)
-            row[f"{name}, leave-one-out"] = spread(found, measure)
-        rows.append(row)
-    return Table(
-        "Table 9a, three classes, ridge by leave-one-out at 95 % inertia",
-        rows,
-        ours=("ROC, leave-one-out", "PR, leave-one-out"),
-    )
+    title, end = "Table 9a, three classes, ridge by leave-one-out at 95 % inertia", ", leave-one-out"
+    rows = [{**_names(cell), **_both(cell, "ridge", found.fixed("as said", cell), ours=end)} for cell in MIXED]
+    return Table(title, rows, ours=tuple(f"{name}{end}" for name in _STRESSED))
 
 
-def mixture_table(results: Results, model: str) -> Table:
+def mixture_table(found: Found, model: str) -> Table:
     """Table 9a or b, whole."""
-    rows = [
-        _row(
-            {"within": inside, "between": between, "inertia %": inertia},
-            model,
-            printed,
-            results.mixtures[inertia, (inside, between), share],
-            share,
-        )
-        for (inside, between, inertia), printed in MIXTURES.items()
-        for share in SHARES
-    ]
+    rows = []
+    for graph, inertia, fraction in itertools.product(CLASSED, INERTIAS, FRACTIONS):
+        names = _names((graph, fraction))
+        cells = _both((graph, fraction), model, found.fixed(model, (graph, fraction), inertia), inertia)
+        rows.append({"within": names["within"], "between": names["between"], "inertia %": inertia, **names, **cells})
     title = f"Table 9{_PARTS[model]}, three classes, {model}, every inertia"
     return Table(title, rows, note="With the one setting of Table 8.", ours=_STRESSED, folded=True)
