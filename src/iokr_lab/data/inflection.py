@@ -25,14 +25,6 @@ class Inflection:
     lemma, form : ndarray of n str
     tags : ndarray of n str
         As in ``"V;PST"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr_lab.data import Inflection
-    >>> words = Inflection(*(np.array([word], dtype=object) for word in ("walk", "walked", "V;PST")))
-    >>> len(words), words.form[0]
-    (1, 'walked')
     """
 
     lemma: NDArray[np.object_]

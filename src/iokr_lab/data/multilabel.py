@@ -29,14 +29,6 @@ class MultiLabel:
     label_names : tuple of str
     order_libsvm : ndarray of shape (n,), optional
         The rows in the order of another distribution of the same data: ``X[order_libsvm]``. Only yeast has it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr_lab.data import MultiLabel
-    >>> data = MultiLabel(np.zeros((3, 5)), np.eye(3, 2), n_train=2, label_names=("red", "round"))
-    >>> data.Y[:data.n_train].sum(axis=0)
-    array([1., 1.])
     """
 
     X: Any

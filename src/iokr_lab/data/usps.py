@@ -24,14 +24,6 @@ class USPS:
         Images in their original order.
     y_train, y_test : ndarray of shape (n,)
         The digits, 0–9.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr_lab.data import USPS
-    >>> blank = USPS(np.zeros((3, 256)), np.zeros(3, int), np.zeros((1, 256)), np.zeros(1, int))
-    >>> blank.X_train.shape
-    (3, 256)
     """
 
     X_train: NDArray[np.float64]

@@ -26,40 +26,6 @@ from iokr_lab.data.archives import read_arrays
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.study import Case, Plan
 
-__all__ = [
-    "FAMILIES",
-    "GAMMA",
-    "LAMBDAS",
-    "RIDGE",
-    "TEST_FRACTION",
-    "TOL",
-    "Chosen",
-    "Column",
-    "Curve",
-    "Data",
-    "DualityPlan",
-    "Family",
-    "Grid",
-    "Interpretation",
-    "Matrix",
-    "Published",
-    "Split",
-    "cases",
-    "chosen_error",
-    "column",
-    "first_rows",
-    "folds",
-    "fraction_of",
-    "held_out_error",
-    "interpretations",
-    "load",
-    "published",
-    "random_split",
-    "ridge_errors",
-    "their_splits",
-    "work",
-]
-
 Matrix = NDArray[np.float64]
 
 ROWS, TEST_FRACTION, SEEDS = 300, 1 / 3, (0, 1, 2)

@@ -20,32 +20,6 @@ from iokr.losses.huber import Huber
 from iokr.losses.square import Square
 from iokr_lab.study import Case, Plan
 
-__all__ = [
-    "ALPHAS",
-    "CRITERIA",
-    "DISTANCE",
-    "FLOOR",
-    "FRACTIONS",
-    "HUBER",
-    "KINDS",
-    "METHODS",
-    "NOISE",
-    "N_TEST",
-    "N_TRAIN",
-    "OUTPUTS",
-    "RIDGE",
-    "Choice",
-    "Drawn",
-    "Matrix",
-    "Sample",
-    "cases",
-    "choose",
-    "draw",
-    "fitted",
-    "model_of",
-    "work",
-]
-
 Matrix = NDArray[np.float64]
 
 N_TRAIN, N_TEST, INPUTS, OUTPUTS = 150, 500, 2, 8

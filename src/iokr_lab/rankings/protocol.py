@@ -25,31 +25,6 @@ from iokr.metrics import kendall_tau
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
 from iokr_lab.study import Case, Plan
 
-__all__ = [
-    "ALWAYS",
-    "FEW",
-    "FOLDS",
-    "FOREST",
-    "KENDALL",
-    "LINEAR",
-    "METHODS",
-    "MORE",
-    "NEAR",
-    "OURS",
-    "SPEARMAN",
-    "Fold",
-    "RankingPlan",
-    "Sets",
-    "by_forest",
-    "by_neighbors",
-    "by_ridge",
-    "cases",
-    "chosen_iokr",
-    "completed",
-    "load",
-    "work",
-]
-
 Matrix = NDArray[np.float64]
 Sets = dict[str, LabelRanking]
 
