@@ -116,7 +116,7 @@ def _grid(results: Results, key: str, n_values: int) -> Grid:
 
     def mean(what: str) -> Matrix:
         columns = [results.numbers(Column, what, family=key, parameter=j) for j in range(n_values)]
-        return np.mean(columns, axis=1).T
+        return np.asarray(np.mean(columns, axis=1).T)
 
     return Grid(mean("errors"), mean("fractions"))
 

@@ -141,7 +141,7 @@ class Drawn(Case):
 def cases(plan: Plan, data: None) -> list[Drawn]:
     """Every kind and fraction of outliers in every sample."""
     settings = [(next(iter(KINDS)), 0.0), *itertools.product(KINDS, FRACTIONS[1:])]
-    return [Drawn(*setting, i) for i in range(plan.repeat) for setting in settings]
+    return [Drawn(kind, fraction, i) for i in range(plan.repeat) for kind, fraction in settings]
 
 
 def work(case: Drawn, plan: Plan, data: None) -> dict[str, Any]:

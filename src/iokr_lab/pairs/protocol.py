@@ -43,8 +43,9 @@ class Row:
 
 
 PUBLISHED = tuple(
-    Row(*name.split(", "), strategy, best.mean)
+    Row(network, inputs, strategy, best.mean)
     for name, columns in published("hv10_table1").items()
+    for network, inputs in (name.split(", "),)
     for strategy, best in columns.items()
 )
 POSSIBLE = tuple(row for row in PUBLISHED if row.inputs != "phy")  # there are no phylogenetic profiles
