@@ -367,10 +367,5 @@ def _all_losses(grids: list[Both], ridge: Matrix) -> Figure:
     return plot(draw, caption="Ours, every loss at its best ε or κ for each Λ; the scale is finer.", size=(4.8, 3.5))
 
 
-STUDY = Study(
-    plans={"short": DualityPlan(repeat=1, stride=5), "default": DualityPlan(repeat=10)},
-    load=load,
-    cases=cases,
-    work=work,
-    page=page,
-)
+PLANS = {"short": DualityPlan(repeat=1, stride=5), "default": DualityPlan(repeat=10)}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)

@@ -265,10 +265,5 @@ def _plane_figure(seed: int) -> Figure:
     return plot(draw, caption=caption, size=(4.8, 3.8))
 
 
-STUDY = Study(
-    plans={"short": Plan(repeat=1), "default": Plan(repeat=10)},
-    load=lambda plan: None,
-    cases=cases,
-    work=work,
-    page=page,
-)
+PLANS = {"short": Plan(repeat=1), "default": Plan(repeat=10)}
+STUDY = Study(plans=PLANS, load=lambda plan: None, cases=cases, work=work, page=page)

@@ -69,7 +69,7 @@ def page(results: Results, plan: RankingPlan, sets: Sets) -> Report:
             "a difference, its standard error over all folds, corrected for the training rows that they share (Nadeau "
             "and Bengio, 2003).",
             "The sets are those of Korba, Garcia and d'Alché-Buc (2018), Table 1, without elevators, which was not at "
-            "hand; nor were the published figures.",
+            "hand; nor were the published numbers.",
         ),
     )
 
@@ -165,14 +165,9 @@ def _figure(taus: Taus) -> Figure:
     return plot(draw, caption=caption, size=(5.6, 0.35 * len(taus) + 1.8))
 
 
-STUDY = Study(
-    plans={
-        "short": RankingPlan(repeat=1, largest=250),
-        "default": RankingPlan(repeat=5),
-        "full": RankingPlan(repeat=5, full=True),
-    },
-    load=load,
-    cases=cases,
-    work=work,
-    page=page,
-)
+PLANS = {
+    "short": RankingPlan(repeat=1, largest=250),
+    "default": RankingPlan(repeat=5),
+    "full": RankingPlan(repeat=5, full=True),
+}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)

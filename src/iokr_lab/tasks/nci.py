@@ -316,10 +316,5 @@ def _paired_figure(results: Results) -> Figure:
     return plot(draw, caption=caption, size=(4.8, 3.4))
 
 
-STUDY = Study(
-    plans={"short": Plan(repeat=1), "default": Plan(repeat=10)},
-    load=load,
-    cases=cases,
-    work=work,
-    page=page,
-)
+PLANS = {"short": Plan(repeat=1), "default": Plan(repeat=10)}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)
