@@ -15,7 +15,7 @@ from iokr_lab.study import Case, Results
 from iokr_lab.synthetic_networks.models import Rule
 from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
 
-__all__ = ["Cell", "Found", "Gaps", "Labels", "gaps", "printed", "spread"]
+__all__ = ["Cell", "Found", "Gaps", "Labels", "gaps_of", "printed", "spread"]
 
 RANDOM, MIXTURES = published("b16_table8", n=10), published("b16_table9", n=10)
 DENSITIES = (0.007, 0.01, 0.02)
@@ -139,7 +139,7 @@ class Gaps:
         return float(f"{max((pair[place] for pair in self.pairs), key=abs):.1f}")
 
 
-def gaps(
+def gaps_of(
     model: str, values: Callable[[Cell], list[Areas]], cells: Iterable[Cell] = CELLS, inertia: int = HEADLINE
 ) -> Gaps:
     """Of what `values` gives for each cell, at one inertia."""
@@ -152,14 +152,14 @@ def gaps(
 
 def fixed_gaps(found: Found, model: str, cells: Iterable[Cell] = CELLS, inertia: int = HEADLINE) -> Gaps:
     """With the one setting."""
-    return gaps(model, lambda cell: found.fixed(model, cell, inertia), cells, inertia)
+    return gaps_of(model, lambda cell: found.fixed(model, cell, inertia), cells, inertia)
 
 
 def rule_gaps(found: Found, interpretation: str, rule: str) -> Gaps:
     """Ridge, with what a rule chooses."""
-    return gaps("ridge", lambda cell: found.chosen(interpretation, rule, cell))
+    return gaps_of("ridge", lambda cell: found.chosen(interpretation, rule, cell))
 
 
 def margin_gaps(found: Found, variant: str) -> Gaps:
     """Margin, with one thing changed."""
-    return gaps("margin", lambda cell: found.margins(variant, cell))
+    return gaps_of("margin", lambda cell: found.margins(variant, cell))

@@ -1,44 +1,26 @@
-"""The page of `synthetic-networks`."""
+"""The page of `synthetic-networks`: printed numbers beside ours, and which cause closes which gap."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from iokr.report import INK, OURS, Figure, Report, Text, plot
+from iokr.report import INK, OURS, Figure, Report, Table, Text, plot
 from iokr_lab.study import Plan, Results
-from iokr_lab.synthetic_networks.gaps import (
-    AS_SAID,
-    CELLS,
-    FOLDS,
-    HEADLINE,
-    INERTIAS,
-    LONGER,
-    MIXED,
-    OTHERS,
-    TOLERANCE,
-    Found,
-    Gaps,
-    fixed_gaps,
-    gaps,
-    margin_gaps,
-    printed,
-    rule_gaps,
-    spread,
+from iokr_lab.synthetic_networks import gaps
+from iokr_lab.synthetic_networks.models import (
+    ALPHAS,
+    BLOCK_PLAIN,
+    MARGIN,
+    PENALTY,
+    PLAIN,
+    RIDGE,
+    STRONGER,
+    WIDER,
+    WIDTHS,
 )
-from iokr_lab.synthetic_networks.models import ALPHAS, MARGIN, PENALTY, RIDGE, STRONGER, WIDER, WIDTHS
-from iokr_lab.synthetic_networks.protocol import MEASURES
-from iokr_lab.synthetic_networks.tables import (
-    causes_table,
-    headline_table,
-    inertia_table,
-    margin_causes_table,
-    margin_table,
-    margin_variants_table,
-    mixture_as_said_table,
-    mixture_table,
-    others_table,
-    rules_table,
-)
+from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -48,7 +30,7 @@ __all__ = ["page"]
 
 def page(results: Results, plan: Plan, data: Any) -> Report:
     """Tables, the figure and what to know about them."""
-    found = Found(results)
+    found = gaps.Found(results)
     return Report(
         "Random networks from inputs computed from them",
         _summary(found),
@@ -56,21 +38,21 @@ def page(results: Results, plan: Plan, data: Any) -> Report:
             Text("The setting", (_SETTING, _INTERPRETATION)),
             _figure(found),
             Text("Ridge", (_RULES, _KY)),
-            causes_table(found),
-            headline_table(found, "roc_auc"),
-            headline_table(found, "average_precision"),
-            rules_table(found),
+            _causes_table(found),
+            _headline_table(found, "roc_auc"),
+            _headline_table(found, "average_precision"),
+            _rules_table(found),
             Text("The margin", (_MARGIN,)),
-            margin_causes_table(found),
-            margin_table(found, "roc_auc"),
-            margin_table(found, "average_precision"),
-            margin_variants_table(found),
+            _margin_causes_table(found),
+            _margin_table(found, "roc_auc"),
+            _margin_table(found, "average_precision"),
+            _margin_variants_table(found),
             Text("Other inertias, other graphs", (_rest(found),)),
-            *(inertia_table(found, model) for model in TOLERANCE),
-            *(others_table(found, model) for model in TOLERANCE),
+            *(_inertia_table(found, model) for model in gaps.TOLERANCE),
+            *(_others_table(found, model) for model in gaps.TOLERANCE),
             Text("Three classes", (_MIXTURES, _classes(found))),
-            mixture_as_said_table(found),
-            *(mixture_table(found, model) for model in TOLERANCE),
+            _mixture_as_said_table(found),
+            *(_mixture_table(found, model) for model in gaps.TOLERANCE),
         ),
         (
             f"± is the deviation over labelled sets, ten as printed, {plan.repeat} here. Each density is one graph, "
@@ -90,36 +72,46 @@ def _listed(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _summary(found: Found) -> str:
-    ridge, margin = fixed_gaps(found, "ridge"), fixed_gaps(found, "margin")
-    folds, loo = (rule_gaps(found, PENALTY, rule) for rule in (FOLDS, AS_SAID))
+def _summary(found: gaps.Found) -> str:
+    ridge, margin = gaps.fixed_gaps(found, "ridge"), gaps.fixed_gaps(found, "margin")
+    folds, loo = (gaps.rule_gaps(found, PENALTY, rule) for rule in (gaps.FOLDS, gaps.AS_SAID))
     return (
         f"With one setting each, at 95 % inertia ridge comes within 1.5 points of the printed AUC-ROC and 3 of the "
         f"AUC-PR in {ridge.count} cells, the margin within 2.5 and 4 in {margin.count}. Ridge with width and `alpha` "
         f"chosen on the labelled nodes alone: in {folds.count} by folds of nodes, in {loo.count} by leave-one-out. "
-        f"Without the penalty exp(−L) the margin is within in {margin_gaps(found, 'no penalty').count}."
+        f"Without the penalty exp(−L) the margin is within in {gaps.margin_gaps(found, 'no penalty').count}."
     )
 
 
-def _rest(found: Found) -> str:
+def _rest(found: gaps.Found) -> str:
     others = " and ".join(
-        f"{model} in {gaps(model, lambda cell, model=model: found.others(model, cell)).count}"  # type: ignore[misc]
-        for model in TOLERANCE
+        f"{model} in {gaps.gaps_of(model, lambda cell, model=model: found.others(model, cell)).count}"  # type: ignore[misc]
+        for model in gaps.TOLERANCE
     )
     inside = {
-        model: sum(sum(fixed_gaps(found, model, CELLS, inertia).within) for inertia in INERTIAS if inertia != HEADLINE)
-        for model in TOLERANCE
+        model: sum(
+            sum(gaps.fixed_gaps(found, model, gaps.CELLS, inertia).within)
+            for inertia in gaps.INERTIAS
+            if inertia != gaps.HEADLINE
+        )
+        for model in gaps.TOLERANCE
     }
     return (
-        f"The same settings where nothing was adjusted: on {OTHERS} other draws of each graph at 95 %, {others} cells "
-        f"are within the same limits; at the other inertias, ridge in {inside['ridge']} and margin in "
-        f"{inside['margin']} of {len(CELLS) * (len(INERTIAS) - 1)}."
+        f"The same settings where nothing was adjusted: on {gaps.OTHERS} other draws of each graph at 95 %, {others} "
+        f"cells are within the same limits; at the other inertias, ridge in {inside['ridge']} and margin in "
+        f"{inside['margin']} of {len(gaps.CELLS) * (len(gaps.INERTIAS) - 1)}."
     )
 
 
-def _classes(found: Found) -> str:
-    said, fixed = gaps("ridge", lambda cell: found.fixed("as said", cell), MIXED), fixed_gaps(found, "ridge", MIXED)
-    margin = sum((fixed_gaps(found, "margin", MIXED, inertia) for inertia in INERTIAS), start=Gaps("margin", ()))
+def _classes(found: gaps.Found) -> str:
+    said, fixed = (
+        gaps.gaps_of("ridge", lambda cell: found.fixed("as said", cell), gaps.MIXED),
+        gaps.fixed_gaps(found, "ridge", gaps.MIXED),
+    )
+    margin = sum(
+        (gaps.fixed_gaps(found, "margin", gaps.MIXED, inertia) for inertia in gaps.INERTIAS),
+        start=gaps.Gaps("margin", ()),
+    )
     return (
         f"The margin, with the setting of Table 8, is then within its limits in {margin.count} cells, all inertias "
         "together. Printed numbers of ridge rise steeply "
@@ -130,14 +122,14 @@ def _classes(found: Found) -> str:
     )
 
 
-def _figure(found: Found) -> Figure:
+def _figure(found: gaps.Found) -> Figure:
     """Printed against ours at 95 %, both models and both measures."""
 
     def draw(canvas: Canvas) -> None:
         for axes, (measure, name) in zip(canvas.subplots(1, 2), MEASURES.items(), strict=True):
             for model, mark in (("ridge", "o"), ("margin", "D")):
-                theirs = [printed(cell, model, measure) for cell in CELLS]
-                ours = [spread(found.fixed(model, cell), measure) for cell in CELLS]
+                theirs = [gaps.printed(cell, model, measure) for cell in gaps.CELLS]
+                ours = [gaps.spread(found.fixed(model, cell), measure) for cell in gaps.CELLS]
                 axes.errorbar(
                     [number.mean for number in theirs],
                     [number.mean for number in ours],
@@ -158,6 +150,160 @@ def _figure(found: Found) -> Figure:
     caption = "Percent at 95 % inertia, a mark for each density and fraction of labelled nodes; bars are deviations."
     return plot(draw, caption=caption, size=(4.8, 2.9))
 
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+def _count_row(label: Mapping[str, str], gap: gaps.Gaps) -> dict[str, Any]:
+    roc, pr = gaps.TOLERANCE[gap.model].values()
+    return {
+        **label,
+        "worst ΔROC": gap.worst(0),
+        "worst ΔPR": gap.worst(1),
+        f"cells within {roc:g} and {pr:g}": gap.count,
+    }
+
+
+def _rules_table(found: gaps.Found) -> Table:
+    """Ridge: K_Y, penalty and rule, and how many cells they bring within the limits."""
+    rows = [_count_row({"K_Y and penalty": PENALTY, "width and alpha by": gaps.FIXED}, gaps.fixed_gaps(found, "ridge"))]
+    for interpretation, rule in itertools.product((PENALTY, PLAIN, BLOCK_PLAIN), gaps.RULES):
+        label = {"K_Y and penalty": interpretation, "width and alpha by": rule}
+        rows.append(_count_row(label, gaps.rule_gaps(found, interpretation, rule)))
+    return Table("Ridge at 95 %: what decides", rows, ours=("cells within 1.5 and 3",))
+
+
+def _causes_table(found: gaps.Found) -> Table:
+    """Ridge, cell by cell: the gaps of leave-one-out, and those when only the rule is changed."""
+    columns = {
+        "leave-one-out": gaps.rule_gaps(found, PENALTY, gaps.AS_SAID),
+        "node folds": gaps.rule_gaps(found, PENALTY, gaps.FOLDS),
+        "one setting": gaps.fixed_gaps(found, "ridge"),
+    }
+    return _cell_table("Ridge at 95 %, ΔROC and ΔPR of every cell: only the rule is changed", columns)
+
+
+def _margin_causes_table(found: gaps.Found) -> Table:
+    """Margin, cell by cell: the gaps without the penalty, and those when only it is added."""
+    columns = {name: gaps.margin_gaps(found, name) for name in ("no penalty", "centred kernel")}
+    columns["exp(−L)"] = gaps.fixed_gaps(found, "margin")
+    return _cell_table("Margin at 95 %, ΔROC and ΔPR of every cell: only the penalty is added", columns)
+
+
+def _names(cell: gaps.Cell) -> dict[str, Any]:
+    """Density, or those within and between classes, and the fraction of labelled nodes."""
+    numbers = [float(part) for part in cell[0].split(", ")]
+    names = ("density",) if len(numbers) == 1 else ("within", "between")
+    return {**dict(zip(names, numbers, strict=True)), "labelled": f"{cell[1]:.0%}"}
+
+
+def _cell_table(title: str, columns: Mapping[str, gaps.Gaps]) -> Table:
+    rows = [
+        {**_names(cell), **{name: gap.text(i) for name, gap in columns.items()}} for i, cell in enumerate(gaps.CELLS)
+    ]
+    roc, pr = gaps.TOLERANCE[next(iter(columns.values())).model].values()
+    counts = "; ".join(f"{name} {gap.count}" for name, gap in columns.items())
+    note = f"Ours minus the printed mean; ✗ where it is more than {roc:g} or {pr:g}. Within: {counts}."
+    return Table(title, rows, note=note, ours=(list(columns)[-1],))
+
+
+def _area_table(
+    title: str, model: str, measure: str, columns: Mapping[str, Callable[[gaps.Cell], list[Areas]]]
+) -> Table:
+    """One measure at 95 %: printed, and a column for each way to have it; the first is stressed."""
+    rows = [
+        {
+            **_names(cell),
+            "published": gaps.printed(cell, model, measure),
+            **{name: gaps.spread(values(cell), measure) for name, values in columns.items()},
+        }
+        for cell in gaps.CELLS
+    ]
+    return Table(f"{title} at 95 % inertia: AUC-{MEASURES[measure]} (%)", rows, ours=(next(iter(columns)),))
+
+
+def _headline_table(found: gaps.Found, measure: str) -> Table:
+    """Table 8a at 95 %."""
+    columns = {
+        "one setting": lambda cell: found.fixed("ridge", cell),
+        "node folds": lambda cell: found.chosen(PENALTY, gaps.FOLDS, cell),
+        "leave-one-out": lambda cell: found.chosen(PENALTY, gaps.AS_SAID, cell),
+    }
+    return _area_table("Table 8a, ridge", "ridge", measure, columns)
+
+
+def _margin_table(found: gaps.Found, measure: str) -> Table:
+    """Table 8b at 95 %."""
+    columns = {
+        "exp(−L)": lambda cell: found.fixed("margin", cell),
+        "no penalty": lambda cell: found.margins("no penalty", cell),
+        "centred kernel": lambda cell: found.margins("centred kernel", cell),
+    }
+    return _area_table("Table 8b, margin", "margin", measure, columns)
+
+
+def _margin_variants_table(found: gaps.Found) -> Table:
+    """The margin with one thing changed at a time."""
+    rows = [_count_row({"margin": "exp(−L)"}, gaps.fixed_gaps(found, "margin"))]
+    rows += [_count_row({"margin": name}, gaps.margin_gaps(found, name)) for name in found.variants()]
+    return Table("Margin at 95 %: one thing changed at a time", rows, ours=("cells within 2.5 and 4",))
+
+
+def _both(
+    cell: gaps.Cell, model: str, areas: Iterable[Areas], inertia: int = gaps.HEADLINE, ours: str = ""
+) -> dict[str, Any]:
+    """Both measures, printed and ours."""
+    areas, row = list(areas), {}
+    for measure, name in MEASURES.items():
+        row[f"{name}, published"] = gaps.printed(cell, model, measure, inertia)
+        row[f"{name}{ours}"] = gaps.spread(areas, measure)
+    return row
+
+
+_PARTS = {"ridge": "a", "margin": "b"}
+_STRESSED = tuple(MEASURES.values())
+
+
+def _inertia_table(found: gaps.Found, model: str) -> Table:
+    """Table 8a or b, whole."""
+    rows = []
+    for graph, inertia, fraction in itertools.product(gaps.GRAPHS, gaps.INERTIAS, gaps.FRACTIONS):
+        cell = graph, fraction
+        count = found.cells(cell, inertia)[0]["components"]
+        of_paper = gaps.RANDOM[f"{graph}, {inertia} %"]["components"]
+        names = {"density": float(graph), "inertia %": inertia, "components": f"{count} ({of_paper})"}
+        labelled = {"labelled": f"{fraction:.0%}"}
+        rows.append({**names, **labelled, **_both(cell, model, found.fixed(model, cell, inertia), inertia)})
+    note = "Components: ours (printed). Every row with the one setting, found at 95 %."
+    return Table(f"Table 8{_PARTS[model]}, {model}, every inertia", rows, note=note, ours=_STRESSED, folded=True)
+
+
+def _others_table(found: gaps.Found, model: str) -> Table:
+    """Other draws of the graphs at 95 %."""
+    rows = [{**_names(cell), **_both(cell, model, found.others(model, cell))} for cell in gaps.CELLS]
+    title = f"Table 8{_PARTS[model]}, {model} at 95 %, {gaps.OTHERS} other draws of each graph"
+    return Table(title, rows, note="± over graphs and labelled sets.", ours=_STRESSED, folded=True)
+
+
+def _mixture_as_said_table(found: gaps.Found) -> Table:
+    """Table 9a at 95 %, supervised and by leave-one-out."""
+    title, end = "Table 9a, three classes, ridge by leave-one-out at 95 % inertia", ", leave-one-out"
+    rows = [{**_names(cell), **_both(cell, "ridge", found.fixed("as said", cell), ours=end)} for cell in gaps.MIXED]
+    return Table(title, rows, ours=tuple(f"{name}{end}" for name in _STRESSED))
+
+
+def _mixture_table(found: gaps.Found, model: str) -> Table:
+    """Table 9a or b, whole."""
+    rows = []
+    for graph, inertia, fraction in itertools.product(gaps.CLASSED, gaps.INERTIAS, gaps.FRACTIONS):
+        names = _names((graph, fraction))
+        cells = _both((graph, fraction), model, found.fixed(model, (graph, fraction), inertia), inertia)
+        rows.append({"within": names["within"], "between": names["between"], "inertia %": inertia, **names, **cells})
+    title = f"Table 9{_PARTS[model]}, three classes, {model}, every inertia"
+    return Table(title, rows, note="With the one setting of Table 8.", ours=_STRESSED, folded=True)
+
+
+# --------------------------------------------------------------------------------------------------------------- text
 
 _SETTING = (
     "A random graph of 700 nodes; its diffusion kernel exp(−β_g L); kernel PCA, whose first components are the inputs; "
@@ -188,7 +334,7 @@ _MARGIN = (
     "is cheap. Centring removes it, and is not enough. The penalty exp(−L), taken literally, penalises the smoothest "
     "functions most, the constant first; adding it alone brings the printed numbers back. It smooths nothing."
 )
-_TIMES = ", ".join(f"{factor:g}" for factor in LONGER.values())
+_TIMES = ", ".join(f"{factor:g}" for factor in gaps.LONGER.values())
 _MIXTURES = (
     "Table 9: links within three classes and a few between them. Component counts are not printed for these networks. "
     f"β_g is {_TIMES} times that of a random graph of the same density, for the four networks in the order of the "

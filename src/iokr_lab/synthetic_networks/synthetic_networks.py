@@ -11,19 +11,7 @@ import numpy as np
 
 from iokr_lab.cells import kept
 from iokr_lab.study import Plan, Study
-from iokr_lab.synthetic_networks.gaps import (
-    CLASSED,
-    DENSITIES,
-    FRACTIONS,
-    GRAPHS,
-    HEADLINE,
-    INERTIAS,
-    LONGER,
-    OTHERS,
-    RANDOM,
-    Labels,
-    again,
-)
+from iokr_lab.synthetic_networks import gaps
 from iokr_lab.synthetic_networks.models import WIDER, WIDTHS, Kernels
 from iokr_lab.synthetic_networks.page import page
 from iokr_lab.synthetic_networks.protocol import Matrix, Network, calibrate, labeled_set, mixture, random_graph
@@ -42,21 +30,21 @@ class Data:
 def load(plan: Plan) -> Data:
     """Three random graphs, three more of each density, and four graphs with classes."""
     graphs, betas = {}, {}
-    for i, (density, graph) in enumerate(zip(DENSITIES, GRAPHS, strict=True)):
-        count = int(RANDOM[f"{graph}, {HEADLINE} %"]["components"].mean)
-        for name, stream in ((graph, i), *((again(graph, j), 100 + j) for j in range(OTHERS))):
+    for i, (density, graph) in enumerate(zip(gaps.DENSITIES, gaps.GRAPHS, strict=True)):
+        count = int(gaps.RANDOM[f"{graph}, {gaps.HEADLINE} %"]["components"].mean)
+        for name, stream in ((graph, i), *((gaps.again(graph, j), 100 + j) for j in range(gaps.OTHERS))):
             W = random_graph(density, np.random.default_rng([plan.seed, stream]))
             graphs[name] = W, calibrate(W, count)
         betas[density] = graphs[graph][1]
-    for i, (graph, (classes, longer)) in enumerate(zip(CLASSED, LONGER.items(), strict=True)):
+    for i, (graph, (classes, longer)) in enumerate(zip(gaps.CLASSED, gaps.LONGER.items(), strict=True)):
         W = mixture(*classes, np.random.default_rng([plan.seed, 10 + i]))
         graphs[graph] = W, longer * _interpolated(W, betas)
 
     @kept(16)
     def kernels(graph: str, inertia: int) -> Kernels:
-        network, first = Network(*graphs[graph], inertia / 100), inertia == HEADLINE
-        widths = WIDTHS if first and graph in GRAPHS else ()
-        return Kernels.of(network, plain=WIDER if first and graph in CLASSED else widths, penalty=widths)
+        network, first = Network(*graphs[graph], inertia / 100), inertia == gaps.HEADLINE
+        widths = WIDTHS if first and graph in gaps.GRAPHS else ()
+        return Kernels.of(network, plain=WIDER if first and graph in gaps.CLASSED else widths, penalty=widths)
 
     return Data(graphs, kernels)
 
@@ -67,24 +55,24 @@ def _interpolated(W: Matrix, betas: Mapping[float, float]) -> float:
     return float(np.exp(np.interp(np.log(density), np.log(list(betas)), np.log(list(betas.values())))))
 
 
-def cases(plan: Plan, data: Data) -> list[Labels]:
+def cases(plan: Plan, data: Data) -> list[gaps.Labels]:
     """Every graph at every inertia, other draws of a graph at one, and every labelled set."""
     return [
-        Labels(graph, inertia, fraction, draw)
-        for graph, inertia in itertools.product(data.graphs, INERTIAS)
-        if inertia == HEADLINE or graph in (*GRAPHS, *CLASSED)
-        for fraction, draw in itertools.product(FRACTIONS, range(plan.repeat))
+        gaps.Labels(graph, inertia, fraction, draw)
+        for graph, inertia in itertools.product(data.graphs, gaps.INERTIAS)
+        if inertia == gaps.HEADLINE or graph in (*gaps.GRAPHS, *gaps.CLASSED)
+        for fraction, draw in itertools.product(gaps.FRACTIONS, range(plan.repeat))
     ]
 
 
-def work(case: Labels, plan: Plan, data: Data) -> dict[str, Any]:
+def work(case: gaps.Labels, plan: Plan, data: Data) -> dict[str, Any]:
     """Ridge and margin on one labelled set; at 95 % also what else the page compares."""
     kernels = data.kernels(case.graph, case.inertia)
     labeled = labeled_set(kernels.network.W, case.fraction, case.draw, plan.seed)
     cell = {**kernels.both(labeled), "components": kernels.network.X.shape[1]}
-    if case.inertia == HEADLINE and case.graph in GRAPHS:
+    if case.inertia == gaps.HEADLINE and case.graph in gaps.GRAPHS:
         cell |= kernels.changed(labeled)
-    if case.inertia == HEADLINE and case.graph in CLASSED:
+    if case.inertia == gaps.HEADLINE and case.graph in gaps.CLASSED:
         cell |= kernels.as_said(labeled)
     return cell
 

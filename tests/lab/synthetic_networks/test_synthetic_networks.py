@@ -13,7 +13,7 @@ from iokr.metrics import pair_metrics
 from iokr.model_selection import NodeKFold
 from iokr_lab.study import run
 from iokr_lab.synthetic_networks import models, protocol, synthetic_networks
-from iokr_lab.synthetic_networks.gaps import MIXTURES, RANDOM, gaps, printed
+from iokr_lab.synthetic_networks.gaps import MIXTURES, RANDOM, gaps_of, printed
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_the_deformed_kernel_is_the_semi_supervised_model(network, labeled, rati
 
 def test_gaps_are_ours_minus_the_printed_mean():
     areas = [{"roc_auc": 91.0, "average_precision": 16.0}, {"roc_auc": 92.0, "average_precision": 20.0}]
-    found = gaps("ridge", lambda cell: areas, [("0.01", 0.05), ("0.01", 0.2)])
+    found = gaps_of("ridge", lambda cell: areas, [("0.01", 0.05), ("0.01", 0.2)])
     np.testing.assert_allclose(found.pairs, [(0.9, 2.3), (-6.5, -21.2)])
     assert found.within == [True, False] and found.count == "1 of 2"
     assert (found.worst(0), found.worst(1)) == (-6.5, -21.2)
