@@ -37,16 +37,6 @@ class YeastGO:
     evidence : mapping of str to csr_array of shape (n, ·)
         Where `direct` is one, a number whose bits say on what evidence: bit i is ``evidence_codes[i]``.
     evidence_codes : tuple of str
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_go
-    >>> try:
-    ...     print(load_yeast_go().terms["cc"].shape[1], "terms")
-    ... except DataNotFound:
-    ...     print("824 terms, once IOKR_DATA is set")
-    824 terms...
     """
 
     orf: NDArray[np.str_]
@@ -66,7 +56,7 @@ class YeastGO:
 
 
 def information_content(annotated: csr_array) -> csr_array:
-    """s_it = −ln(share of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
+    """s_it = −ln(fraction of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
 
     Examples
     --------
@@ -88,32 +78,11 @@ def load_yeast_go() -> YeastGO:
 
     5617 open reading frames, from the SGD annotation file of December 2011; annotations qualified by NOT and those
     without data are left out.
-
-    Returns
-    -------
-    YeastGO
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_go
-    >>> try:
-    ...     print(len(load_yeast_go().orf), "reading frames")
-    ... except DataNotFound:
-    ...     print("5617 reading frames, once IOKR_DATA is set")
-    5617 reading frames...
     """
     path = find_data("yeast_go/yeast_go.npz")
     parts = ("terms", "indptr", "indices", "evidence", "closure_terms", "closure_indptr", "closure_indices")
     names = ("orf", "evidence_codes", *(f"{o}_{part}" for o in ONTOLOGIES for part in parts))
-    arrays = read_arrays(path, "Gene Ontology", names)
+    arrays = read_arrays(path, "a Gene Ontology", names)
     n = len(arrays["orf"])
 
     def rows(prefix: str, data: NDArray[Any] | None = None) -> csr_array:

@@ -1,21 +1,17 @@
 """Multi-label data: each row carries a set of labels."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.datasets.home import DataNotFound, data_files, find_data
+from iokr_lab.data.archives import find_set, read_arrays, reading
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["MultiLabel", "load_multilabel"]
-
-FOLDER = "multilabel"
 
 
 @dataclass(frozen=True)
@@ -33,14 +29,6 @@ class MultiLabel:
     label_names : tuple of str
     order_libsvm : ndarray of shape (n,), optional
         The rows in the order of another distribution of the same data: ``X[order_libsvm]``. Only yeast has it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr_lab.data import MultiLabel
-    >>> data = MultiLabel(np.zeros((3, 5)), np.eye(3, 2), n_train=2, label_names=("red", "round"))
-    >>> data.Y[:data.n_train].sum(axis=0)
-    array([1., 1.])
     """
 
     X: Any
@@ -60,45 +48,11 @@ def load_multilabel(name: str) -> MultiLabel:
     ----------
     name : str
         ``"yeast"``, ``"bibtex"``, ...
-
-    Returns
-    -------
-    MultiLabel
-
-    Raises
-    ------
-    DataNotFound
-        When there is no such file; the message names those there are.
-    ValueError
-        When it is not a multi-label file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_multilabel
-    >>> try:
-    ...     print(load_multilabel("yeast").Y.shape[1], "labels")
-    ... except DataNotFound:
-    ...     print("14 labels, once IOKR_DATA is set")
-    14 labels...
     """
-    path = _find(name)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+    path = find_set("multilabel", name, ".npz")
+    arrays = read_arrays(path, "a multi-label")
+    with reading(path, "a multi-label"):
         return _assemble(arrays)
-    except (KeyError, IndexError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path} is not a multi-label file: {error}") from error
-
-
-def _find(name: str) -> Path:
-    """The file of a set; when it is the only thing missing, say which sets there are."""
-    folder = find_data(FOLDER)
-    path = folder / f"{name}.npz"
-    if path.is_file() and path.parent == folder:
-        return path
-    there = ", ".join(file.stem for file in data_files(FOLDER) if file.suffix == ".npz") or "none"
-    raise DataNotFound(f"{FOLDER}/{name}.npz is not in {folder.parent}; the sets there are: {there}.")
 
 
 def _assemble(arrays: dict[str, NDArray[Any]]) -> MultiLabel:

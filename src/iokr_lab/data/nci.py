@@ -63,32 +63,11 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
     ----------
     subset : {"no_zero_active", "middle_active", "all"}, default="no_zero_active"
         Those active against at least one line, those active against about half of them, or all.
-
-    Returns
-    -------
-    NCICancer
-
-    Raises
-    ------
-    DataNotFound
-        When ``nci_cancer.npz`` or ``paths.npz`` is not there.
-    ValueError
-        When they hold something else.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_nci_cancer
-    >>> try:
-    ...     print(load_nci_cancer().score.shape[1], "cell lines")
-    ... except DataNotFound:
-    ...     print("59 cell lines, once IOKR_DATA is set")
-    59 cell lines...
     """
     check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
     table_path, paths_path = find_data("nci_cancer/nci_cancer.npz"), find_data("nci_cancer/paths.npz")
-    table = read_arrays(table_path, "NCI-Cancer", _TABLE)
-    paths = read_arrays(paths_path, "NCI-Cancer", _PATHS)
+    table = read_arrays(table_path, "an NCI-Cancer", _TABLE)
+    paths = read_arrays(paths_path, "an NCI-Cancer", _PATHS)
     n, d = len(table["nsc"]), len(table["cell_line"])
     check_rows(table_path, n, {name: table[name] for name in _TABLE[:5]})
     check_rows(table_path, d, {"tissue": table["tissue"]})

@@ -66,30 +66,9 @@ def load_ocr_letters() -> OCRLetters:
     The file holds ``pixels``, 16 bytes of packed bits for every letter, ``labels`` 0–25, ``word_start``, where each
     word begins, the end of the last one included, and ``fold``, the ten standard folds. The first letter of every word
     is left out, as it is in the corpus: it was a capital.
-
-    Returns
-    -------
-    OCRLetters
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_ocr_letters
-    >>> try:
-    ...     print(load_ocr_letters().pixels.shape[1], "pixels")
-    ... except DataNotFound as error:
-    ...     print("128 pixels, once IOKR_DATA is set")
-    128 pixels...
     """
     path = find_data("ocr_letters/ocr_letters.npz")
-    file = read_arrays(path, "OCR letters", ("pixels", "labels", "word_start", "fold"))
+    file = read_arrays(path, "an OCR letters", ("pixels", "labels", "word_start", "fold"))
     packed, labels, starts, fold = file["pixels"], file["labels"], file["word_start"], file["fold"]
     if packed.ndim != 2 or packed.shape[1] * 8 != SHAPE[0] * SHAPE[1] or packed.dtype != np.uint8:
         raise ValueError(f"{path}: `pixels` must be 16 bytes a letter, got {packed.dtype} of shape {packed.shape}.")

@@ -83,27 +83,6 @@ def load_yeast_ppi() -> YeastNetwork:
 
     The high-confidence interactions of von Mering et al. (2002) between proteins measured by Spellman et al. (1998),
     2438 in all: the benchmark of Yamanishi, Vert and Kanehisa (2004), without its phylogenetic profiles.
-
-    Returns
-    -------
-    YeastNetwork
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_ppi
-    >>> try:
-    ...     print(len(load_yeast_ppi().orf), "proteins")
-    ... except DataNotFound:
-    ...     print("984 proteins, once IOKR_DATA is set")
-    984 proteins...
     """
     return _load("yeast_ppi", (*_COMMON, "mips_class", *_PPI_EDGES))
 
@@ -112,27 +91,6 @@ def load_yeast_metabolic() -> YeastNetwork:
     """Yeast enzymes that share a metabolite, of `data_home()`/yeast_metabolic/yeast_metabolic.npz.
 
     666 genes and 2589 links, rebuilt from the genome-scale model iMM904; the published benchmark has 668 and 2782.
-
-    Returns
-    -------
-    YeastNetwork
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_metabolic
-    >>> try:
-    ...     print(len(load_yeast_metabolic().orf), "genes")
-    ... except DataNotFound:
-    ...     print("666 genes, once IOKR_DATA is set")
-    666 genes...
     """
     return _load("yeast_metabolic", _COMMON)
 
@@ -140,7 +98,7 @@ def load_yeast_metabolic() -> YeastNetwork:
 def _load(name: str, fields: tuple[str, ...]) -> YeastNetwork:
     """The file of a network, checked."""
     path = find_data(f"{name}/{name}.npz")
-    arrays: dict[str, Any] = read_arrays(path, "yeast network", fields)
+    arrays: dict[str, Any] = read_arrays(path, "a yeast network", fields)
     n, arrays["loc_names"] = len(arrays["orf"]), tuple(arrays["loc_names"].tolist())
     for key in (key for key in fields if key.startswith("edges")):
         arrays[key] = check_edges(path, arrays[key], n, key)
