@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from iokr.solvers.base import Path
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
-if TYPE_CHECKING:
-    from iokr.solvers.closed_form.paths import PathSolver
-
-__all__ = ["BlockPath", "block_paths", "flatten"]
+__all__ = ["BlockPath", "flatten"]
 
 
 def flatten(problem: Problem) -> Problem:
@@ -37,13 +33,6 @@ def flatten(problem: Problem) -> Problem:
         penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
     Psi = xp.reshape(problem.targets, (n * d, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
-
-
-def block_paths(solver: PathSolver, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-    """A path per manifold strength."""
-    flat = flatten(problem)
-    for strength, path in zip(strengths, solver._paths(flat, strengths), strict=True):
-        yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
 
 
 class BlockPath(Path):
@@ -71,9 +60,9 @@ class BlockPath(Path):
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
-        D = alpha / to_numpy(path._shrink(alpha))[:, 0]
+        D = alpha / to_numpy(path.shrink(alpha))[:, 0]
         Tt = to_numpy(points.spectrum_to_labels(path.V))
-        R = Tt @ (D * to_numpy(path._project(vector))[:, 0])
+        R = Tt @ (D * to_numpy(path.project(vector))[:, 0])
         B = None if points.remainder is None else to_numpy(points.remainder)
         if B is not None:
             R = R + B @ to_numpy(points.targets(vector))[:, 0]
@@ -92,7 +81,7 @@ class BlockPath(Path):
         if len(hidden):
             kernel = rows(hidden)
             values[hidden] = to_numpy(kernel @ C)[:, 0]
-            reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path._shrink(alpha))[:, 0]
+            reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path.shrink(alpha))[:, 0]
         place = np.full(self.n * self.d, -1)
         place[points.active] = np.arange(len(points.active))
         hidden_place = np.full(self.n * self.d, -1)
