@@ -6,12 +6,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from iokr import LinkPredictor, LinkPredictorCV
 from iokr.kernels import RBF, Diffusion, Normalized, Precomputed
 from iokr.manifolds import Heat, Laplacian
-from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold
 from iokr.report import Figure
 from iokr.rivals import LocalModels, Naive
@@ -47,19 +46,6 @@ def test_lookup_is_the_matrix_and_is_not_copied():
     assert ours.model_.kernel_.matrix is K
     theirs = LinkPredictor(Precomputed(K), alpha=0.3).fit(np.arange(N), W, labeled=np.arange(20))
     np.testing.assert_allclose(ours.decision_function(), theirs.decision_function(), atol=1e-10)
-
-
-def test_curves_are_scikit_learns():
-    truth, scores = rng.random(500) < 0.2, rng.normal(size=500)
-    curves = Curves.of(truth, scores)
-    fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
-    np.testing.assert_allclose(curves.found, np.interp(link_protocol.GRID, fpr, tpr), atol=0.02)
-    precision, recall, _ = precision_recall_curve(truth, scores)
-    for level in (0.25, 0.5, 0.75, 1.0):
-        at = curves.precision[np.searchsorted(link_protocol.GRID, level)]
-        assert at == pytest.approx(precision[np.flatnonzero(recall >= level - 1e-9)[-1]], abs=1e-12)
-    mean = Curves.mean([curves, Curves(0 * curves.found, 0 * curves.precision)])
-    np.testing.assert_allclose(mean.found, curves.found / 2)
 
 
 def test_a_fold_is_chosen_on_training_nodes_and_evaluated_on_test_by_training_pairs():
