@@ -13,6 +13,7 @@ import iokr.losses
 import iokr.solvers
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen, Implicit
+from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels import RBF
 from iokr.losses import Loss
 from iokr.manifolds import Given, Laplacian
@@ -138,7 +139,7 @@ def serves(loss, parts, column):
         assert np.all(np.isfinite(answer))
         if parts:
             assert np.abs(answer - plain(loss, column, i)).max() > 1e-3
-        problem, C = model._fitted_problem(), model.solution_.C
+        problem, C = fitted_problem(model), model.solution_.C
         if problem.operator.oblique:  # the same in coordinates
             model.set_params(embedding=Eigen()).fit(X, Y, **arguments_of(parts))
             np.testing.assert_allclose(model.distances(X, Y), answer, atol=1e-9)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
 from iokr._objects import error_context, n_objects
 from iokr._validation import check_vectors
-from iokr.estimators.outputs import cast
+from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels.base import OperatorKernel
@@ -84,7 +84,7 @@ class Border:
 
     def cast(self, H: Array) -> Array:
         """Answers in the precision of the data."""
-        return cast(H, self.single)
+        return in_precision(H, self.single)
 
 
 def fresh_solver(solver: Solver | None) -> Solver:
