@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -22,41 +20,23 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.rivals.kde import KDE, KernelPCA
+from iokr_lab.images.halves import Matrix, Split
 from iokr_lab.images.usps_protocol import (
     AS_DISTRIBUTED,
     COMMON,
     FOLDS,
+    PIXELS,
     PUBLISHED,
     SHOWN,
     SIGMAS_K,
     SIGMAS_L,
-    Draw,
-    Matrix,
     Row,
-    Split,
-    Step,
     gaussian,
     loss,
     published_model,
     splits,
 )
-
-__all__ = [
-    "BASELINES",
-    "FEW_SIGMAS",
-    "IDENTITY",
-    "METHODS",
-    "Common",
-    "Difference",
-    "Method",
-    "at_published_parameters",
-    "baselines",
-    "chosen_model",
-    "chosen_on_training_part",
-    "chosen_parameters",
-    "differences",
-    "own_model",
-]
+from iokr_lab.study import Case, Plan
 
 ALPHAS = tuple(10.0**k for k in np.arange(-8, 2.5, 0.5))
 EPSILONS = (1e-4, 1e-2, 1.0)
@@ -111,8 +91,7 @@ METHODS = (
     Method("conditional covariance", operators=_CONDITIONAL),
     Method("conditional covariance, by folds", operators=_CONDITIONAL, by_folds=True),
 )
-IDENTITY = METHODS[0]
-BASELINES = ("pixels, no pre-image", "nearest neighbour", "one answer for all")
+IDENTITY = METHODS[0].name
 
 
 # ------------------------------------------------------------------------------------------------ as published
@@ -131,18 +110,6 @@ def own_model(row: Row) -> IOKR:
         return published_model(row)
     decoder = Candidates(by="score")
     return IOKR(operators[row.method](kernel), output_kernel=output_kernel, alpha=row.lam, decoder=decoder)
-
-
-def at_published_parameters(images: Matrix, draws: list[Draw], step: Step) -> dict[tuple[str, str], list[float]]:
-    """(row, "own" or "identity"): losses at that row's σ_l of its own method and of the identity operator."""
-    losses: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for draw in draws:
-        step("the parameters of every row")
-        for split, row in itertools.product(splits(images, 5, AS_DISTRIBUTED, draw), PUBLISHED):
-            for who, model in (("own", own_model(row)), ("identity", published_model(row))):
-                answers = model.fit(split.X, split.Y).predict(split.X_test)
-                losses[row.method, who].append(loss(split.Y_test, answers, row.sigma_l))
-    return losses
 
 
 # ---------------------------------------------------------------------------- everything chosen on the training part
@@ -191,75 +158,123 @@ def _sigma(kernel: Any) -> float:
     return float((2 * kernel.gamma) ** -0.5)
 
 
-@dataclass(frozen=True)
-class Common:
-    """Everything under one loss: answers by method and number of folds, and what was chosen."""
-
-    losses: dict[tuple[str, int, float], list[list[float]]]  # method, folds, σ of the loss: a list for each draw
-    chosen: dict[tuple[str, int], list[dict[str, float]]]  # method, folds
+# ---------------------------------------------------------------------------------- without an output kernel
 
 
-def chosen_on_training_part(images: Matrix, draws: list[Draw], step: Step) -> Common:
-    """Every parameter chosen on the training part; three baselines beside."""
-    common = Common(defaultdict(list), defaultdict(list))
-    for draw, n_folds in itertools.product(draws, FOLDS):
-        of_draw: dict[tuple[str, float], list[float]] = defaultdict(list)
-        for split in splits(images, n_folds, AS_DISTRIBUTED, draw):
-            answers = {}
-            for method in METHODS:
-                step(f"chosen on the training part: {method.name}")
-                model = chosen_model(method, split.X, split.Y)
-                common.chosen[method.name, n_folds].append(chosen_parameters(model))
-                answers[method.name] = model.predict(split.X_test)
-            for (name, given), sigma in itertools.product({**answers, **baselines(split)}.items(), SHOWN):
-                of_draw[name, sigma].append(loss(split.Y_test, given, sigma))
-        for (name, sigma), losses in of_draw.items():
-            common.losses[name, n_folds, sigma].append(losses)
-    return common
+def _pixels(split: Split) -> Any:
+    kernels = [gaussian(sigma) for sigma in SIGMAS_K]
+    return IOKRCV(kernels, embedding=Identity(centered=True)).fit(split.X, split.Y).predict(split.X_test)
 
 
-def baselines(split: Split) -> dict[str, Matrix]:
-    """Lower halves for the test part without an output kernel."""
-    X, Y = split.X, split.Y
-    pixels = IOKRCV([gaussian(sigma) for sigma in SIGMAS_K], embedding=Identity(centered=True)).fit(X, Y)
-    typical = Y[np.argmin([loss(Y, np.broadcast_to(y, Y.shape), COMMON) for y in Y])]
-    nearest = KNeighborsRegressor(n_neighbors=1).fit(X, Y)
-    answers = (
-        pixels.predict(split.X_test),
-        nearest.predict(split.X_test),
-        np.broadcast_to(typical, split.Y_test.shape),
-    )
-    return dict(zip(BASELINES, answers, strict=True))
+def _nearest(split: Split) -> Any:
+    return KNeighborsRegressor(n_neighbors=1).fit(split.X, split.Y).predict(split.X_test)
+
+
+def _one_answer(split: Split) -> Matrix:
+    losses = [loss(split.Y, np.broadcast_to(y, split.Y.shape), COMMON) for y in split.Y]
+    return np.broadcast_to(split.Y[np.argmin(losses)], split.Y_test.shape)
+
+
+BASELINES: dict[str, Callable[[Split], Matrix]] = {
+    "pixels, no pre-image": _pixels,
+    "nearest neighbour": _nearest,
+    "one answer for all": _one_answer,
+}
+
+
+# ------------------------------------------------------------------------------------------------------------- cases
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Mean loss of a method minus that of the identity operator on the same splits."""
+class Draws(Plan):
+    """How often digits are drawn, and whether methods that choose by folds, which takes long, are among the rest."""
 
-    mean: float
-    error: float  # standard error, over the draws
-    n_draws: int
-
-    @property
-    def half_width(self) -> float:
-        """Of the 95 % interval of Student's t."""
-        return float(student.ppf(0.975, self.n_draws - 1)) * self.error if self.n_draws > 1 else float("nan")
+    repeat: int = 5
+    by_folds: bool = True
 
     @property
-    def clear(self) -> bool:
-        """Whether 0 is outside that interval."""
-        return abs(self.mean) > self.half_width
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.4f} ± {self.error:.4f}"
+    def methods(self) -> list[str]:
+        """Names of the methods that choose everything on the training part."""
+        return [method.name for method in METHODS if self.by_folds or not method.by_folds]
 
 
-def differences(common: Common, n_folds: int, sigma: float = COMMON) -> dict[str, Difference]:
-    """Each method against the identity operator; a draw counts once, by the mean over its folds."""
-    base = np.array(common.losses[IDENTITY.name, n_folds, sigma]).mean(axis=1)
-    found = {}
-    for name in dict.fromkeys(name for name, folds, s in common.losses if (folds, s) == (n_folds, sigma)):
-        gaps = np.array(common.losses[name, n_folds, sigma]).mean(axis=1) - base
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
-        found[name] = Difference(float(gaps.mean()), error, len(gaps))
+@dataclass(frozen=True)
+class AsPublished(Case):
+    """The identity row of Table 2 under one interpretation of the paper: how many folds, which pixels."""
+
+    draw: int
+    n_folds: int
+    pixels: str
+
+
+@dataclass(frozen=True)
+class AtParameters(Case):
+    """A row of Table 2 at its own parameters, by its own method and by the identity operator."""
+
+    draw: int
+    row: str
+
+
+@dataclass(frozen=True)
+class Chosen(Case):
+    """Every parameter chosen on the training part; or a baseline."""
+
+    draw: int
+    n_folds: int
+    fold: int
+    method: str
+
+
+EXAMPLE = {"draw": 0, "n_folds": 3, "fold": 0}  # the split of the pictures
+N_PICTURES = 12
+
+
+def cases(plan: Draws, images: Matrix) -> list[Case]:
+    """Every draw under every interpretation, at the parameters of every row, and by every method."""
+    found: list[Case] = []
+    for draw in range(plan.repeat):
+        found += [AsPublished(draw, *which) for which in itertools.product(FOLDS, PIXELS)]
+        found += [AtParameters(draw, row.method) for row in PUBLISHED]
+        for n_folds, names in itertools.product(FOLDS, [[*plan.methods, *BASELINES]]):
+            found += [Chosen(draw, n_folds, *which) for which in itertools.product(range(n_folds), names)]
     return found
+
+
+def work(case: AsPublished | AtParameters | Chosen, plan: Draws, images: Matrix) -> dict[str, Any]:
+    """RBF losses of one case, a value for each fold where it has several."""
+    draw = plan.seed, case.draw
+    if isinstance(case, AsPublished):
+        return as_published(splits(images, case.n_folds, case.pixels, draw))
+    if isinstance(case, AtParameters):
+        parts = splits(images, 5, AS_DISTRIBUTED, draw)
+        row = next(row for row in PUBLISHED if row.method == case.row)
+        models = {"own": own_model(row), "identity": published_model(row)}
+        return {who: [_loss(model, split, row) for split in parts] for who, model in models.items()}
+    split = splits(images, case.n_folds, AS_DISTRIBUTED, draw)[case.fold]
+    found: dict[str, Any] = {}
+    if case.method in BASELINES:
+        answers = BASELINES[case.method](split)
+    else:
+        model = chosen_model(next(method for method in METHODS if method.name == case.method), split.X, split.Y)
+        answers = model.predict(split.X_test)
+        found = {"chosen": chosen_parameters(model)}
+        if case == Chosen(**EXAMPLE, method=IDENTITY):
+            found["path"] = {"alphas": model.alphas, "errors": model.loo_errors_, "best": model.best_index_}
+    if case == Chosen(**EXAMPLE, method=case.method):
+        found["shown"] = np.asarray(answers[:N_PICTURES])
+    return {"losses": {f"{sigma}": loss(split.Y_test, answers, sigma) for sigma in SHOWN}, **found}
+
+
+def as_published(parts: list[Split]) -> dict[str, Any]:
+    """The first row of Table 2; `tied` is the fraction of test digits to which all training digits are (un)like."""
+    row = PUBLISHED[0]
+    unlike = [gaussian(row.sigma_k)(split.X_test, split.X) == 0 for split in parts]
+    return {
+        "losses": [_loss(published_model(row), split, row) for split in parts],
+        "tied": [float(zero.all(axis=1).mean()) for zero in unlike],
+    }
+
+
+def _loss(model: IOKR, split: Split, row: Row) -> float:
+    """At the σ_l of a row."""
+    return loss(split.Y_test, model.fit(split.X, split.Y).predict(split.X_test), row.sigma_l)

@@ -6,48 +6,21 @@ training output whose features are closest to h(x).
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr.decoders.candidates import Candidates
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.metrics import rbf_loss
 from iokr.report import Spread
-from iokr_lab.images.halves import halves
+from iokr_lab.images.halves import Matrix, Split, halves
+from iokr_lab.published import published
 
-__all__ = [
-    "AS_DISTRIBUTED",
-    "COMMON",
-    "DRAWN",
-    "DRAWN_FROM",
-    "FOLDS",
-    "PIXELS",
-    "PUBLISHED",
-    "SHOWN",
-    "SIGMAS_K",
-    "SIGMAS_L",
-    "Draw",
-    "Matrix",
-    "Reading",
-    "Row",
-    "Split",
-    "Step",
-    "as_published",
-    "gaussian",
-    "loss",
-    "published_model",
-    "splits",
-]
-
-Matrix = NDArray[np.float64]
 Draw = tuple[int, int]  # seed of one drawing of digits
-Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -61,11 +34,14 @@ class Row:
     loss: Spread
 
 
-PUBLISHED = (
-    Row("KDE of Cortes et al. (identity)", 0.01, 0.1, 10, Spread(1.0423, 0.0996)),
-    Row("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7, Spread(1.0246, 0.0529)),
-    Row("covariance", 0.1, 1, 12, Spread(0.7616, 0.0304)),
-    Row("conditional covariance", 0.1, 1, 12, Spread(0.6241, 0.0411)),
+PUBLISHED = tuple(
+    Row(*parameters, published("k12_table2")[parameters[0]]["RBF loss"])
+    for parameters in (
+        ("KDE of Cortes et al. (identity)", 0.01, 0.1, 10),
+        ("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7),
+        ("covariance", 0.1, 1, 12),
+        ("conditional covariance", 0.1, 1, 12),
+    )
 )
 DRAWN_FROM, DRAWN = 1000, 600
 FOLDS = {5: "5 folds of 120", 3: "3 folds of 200"}  # training on one of them
@@ -83,23 +59,13 @@ SIGMAS_K = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0)  # what to try for the inpu
 SIGMAS_L = (3.5, 5.0, 7.0, 10.0, 14.0, 20.0)  # and for the output kernel
 
 
-@dataclass(frozen=True)
-class Split:
-    """Upper halves X and lower halves Y of the training part and of the test part."""
-
-    X: Matrix
-    Y: Matrix
-    X_test: Matrix
-    Y_test: Matrix
-
-
-def splits(images: Matrix, n_folds: int, pixels: str, draw: Draw) -> Iterator[Split]:
+def splits(images: Matrix, n_folds: int, pixels: str, draw: Draw) -> list[Split]:
     """Draw digits; train on one fold of them and test on the others, for every fold in turn."""
     rows = np.random.default_rng(draw).choice(len(images), size=min(DRAWN, len(images)), replace=False)
     upper, lower = halves(PIXELS[pixels](images[rows]))
-    for train in np.array_split(np.arange(len(rows)), n_folds):
-        test = np.delete(np.arange(len(rows)), train)
-        yield Split(upper[train], lower[train], upper[test], lower[test])
+    every = np.arange(len(rows))
+    parts = ((train, np.delete(every, train)) for train in np.array_split(every, n_folds))
+    return [Split(upper[train], lower[train], upper[test], lower[test]) for train, test in parts]
 
 
 def gaussian(sigma: float) -> RBF:
@@ -120,25 +86,3 @@ def published_model(row: Row) -> IOKR:
     """
     output_kernel = gaussian(row.sigma_l)
     return IOKR(gaussian(row.sigma_k), output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The first row of Table 2, run once for every fold of every draw."""
-
-    losses: list[float]
-    tied: list[float]  # share of test digits to which every training digit is equally (un)like
-
-
-def as_published(images: Matrix, draws: list[Draw], step: Step) -> dict[tuple[int, str], Reading]:
-    """The identity row of Table 2, under every reading of the paper: how many folds, which pixels."""
-    row = PUBLISHED[0]
-    readings = {key: Reading([], []) for key in itertools.product(FOLDS, PIXELS)}
-    for draw, ((n_folds, pixels), reading) in itertools.product(draws, readings.items()):
-        step("Table 2 as published")
-        for split in splits(images, n_folds, pixels, draw):
-            answers = published_model(row).fit(split.X, split.Y).predict(split.X_test)
-            reading.losses.append(loss(split.Y_test, answers, row.sigma_l))
-            unlike = gaussian(row.sigma_k)(split.X_test, split.X) == 0
-            reading.tied.append(float(unlike.all(axis=1).mean()))
-    return readings

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
-from iokr.report.progress import Progress, silent
+from iokr_lab.data.inflection import Inflection, load_inflection
+from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.words.inflection_protocol import (
     FORMS,
     LANGUAGES,
@@ -19,14 +22,13 @@ from iokr_lab.words.inflection_protocol import (
     SIMILAR,
     SIZES,
     SUFFIX,
-    Case,
-    run_case,
+    evaluate,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 MARKS = dict(
     zip(
@@ -35,26 +37,37 @@ MARKS = dict(
         strict=True,
     )
 )
-Results = dict[Case, dict[str, Any]]
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Exact match and edit distance on the test words of three languages.
+@dataclass(frozen=True)
+class Given(Plan):
+    """The training parts; nothing is random."""
 
-    Parameters
-    ----------
-    seed : int, default=0
-        Not used: nothing is random.
-    repeat : int, optional
-        Not used either: training and test words are given.
-    progress : callable, optional
-    """
-    cases = [Case(language, part) for part, language in itertools.product(SIZES, LANGUAGES)]
-    results: Results = {}
-    for i, case in enumerate(cases):
-        progress(i, len(cases), str(case))
-        results[case] = run_case(case)
-    progress(len(cases), len(cases), "drawing the page")
+    repeat: int = 0
+    parts: tuple[str, ...] = tuple(SIZES)
+
+
+@dataclass(frozen=True)
+class Language(Case):
+    """A language and how many words there are to learn from."""
+
+    language: str
+    part: str
+
+    def __str__(self) -> str:
+        return f"{self.language}, {SIZES[self.part]} words"
+
+
+Data = dict[tuple[str, str], Inflection]
+
+
+def _load(plan: Given) -> Data:
+    if plan.seed:
+        raise ValueError("training and test words are given and nothing is random, so `--seed` has no effect.")
+    return {which: load_inflection(*which) for which in itertools.product(LANGUAGES, (*plan.parts, "test"))}
+
+
+def _page(results: Results, plan: Given, data: Data) -> Report:
     return Report(
         "Inflection: forms of words from few examples",
         _summary(results),
@@ -64,10 +77,10 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
             _figure(results),
             _table(results, "edits", "Mean edit distance to the right form"),
             Text("What cannot be right", (_reach(results),)),
-            *(_examples(case, results[case]) for case in cases if case.part == "train-medium"),
+            *(_examples(case, cell) for case, cell in results.of(Language, part=plan.parts[-1]).items()),
         ),
         (
-            "± is the standard error of a share of the test words; the training words are one given sample.",
+            "± is the standard error of a fraction of the test words; the training words are one given sample.",
             "λ is chosen by leave-one-out on the training words; nothing was chosen on the development words or the "
             "test words.",
         ),
@@ -93,10 +106,7 @@ _METHODS = (
 
 
 def _summary(results: Results) -> str:
-    parts = [
-        f"{case} {cell['figures'][SIMILAR]['exact']:.1f} % ({cell['figures'][SUFFIX]['exact']:.1f} %)"
-        for case, cell in results.items()
-    ]
+    parts = [f"{case} {cell['exact'][SIMILAR]:.1f} % ({cell['exact'][SUFFIX]:.1f} %)" for case, cell in results.items()]
     return (
         "Forms that are right with rules as outputs, compared by their letters, and in brackets with the most frequent "
         f"rule of the longest common end: {'; '.join(parts)}."
@@ -117,17 +127,17 @@ def _reach(results: Results) -> str:
 
 def _table(results: Results, what: str, title: str) -> Table:
     rows = []
-    for case, cell in results.items():
+    for case, cell in results.of(Language).items():
         row: dict[str, Any] = {"language": case.language, "words": SIZES[case.part]}
         for method in METHODS:
-            value = cell["figures"][method][what]
+            value = cell[what][method]
             error = float(np.sqrt(value * (100 - value) / cell["tested"])) if what == "exact" else float("nan")
             row[method] = Spread(value, error, digits=1 if what == "exact" else 2)
         rows.append(row)
     return Table(title, rows, ours=(RULES, SIMILAR, FORMS))
 
 
-def _examples(case: Case, cell: dict[str, Any]) -> Table:
+def _examples(case: Language, cell: Mapping[str, Any]) -> Table:
     shown = cell["shown"]
     rows = [dict(zip(shown, values, strict=True)) for values in zip(*shown.values(), strict=True)]
     return Table(f"The first test words, {case}", rows, folded=True)
@@ -136,16 +146,24 @@ def _examples(case: Case, cell: dict[str, Any]) -> Table:
 def _figure(results: Results) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        places = np.arange(len(results))
         for method, (colour, mark) in MARKS.items():
-            values = [cell["figures"][method]["exact"] for cell in results.values()]
-            axes.plot(values, places, mark, color=colour, markersize=5, label=method)
-        for place, cell in zip(places, results.values(), strict=True):
-            axes.plot([cell["reachable"]] * 2, [place - 0.3, place + 0.3], color=MUTED, linewidth=1.0)
-        axes.set_yticks(places, [str(case) for case in results])
+            values = [cell["exact"][method] for cell in results.values()]
+            axes.plot(values, range(len(results)), mark, color=colour, markersize=5, label=method)
+        for row, cell in enumerate(results.values()):
+            axes.plot([cell["reachable"]] * 2, [row - 0.3, row + 0.3], color=MUTED, linewidth=1.0)
+        axes.set_yticks(range(len(results)), [str(case) for case in results])
         axes.invert_yaxis()
         axes.set(xlabel="forms that are right, %", xlim=(0, 100))
         canvas.legend(loc="outside upper center", ncols=2)
 
-    caption = "Forms that are right; the grey line is the share that some rule seen in training makes."
+    caption = "Forms that are right; the grey line is the fraction that some rule seen in training makes."
     return plot(draw, caption=caption, size=(6.0, 3.6))
+
+
+STUDY = Study(
+    plans={"short": Given(parts=("train-low",)), "default": Given()},
+    load=_load,
+    cases=lambda plan, data: [Language(name, part) for part, name in itertools.product(plan.parts, LANGUAGES)],
+    work=lambda case, plan, data: evaluate(data[case.language, case.part], data[case.language, "test"]),
+    page=_page,
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -20,27 +19,7 @@ from iokr.kernels.features import Features
 from iokr.kernels.generic import Delta
 from iokr.kernels.structured.strings import Spectrum
 from iokr.metrics import edit_distance
-from iokr_lab.data.inflection import Inflection, load_inflection
-
-__all__ = [
-    "FORMS",
-    "LANGUAGES",
-    "LEMMA",
-    "METHODS",
-    "NEAR",
-    "RULES",
-    "SIMILAR",
-    "SIZES",
-    "SUFFIX",
-    "Case",
-    "Rule",
-    "answers",
-    "input_kernel",
-    "inputs",
-    "possible",
-    "rule_of",
-    "run_case",
-]
+from iokr_lab.data.inflection import Inflection
 
 Words = NDArray[np.object_]
 
@@ -50,17 +29,6 @@ ALPHAS = tuple(np.logspace(-3, 1, 9))
 ENDS = 5  # letters of a beginning or an end, at most
 RULES, SIMILAR, FORMS = "IOKR, rules", "IOKR, letters of rules", "IOKR, letters of forms"
 SUFFIX, NEAR, LEMMA = "common end", "nearest word", "lemma"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A language and how many words there are to learn from."""
-
-    language: str
-    part: str
-
-    def __str__(self) -> str:
-        return f"{self.language}, {SIZES[self.part]} words"
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -219,7 +187,7 @@ METHODS: dict[str, Callable[[Inflection, Inflection], Words]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------- runs
+# --------------------------------------------------------------------------------------------------------- one case
 
 
 def answers(train: Inflection, test: Inflection) -> dict[str, Words]:
@@ -227,28 +195,19 @@ def answers(train: Inflection, test: Inflection) -> dict[str, Words]:
     return {name: method(train, test) for name, method in METHODS.items()}
 
 
-def run_case(case: Case) -> dict[str, Any]:
+def evaluate(train: Inflection, test: Inflection, n_shown: int = 8) -> dict[str, Any]:
     """Exact match in percent and mean edit distance on the test words; how often any known rule makes the form."""
-    train, test = load_inflection(case.language, case.part), load_inflection(case.language, "test")
-    rules = _distinct(train)
-    reachable = np.mean(
-        [
-            form in {rule.apply(lemma) for rule in possible(lemma, rules)}
-            for lemma, form in zip(test.lemma, test.form, strict=True)
-        ]
-    )
-    figures, shown = {}, {}
-    for name, forms in answers(train, test).items():
-        figures[name] = {
-            "exact": 100 * float(np.mean(forms == test.form)),
-            "edits": edit_distance(test.form, forms),
-        }
-        shown[name] = forms[:8].tolist()
-    first = [f"{lemma} ({tags})" for lemma, tags in zip(test.lemma[:8], test.tags[:8], strict=True)]
+    rules, found = _distinct(train), answers(train, test)
+    reachable = [
+        form in {rule.apply(lemma) for rule in possible(lemma, rules)}
+        for lemma, form in zip(test.lemma, test.form, strict=True)
+    ]
+    words = [f"{lemma} ({tags})" for lemma, tags in zip(test.lemma, test.tags, strict=True)]
     return {
-        "figures": figures,
+        "exact": {name: 100 * float(np.mean(forms == test.form)) for name, forms in found.items()},
+        "edits": {name: edit_distance(test.form, forms) for name, forms in found.items()},
         "tested": len(test),
         "rules": len(rules),
-        "reachable": 100 * float(reachable),
-        "shown": {"word": first, "form": test.form[:8].tolist(), **{name: shown[name] for name in METHODS}},
+        "reachable": 100 * float(np.mean(reachable)),
+        "shown": {name: list(forms[:n_shown]) for name, forms in {"word": words, "form": test.form, **found}.items()},
     }

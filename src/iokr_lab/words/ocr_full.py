@@ -2,72 +2,56 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
-from iokr.report.progress import Progress, silent
-from iokr_lab.cells import Cells
+from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
+from iokr_lab.study import Plan, Results, Study
+from iokr_lab.tables import chosen
 from iokr_lab.words.ocr_full_protocol import ALONE, BEST, DICTIONARY, FEW, METHODS, NEIGHBOURS, Fold, run_fold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 OURS_HERE = (ALONE, NEIGHBOURS, ALONE + DICTIONARY, BEST)
 
 
-def run(
-    *,
-    seed: int = 0,
-    repeat: int | None = None,
-    progress: Progress = silent,
-    complete: bool = False,
-    folder: Path | None = None,
-) -> Report:
-    """Train on each of the ten folds in turn, test on the next one, or on all others.
+@dataclass(frozen=True)
+class Folds(Plan):
+    """On how many of the ten folds to train, and on how many of the following ones to test; the seed draws letters."""
 
-    Parameters
-    ----------
-    seed : int, default=0
-        Draws the letters on which parameters are chosen.
-    repeat : int, default=10
-        How many of the ten folds to train on.
-    progress : callable, optional
-    complete : bool, default=False
-        Test on the nine other folds instead of the next one.
-    folder : Path, optional
-        Where finished folds are kept, in `cells.jsonl`; a run that is taken up again begins where it stopped.
-    """
-    data = load_ocr_letters()
-    folds = [Fold(train, 9 if complete else 1) for train in range(min(repeat or 10, 10))]
-    cells = Cells(None if folder is None else folder / "cells.jsonl", {"seed": seed})
-    steps = itertools.count(1)
-    progress(0, len(folds), "data")
-    found = cells.fill(
-        folds,
-        lambda fold: run_fold(fold, data, seed),
-        lambda what: progress(next(steps), len(folds), what),
-        usable_cores(),
-    )
-    done = [cells[str(fold)] for fold in folds]
+    repeat: int = 10
+    tested: int = 1
+
+
+def _cases(plan: Folds, data: OCRLetters) -> list[Fold]:
+    if plan.repeat > 10:
+        raise ValueError(f"there are ten folds to train on, but `--repeat` is {plan.repeat}.")
+    return [Fold(train, plan.tested) for train in range(plan.repeat)]
+
+
+def _page(results: Results, plan: Folds, data: OCRLetters) -> Report:
+    known = np.mean(results.numbers(Fold, "known"))
     return Report(
         "OCR letters: all ten folds",
-        _summary(done),
-        (Text("The setting", (_setting(data, folds), _CHOICE)), _table(done), _figure(done), _chosen_table(done)),
+        _summary(results),
         (
-            "± is the standard deviation over the folds trained on.",
-            f"{found} of {len(folds)} folds were found from an earlier run. "
-            + ("" if complete else "`--full` tests on the nine other folds."),
-            "There are only 55 different words in the corpus, without their first letters: "
-            f"{np.mean([cell['known'] for cell in done]):.1f} % of the test words are in the dictionary of a training "
-            "fold, so what it adds is special to this corpus.",
+            Text("The setting", (_setting(data, list(results.of(Fold))), _CHOICE)),
+            _table(results),
+            _figure(results),
+            _chosen_table(results),
+        ),
+        (
+            "± is the standard deviation over the folds trained on."
+            + ("" if plan.tested == 9 else " `--full` tests on the nine other folds."),
+            f"There are only 55 different words in the corpus, without their first letters: {known:.1f} % of the test "
+            "words are in the dictionary of a training fold, so what it adds is special to this corpus.",
         ),
     )
 
@@ -94,42 +78,39 @@ def _setting(data: OCRLetters, folds: list[Fold]) -> str:
     )
 
 
-def _of(done: list[dict[str, Any]], method: str, what: str) -> list[float]:
-    return [cell["right"][method][what] for cell in done]
+def _of(results: Results, method: str, what: str) -> list[float]:
+    return [cell[what][method] for cell in results.values()]
 
 
-def _summary(done: list[dict[str, Any]]) -> str:
-    parts = [f"{method} {np.mean(_of(done, method, 'letters')):.1f} %" for method in METHODS]
-    return f"Letters that are right, mean over {len(done)} folds: {'; '.join(parts)}."
+def _summary(results: Results) -> str:
+    parts = [f"{method} {np.mean(_of(results, method, 'letters')):.1f} %" for method in METHODS]
+    return f"Letters that are right, mean over {len(results)} folds: {'; '.join(parts)}."
 
 
-def _table(done: list[dict[str, Any]]) -> Table:
+def _table(results: Results) -> Table:
     rows = [
         {
             "method": f"IOKR, {method}" if method in OURS_HERE else method,
-            "letters, %": Spread.of(_of(done, method, "letters"), digits=1),
-            "words, %": Spread.of(_of(done, method, "words"), digits=1),
+            "letters, %": Spread.of(_of(results, method, "letters"), digits=1),
+            "words, %": Spread.of(_of(results, method, "words"), digits=1),
         }
         for method in METHODS
     ]
     return Table("Letters and whole words that are right", rows)
 
 
-def _chosen_table(done: list[dict[str, Any]]) -> Table:
-    rows = []
-    for method in (ALONE, NEIGHBOURS):
-        counts = Counter(tuple(cell["chosen"][method].items()) for cell in done)
-        for values, n in counts.most_common():
-            rows.append({"input": method, **{name: f"{value:.3g}" for name, value in values}, "folds": n})
-    return Table("What was chosen", rows, folded=True)
+def _chosen_table(results: Results) -> Table:
+    rows = [{"input": name, **values} for cell in results.values() for name, values in cell["chosen"].items()]
+    names = {name: name for name in rows[0]}
+    return chosen(pd.DataFrame(rows), by={"input": names.pop("input")}, what=names)
 
 
-def _figure(done: list[dict[str, Any]]) -> Figure:
+def _figure(results: Results) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         places = np.arange(len(METHODS))
         for what, shift, alpha in (("letters", -0.2, 0.9), ("words", 0.2, 0.4)):
-            means = [float(np.mean(_of(done, method, what))) for method in METHODS]
+            means = [float(np.mean(_of(results, method, what))) for method in METHODS]
             colours = [OURS if method in OURS_HERE else THEIRS for method in METHODS]
             axes.barh(places + shift, means, height=0.36, color=colours, alpha=alpha)
             for place, mean in zip(places + shift, means, strict=True):
@@ -139,3 +120,12 @@ def _figure(done: list[dict[str, Any]]) -> Figure:
         axes.set(xlabel="right, %", xlim=(0, 119))
 
     return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(5.2, 3.8))
+
+
+STUDY = Study(
+    plans={"short": Folds(repeat=2), "default": Folds(), "full": Folds(tested=9)},
+    load=lambda plan: load_ocr_letters(),
+    cases=_cases,
+    work=lambda case, plan, data: run_fold(case, data, plan.seed),
+    page=_page,
+)

@@ -17,22 +17,7 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.generic import Delta
 from iokr.kernels.vectors import RBF
 from iokr_lab.data.ocr import OCRLetters
-
-__all__ = [
-    "ALONE",
-    "BEST",
-    "DICTIONARY",
-    "FEW",
-    "METHODS",
-    "NEIGHBOURS",
-    "Fold",
-    "chosen_model",
-    "image_rows",
-    "letter_rows",
-    "read_words",
-    "run_fold",
-    "scored_words",
-]
+from iokr_lab.study import Case
 
 Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -49,7 +34,7 @@ METHODS = (ALONE, NEIGHBOURS, ALONE + DICTIONARY, BEST, "nearest letters", "logi
 
 
 @dataclass(frozen=True)
-class Fold:
+class Fold(Case):
     """Train on the words of one of the ten folds, test on those of `tested` folds that follow it."""
 
     train: int
@@ -146,7 +131,7 @@ def _fitted(C: float, X: Matrix, y: Labels) -> LogisticRegression:
     return LogisticRegression(C=C, max_iter=500, tol=1e-3).fit(X, y)
 
 
-# ---------------------------------------------------------------------------------------------------------------- runs
+# ----------------------------------------------------------------------------------------------------------- one fold
 
 
 def run_fold(fold: Fold, data: OCRLetters, seed: int) -> dict[str, Any]:
@@ -167,17 +152,16 @@ def run_fold(fold: Fold, data: OCRLetters, seed: int) -> dict[str, Any]:
     answers["nearest letters"] = _nearest(X, y, X_test)
     answers["logistic regression"] = _logistic(X, y, X_test)
     starts = np.cumsum([0, *lengths[:-1]])
-    figures = {}
-    for name in METHODS:
-        right = answers[name] == truth
-        figures[name] = {
-            "letters": 100 * float(right.mean()),
-            "words": 100 * float(np.logical_and.reduceat(right, starts).mean()),
-        }
-    return {"right": figures, "chosen": chosen, "known": 100 * _known(data, test, dictionary)}
+    right = {name: answers[name] == truth for name in METHODS}
+    return {
+        "letters": {name: 100 * float(those.mean()) for name, those in right.items()},
+        "words": {name: 100 * float(np.logical_and.reduceat(those, starts).mean()) for name, those in right.items()},
+        "chosen": chosen,
+        "known": 100 * _known(data, test, dictionary),
+    }
 
 
 def _known(data: OCRLetters, test: NDArray[np.intp], dictionary: Sequence[tuple[int, ...]]) -> float:
-    """The share of test words that are in the dictionary."""
+    """The fraction of test words that are in the dictionary."""
     known = set(dictionary)
     return float(np.mean([tuple(data.letters(i).tolist()) in known for i in test]))
