@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iokr.report import Spread, Table
-from iokr_lab.published import Published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Difference",
     "Ours",
+    "Row",
     "beside",
     "chosen",
     "difference",
@@ -29,7 +29,8 @@ __all__ = [
     "paired",
 ]
 
-Ours = Mapping[str, Mapping[str, Iterable[float]]]
+Row = str | tuple[str, ...]
+Ours = Mapping[Any, Mapping[str, Iterable[float]]]
 """row → column → a value per repetition."""
 
 
@@ -52,12 +53,12 @@ def nested(frame: pd.DataFrame, row: str, column: str, value: str) -> dict[str, 
 
 def beside(
     title: str,
-    published: Published,
+    published: Mapping[Any, Mapping[str, Spread]],
     ours: Ours,
     *,
     columns: Sequence[str],
-    rows: Iterable[str] | None = None,
-    label: str = "method",
+    rows: Iterable[Row] | None = None,
+    label: Row = "method",
     digits: int = 1,
     **more: Any,
 ) -> Table:
@@ -70,10 +71,10 @@ def beside(
         See `iokr_lab.published.published`.
     ours : mapping of row to column to values
     columns : sequence of str
-    rows : iterable of str, optional
+    rows : iterable of str or of tuples of str, optional
         None: the published rows, then those that only we have.
-    label : str
-        Of the column that names the rows.
+    label : str or tuple of str
+        Of the columns that name the rows.
     digits : int
         Decimals of ours.
     **more
@@ -89,13 +90,17 @@ def beside(
     """
     lines = []
     for name in rows if rows is not None else dict.fromkeys([*published, *ours]):
-        line: dict[str, Any] = {label: name}
+        line: dict[str, Any] = dict(zip(_tuple(label), _tuple(name), strict=True))
         for column in columns:
             values = ours.get(name, {}).get(column)
             line[f"{column}, published"] = published.get(name, {}).get(column)
             line[f"{column}, ours"] = None if values is None else Spread.of(values, digits=digits)
         lines.append(line)
     return Table(title, lines, ours=tuple(f"{column}, ours" for column in columns), **more)
+
+
+def _tuple(row: Row) -> tuple[str, ...]:
+    return (row,) if isinstance(row, str) else row
 
 
 # ---------------------------------------------------------------------------------------------------- what was chosen
