@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import t as student
@@ -16,31 +16,28 @@ from scipy.stats import t as student
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Pictures, Report, Spread, Table, Text, plot
 from iokr_lab.data.usps import load_usps
 from iokr_lab.images.halves import Matrix, hidden, whole
-from iokr_lab.images.usps_methods import (
-    BASELINES,
-    EXAMPLE,
-    FEW_SIGMAS,
-    IDENTITY,
-    N_PICTURES,
-    AsPublished,
-    AtParameters,
-    Chosen,
-    Draws,
-    cases,
-    work,
-)
 from iokr_lab.images.usps_protocol import (
     AS_DISTRIBUTED,
+    BASELINES,
     COMMON,
     DRAWN,
     DRAWN_FROM,
+    FEW_SIGMAS,
     FOLDS,
+    IDENTITY,
+    N_PICTURES,
     PIXELS,
     PUBLISHED,
     SHOWN,
     SIGMAS_K,
+    Chosen,
+    Draws,
+    Published,
+    cases,
+    example,
     published_model,
     splits,
+    work,
 )
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import Difference, chosen, difference
@@ -94,9 +91,18 @@ def _losses(results: Results, method: str, n_folds: int, sigma: int = COMMON) ->
     return results.numbers(Chosen, f"losses.{sigma}", method=method, n_folds=n_folds)
 
 
-def _pooled(results: Results, kind: type[AsPublished | AtParameters], metric: str, **same: Any) -> list[float]:
-    """Over the folds of all draws."""
-    return list(itertools.chain(*results.numbers(kind, metric, **same)))
+def _published(
+    results: Results, row: str, by: str = "identity", n_folds: int = 5, pixels: str = AS_DISTRIBUTED
+) -> dict[str, list[float]]:
+    """Losses and fractions of arbitrary answers at the published parameters, over the folds of all draws."""
+    which = {"row": row, "by": by, "n_folds": n_folds, "pixels": pixels}
+    return {name: list(itertools.chain(*results.numbers(Published, name, **which))) for name in ("losses", "tied")}
+
+
+def _interpretations(results: Results) -> dict[tuple[int, str], dict[str, list[float]]]:
+    """The identity row under every interpretation: how many folds, which pixels."""
+    every = itertools.product(FOLDS, PIXELS)
+    return {which: _published(results, FIRST_ROW.method, "identity", *which) for which in every}
 
 
 # ------------------------------------------------------------------------------------------------------------- text
@@ -130,14 +136,12 @@ _CHOICE = (
 
 
 def _summary(results: Results, plan: Draws) -> str:
-    ours = Spread.of(_pooled(results, AsPublished, "losses", n_folds=5, pixels=AS_DISTRIBUTED))
-    published = "; ".join(
-        f"{row.method} {row.loss} published, {Spread.of(_pooled(results, AtParameters, 'own', row=row.method))} ours"
-        for row in PUBLISHED[1:]
-    )
+    ours = {row.method: Spread.of(_published(results, row.method, "own method")["losses"]) for row in PUBLISHED}
+    published = "; ".join(f"{row.method} {row.loss} published, {ours[row.method]} ours" for row in PUBLISHED[1:])
     return (
         f"Kadri, Ghavamzadeh and Preux (2012), Table 2. At the published parameters, five folds, pixels in "
-        f"{AS_DISTRIBUTED}: identity {FIRST_ROW.loss} published, {ours} ours; {published}. {_ranking(results, plan)}"
+        f"{AS_DISTRIBUTED}: identity {FIRST_ROW.loss} published, {ours[FIRST_ROW.method]} ours; {published}. "
+        f"{_ranking(results, plan)}"
     )
 
 
@@ -169,12 +173,12 @@ def _clear(gap: Difference) -> bool:
 
 def _pixel_scale(results: Results) -> str:
     """Why the identity row is not met, in the numbers of this run."""
-    losses = {key: _interpreted(results, *key) for key in itertools.product(FOLDS, PIXELS)}
-    folds, pixels = min(losses, key=lambda key: abs(np.mean(losses[key][0]) - FIRST_ROW.loss.mean))
-    nearest, tied = losses[folds, pixels]
+    every = _interpretations(results)
+    folds, pixels = min(every, key=lambda which: abs(np.mean(every[which]["losses"]) - FIRST_ROW.loss.mean))
+    nearest, tied = every[folds, pixels].values()
     return (
         f"Most likely the pixel scale. With pixels in {AS_DISTRIBUTED} and σ_k = {FIRST_ROW.sigma_k}, k(x, xᵢ) is 0 in "
-        f"double precision for every training digit xᵢ at {np.mean(losses[5, AS_DISTRIBUTED][1]):.0%} of the test "
+        f"double precision for every training digit xᵢ at {np.mean(every[5, AS_DISTRIBUTED]['tied']):.0%} of the test "
         "digits. There h(x) = 0, every training output is equally close, and the answer is the one that comes first. "
         "Such arbitrary answers would also explain the published deviation, the largest of the table. On scales where "
         f"σ_k = {FIRST_ROW.sigma_k} is a sensible width, as with images of unit length, the loss at "
@@ -184,21 +188,20 @@ def _pixel_scale(results: Results) -> str:
     )
 
 
-def _interpreted(results: Results, n_folds: int, pixels: str) -> tuple[list[float], list[float]]:
-    """Losses and fractions of arbitrary answers of the identity row."""
-    which = {"n_folds": n_folds, "pixels": pixels}
-    return _pooled(results, AsPublished, "losses", **which), _pooled(results, AsPublished, "tied", **which)
-
-
 # ----------------------------------------------------------------------------------------------------------- tables
 
 
 def _interpretations_table(results: Results) -> Table:
-    rows = []
-    for n_folds, pixels in itertools.product(FOLDS, PIXELS):
-        losses, tied = _interpreted(results, n_folds, pixels)
-        ours = {"ours": Spread.of(losses), "arbitrary answers": f"{np.mean(tied):.0%}"}
-        rows.append({"reading": FOLDS[n_folds], "pixels": pixels, "published": FIRST_ROW.loss, **ours})
+    rows = [
+        {
+            "reading": FOLDS[n_folds],
+            "pixels": pixels,
+            "published": FIRST_ROW.loss,
+            "ours": Spread.of(found["losses"]),
+            "arbitrary answers": f"{np.mean(found['tied']):.0%}",
+        }
+        for (n_folds, pixels), found in _interpretations(results).items()
+    ]
     return Table(
         f"Identity operator, λ = {FIRST_ROW.lam}, σ_k = {FIRST_ROW.sigma_k}, σ_l = {FIRST_ROW.sigma_l}: RBF loss",
         rows,
@@ -217,8 +220,8 @@ def _parameters_table(results: Results) -> Table:
                 "σ_k": row.sigma_k,
                 "σ_l": row.sigma_l,
                 "published": row.loss,
-                "ours": Spread.of(_pooled(results, AtParameters, "own", row=row.method)),
-                "ours, identity instead": Spread.of(_pooled(results, AtParameters, "identity", row=row.method)),
+                "ours": Spread.of(_published(results, row.method, "own method")["losses"]),
+                "ours, identity instead": Spread.of(_published(results, row.method)["losses"]),
             }
             for row in PUBLISHED
         ],
@@ -258,10 +261,10 @@ def _chosen_table(results: Results, plan: Draws) -> Table:
 
 
 def _pictures(results: Results, plan: Draws, images: Matrix) -> Pictures:
-    split = splits(images, EXAMPLE["n_folds"], AS_DISTRIBUTED, (plan.seed, EXAMPLE["draw"]))[EXAMPLE["fold"]]
+    split = splits(images, example(IDENTITY).n_folds, AS_DISTRIBUTED, (plan.seed, 0))[0]
     X, Y = split.X_test[:N_PICTURES], split.Y_test[:N_PICTURES]
     names = [name for name in (*plan.methods, *BASELINES) if "by folds" not in name]
-    answers = {name: results[Chosen(**EXAMPLE, method=name)]["shown"] for name in names}
+    answers = {name: results[example(name)]["shown"] for name in names}
     answers["parameters as published"] = published_model(FIRST_ROW).fit(split.X, split.Y).predict(X)
     rows = {"given": hidden(X), "true": whole(X, Y)}
     for name, lower in answers.items():
@@ -279,8 +282,8 @@ def _ranking_figure(results: Results, plan: Draws) -> Figure:
             gaps = [gap for name, gap in differences(results, n_folds, plan.methods).items() if name in names]
             widths = [float(student.ppf(0.975, gap.n - 1)) * gap.error for gap in gaps] if plan.repeat > 1 else None
             places = np.arange(len(names)) + shift
-            style = {"fmt": "o", "color": colour, "markersize": 4, "label": FOLDS[n_folds]}
-            axes.errorbar([gap.mean for gap in gaps], places, xerr=widths, **style)
+            means = [gap.mean for gap in gaps]
+            axes.errorbar(means, places, xerr=widths, fmt="o", color=colour, markersize=4, label=FOLDS[n_folds])
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.locator_params(axis="x", nbins=5)
@@ -295,14 +298,13 @@ def _ranking_figure(results: Results, plan: Draws) -> Figure:
 
 
 def _interpretations_figure(results: Results) -> Figure:
-    theirs, every = FIRST_ROW.loss, list(itertools.product(FOLDS, PIXELS))
+    theirs, every = FIRST_ROW.loss, _interpretations(results)
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         axes.axvspan(theirs.mean - theirs.std, theirs.mean + theirs.std, color=THEIRS, alpha=0.15, linewidth=0)
         axes.axvline(theirs.mean, color=THEIRS, linewidth=1, label="published")
-        for row, which in enumerate(every):
-            losses, _ = _interpreted(results, *which)
+        for row, losses in enumerate(found["losses"] for found in every.values()):
             axes.plot(losses, [row] * len(losses), "|", color=OURS, alpha=0.5, markersize=8)
             axes.plot(np.mean(losses), row, "o", color=OURS, label=None if row else "ours")
         axes.set_yticks(range(len(every)), [f"{folds} folds, {pixels}" for folds, pixels in every])
@@ -328,7 +330,7 @@ def _loss_figure() -> Figure:
 
 
 def _path_figure(results: Results) -> Figure:
-    cell = results[Chosen(**EXAMPLE, method=IDENTITY)]
+    cell = results[example(IDENTITY)]
     sigma_k, lam, sigma_l = cell["chosen"].values()
     alphas, loo, (i, j) = (cell["path"][name] for name in ("alphas", "errors", "best"))
 

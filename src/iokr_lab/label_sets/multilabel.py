@@ -178,7 +178,7 @@ def _dots(frame: pd.DataFrame, plan: Seeds) -> Figure:
         for methods, colour, filled, shift in ((tuned, THEIRS, "none", -0.12), (SHOWN, COLOUR, COLOUR, 0.12)):
             for method, marker in zip(methods, "os^D", strict=False):
                 values = [_means(frame, name)[method] for name in plan.sets]
-                style = {"color": colour, "markerfacecolor": filled, "markersize": 5, "label": method}
+                style: dict[str, Any] = {"color": colour, "markerfacecolor": filled, "markersize": 5, "label": method}
                 axes.plot(np.arange(len(plan.sets)) + shift, values, marker, **style)
         axes.set_xticks(range(len(plan.sets)), plan.sets)
         axes.set(ylabel="example-F1 (%)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -194,7 +194,7 @@ def _interpretations_figure(results: Results) -> Figure:
             axes.axvline(theirs.mean, color=colour, linewidth=0.8, linestyle=":", label=f"published, {SHORT[name]}")
         for shift, name in zip((-0.22, 0.0, 0.22), OPERATORS, strict=True):
             means = [_mean(results, TABLE, *which, name) for which in every]
-            style = {"color": COLOURS[name], "markersize": 3.5, "label": SHORT[name]}
+            style: dict[str, Any] = {"color": COLOURS[name], "markersize": 3.5, "label": SHORT[name]}
             axes.plot(means, np.arange(len(every)) + shift, "o", **style)
         axes.set_yticks(range(len(every)), [f"{choice}, {cubic}" for choice, cubic in every])
         axes.invert_yaxis()

@@ -9,7 +9,7 @@ from iokr.datasets import DataNotFound
 from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import Inflection, load_inflection
-from iokr_lab.words.inflection_protocol import (
+from iokr_lab.words.inflection import (
     ALPHAS,
     METHODS,
     RULES,

@@ -8,8 +8,8 @@ from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import load_ocr_letters
 from iokr_lab.data.ocr import OCRLetters
-from iokr_lab.words import ocr_full_protocol as protocol
-from iokr_lab.words.ocr_full_protocol import (
+from iokr_lab.words import ocr_full
+from iokr_lab.words.ocr_full import (
     ALONE,
     BEST,
     DICTIONARY,
@@ -19,7 +19,6 @@ from iokr_lab.words.ocr_full_protocol import (
     chosen_model,
     image_rows,
     letter_rows,
-    read_words,
     run_fold,
     scored_words,
 )
@@ -66,7 +65,7 @@ def test_words_are_those_with_the_largest_sum():
     assert tuple(read[0]) == max(sums, key=sums.get)
     assert tuple(read[1]) == (0, 25), "the only word of two letters"
     np.testing.assert_array_equal(read[2], scores[5:].argmax(axis=1))
-    assert [len(word) for word in read_words(scores, [3, 2, 4])] == [3, 2, 4]
+    assert [len(word) for word in read] == [3, 2, 4]
 
 
 def test_scores_are_kernel_ridge_of_indicators():
@@ -82,7 +81,7 @@ def test_scores_are_kernel_ridge_of_indicators():
 
 def test_a_fold_counts_letters_and_words(monkeypatch):
     """Clean patterns are all read; of noisy ones a word is right at most as often as a letter."""
-    monkeypatch.setattr(protocol, "WEIGHTS", (0.2,))
+    monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
     clean = run_fold(Fold(0, 1), words(200, noise=0.0), 0)
     assert clean["known"] == 100 and clean["letters"][BEST] == clean["words"][BEST] == 100
     noisy = run_fold(Fold(0, 1), words(200, noise=0.3), 0)
@@ -101,7 +100,7 @@ def test_page(monkeypatch, tmp_path):
         fold=data.fold,
     )
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
-    monkeypatch.setattr(protocol, "WEIGHTS", (0.2,))
+    monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
     steps = []
     folder = tmp_path / "run"
     report = find("ocr-full").run(
