@@ -60,7 +60,7 @@ def _page(results: Results, plan: Draws, images: Matrix) -> Report:
             _interpretations_table(results),
             _interpretations_figure(results),
             _loss_figure(),
-            Text("Why the figures differ", (_pixel_scale(results), _NOT_COMPARABLE)),
+            Text("Why the numbers differ", (_pixel_scale(results), _NOT_COMPARABLE)),
             Text("Everything chosen on the training part, one loss", (_CHOICE, _ranking(results, plan))),
             _common_table(results, plan),
             _ranking_figure(results, plan),
@@ -281,9 +281,9 @@ def _ranking_figure(results: Results, plan: Draws) -> Figure:
         for n_folds, colour, shift in ((5, OURS, -0.12), (3, THEIRS, 0.12)):
             gaps = [gap for name, gap in differences(results, n_folds, plan.methods).items() if name in names]
             widths = [float(student.ppf(0.975, gap.n - 1)) * gap.error for gap in gaps] if plan.repeat > 1 else None
-            places = np.arange(len(names)) + shift
+            rows = np.arange(len(names)) + shift
             means = [gap.mean for gap in gaps]
-            axes.errorbar(means, places, xerr=widths, fmt="o", color=colour, markersize=4, label=FOLDS[n_folds])
+            axes.errorbar(means, rows, xerr=widths, fmt="o", color=colour, markersize=4, label=FOLDS[n_folds])
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.locator_params(axis="x", nbins=5)
@@ -326,7 +326,7 @@ def _loss_figure() -> Figure:
         axes.set(xlabel="squared distance ‖y − ŷ‖²", ylabel="RBF loss", xlim=(0, 300), ylim=(0, 2))
         axes.legend(loc="lower right")
 
-    return plot(draw, caption="The losses of the published rows: one and the same answer gets three figures.")
+    return plot(draw, caption="The losses of the published rows: one and the same answer gets three numbers.")
 
 
 def _path_figure(results: Results) -> Figure:

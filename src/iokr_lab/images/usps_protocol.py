@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,14 @@ PUBLISHED = (
 )
 
 
-def published_model(row: Row) -> IOKR:
-    """The identity operator with the parameters of a row of Table 2.
+def published_model(row: Row, operator: Callable[[Kernel], Any] = lambda kernel: kernel) -> IOKR:
+    """The identity operator, or another one, with the parameters of a row of Table 2.
 
     ‖ψ(y)‖ = 1, so the closest output is the one with the largest ⟨h(x), ψ(y)⟩; ranked by that, it is found also where
     h(x) is too small to be seen beside 1.
     """
-    output_kernel = gaussian(row.sigma_l)
-    return IOKR(gaussian(row.sigma_k), output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
+    kernel, output_kernel = operator(gaussian(row.sigma_k)), gaussian(row.sigma_l)
+    return IOKR(kernel, output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
 
 
 def own_model(row: Row) -> IOKR:
@@ -113,14 +114,10 @@ def own_model(row: Row) -> IOKR:
 
     Open in the paper: ε, here a hundredth of the largest eigenvalue of K/n; the number of components, here all.
     """
-    kernel, output_kernel = gaussian(row.sigma_k), gaussian(row.sigma_l)
     if "Weston" in row.method:
-        return KDE(kernel, output_kernel=output_kernel, alpha=row.lam)
+        return KDE(gaussian(row.sigma_k), output_kernel=gaussian(row.sigma_l), alpha=row.lam)
     operators: dict[str, Any] = {"covariance": Covariance, "conditional covariance": ConditionalCovariance}
-    if row.method not in operators:
-        return published_model(row)
-    decoder = Candidates(by="score")
-    return IOKR(operators[row.method](kernel), output_kernel=output_kernel, alpha=row.lam, decoder=decoder)
+    return published_model(row, operators[row.method]) if row.method in operators else published_model(row)
 
 
 # ---------------------------------------------------------------------------- everything chosen on the training part
@@ -128,42 +125,23 @@ def own_model(row: Row) -> IOKR:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the comparison: an operator kernel for every σ_k, an embedding for every σ_l.
-
-    Parameters
-    ----------
-    name : str
-    operators : tuple of callables
-        From the scalar kernel to what is tried with it.
-    embeddings : tuple of Embedding or None
-    by_folds : bool
-        Choose by five folds of the training part, refitting everything, instead of by leave-one-out.
-    """
+    """A row of the comparison: an operator kernel for every σ_k, an embedding for every σ_l."""
 
     name: str
-    operators: tuple[Callable[[Kernel], Any], ...] = (lambda kernel: kernel,)
+    operators: tuple[Callable[[Kernel], Any], ...] = (lambda kernel: kernel,)  # what is tried with a scalar kernel
     embeddings: tuple[Embedding | None, ...] = (None,)
-    by_folds: bool = False
+    by_folds: bool = False  # of the training part, refitting everything, instead of by leave-one-out
 
     def models(self) -> Iterator[IOKRCV]:
         """What to choose from: each chooses σ_k, λ (and ε) by itself, in the output feature space."""
         sigmas_k, sigmas_l = FEW_SIGMAS if self.by_folds else (SIGMAS_K, SIGMAS_L)
+        folds = KFold(N_FOLDS) if self.by_folds else None
         for sigma, embedding in itertools.product(sigmas_l, self.embeddings):
             kernels = [operator(gaussian(sigma_k)) for sigma_k in sigmas_k for operator in self.operators]
-            yield IOKRCV(
-                kernels,
-                output_kernel=gaussian(sigma),
-                embedding=embedding,
-                alphas=ALPHAS,
-                cv=KFold(N_FOLDS) if self.by_folds else None,
-            )
+            yield IOKRCV(kernels, output_kernel=gaussian(sigma), embedding=embedding, alphas=ALPHAS, cv=folds)
 
 
-def _conditional(epsilon: float) -> Callable[[Kernel], Any]:
-    return lambda kernel: ConditionalCovariance(kernel, epsilon)
-
-
-_CONDITIONAL = tuple(_conditional(epsilon) for epsilon in EPSILONS)
+_CONDITIONAL = tuple(partial(ConditionalCovariance, epsilon=epsilon) for epsilon in EPSILONS)
 METHODS = (
     Method("identity"),
     Method("kernel PCA", embeddings=tuple(KernelPCA(rank) for rank in RANKS)),
@@ -200,12 +178,8 @@ def out_of_fold_loss(model: IOKRCV, X: Matrix, Y: Matrix) -> float:
 
 def chosen_parameters(model: IOKRCV) -> dict[str, float]:
     """σ_k, λ, σ_l, and what else the method has."""
-    kernel = model.kernel_
-    found = {
-        "σ_k": _sigma(getattr(kernel, "kernel", kernel)),
-        "λ": model.alpha_,
-        "σ_l": _sigma(model.output_kernel_),
-    }
+    kernel, output_kernel = model.kernel_, model.output_kernel_
+    found = {"σ_k": _sigma(getattr(kernel, "kernel", kernel)), "λ": model.alpha_, "σ_l": _sigma(output_kernel)}
     if isinstance(kernel, ConditionalCovariance):
         found["ε"] = kernel.epsilon_
     if isinstance(model.embedding_, KernelPCA):

@@ -208,13 +208,14 @@ def evaluate(train: Inflection, test: Inflection, n_shown: int = 8) -> dict[str,
         for lemma, form in zip(test.lemma, test.form, strict=True)
     ]
     words = [f"{lemma} ({tags})" for lemma, tags in zip(test.lemma, test.tags, strict=True)]
+    shown: dict[str, Any] = {"word": words, "form": test.form, **found}
     return {
         "exact": {name: 100 * float(np.mean(forms == test.form)) for name, forms in found.items()},
         "edits": {name: edit_distance(test.form, forms) for name, forms in found.items()},
         "tested": len(test),
         "rules": len(rules),
         "reachable": 100 * float(np.mean(reachable)),
-        "shown": {name: list(forms)[:n_shown] for name, forms in {"word": words, "form": test.form, **found}.items()},
+        "shown": {name: forms[:n_shown] for name, forms in shown.items()},
     }
 
 
@@ -240,9 +241,7 @@ class Language(Case):
         return f"{self.language}, {SIZES[self.part]} words"
 
 
-MARKS = dict(
-    zip(METHODS, [(OURS, "o"), (OURS, "x"), (OURS, "+"), (THEIRS, "^"), (INK, "s"), (MUTED, "|")], strict=True)
-)
+MARKS = ((OURS, "o"), (OURS, "x"), (OURS, "+"), (THEIRS, "^"), (INK, "s"), (MUTED, "|"))  # of the methods
 Data = dict[tuple[str, str], Inflection]
 
 
@@ -326,7 +325,7 @@ def _examples(case: Language, cell: Mapping[str, Any]) -> Table:
 def _figure(results: Results) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        for method, (colour, mark) in MARKS.items():
+        for method, (colour, mark) in zip(METHODS, MARKS, strict=True):
             values = [cell["exact"][method] for cell in results.values()]
             axes.plot(values, range(len(results)), mark, color=colour, markersize=5, label=method)
         for row, cell in enumerate(results.values()):

@@ -68,7 +68,7 @@ def _page(results: Results, plan: Draws, words: OCRLetters) -> Report:
             "one.",
             "Recognised letters are counted over all letters of the test words; one past the longest training word "
             "counts as not recognised.",
-            f"“{BASELINE}” sees the same training letters and forgets in which place of which word they stood.",
+            f"“{BASELINE}” sees the same training letters and forgets at which position of which word they were.",
         ),
     )
 
@@ -90,12 +90,12 @@ def _spread(results: Results, *which: str) -> Spread:
 
 _PROTOCOL = (
     "100 words; five folds, training on the 20 words of one and testing on the other 80. The input kernel is the inner "
-    "product of vectors that compare a word with every letter image of the training words, at the place of that, by a "
+    "product of vectors that compare a word with every letter image of the training words, at its position, by a "
     f"polynomial kernel of degree 3; the output is a vector of one indicator of 26 letters after another; λ = {LAM}; "
     "each position is read as its largest coordinate. Three things are left open. Which 100 words: the file is sorted "
     "by word, so its first 100 are copies of a single one; others are 100 at random, or 20 copies of each of five. The "
     "offset and the scale of the cubic kernel. And ε of the conditional operator, here a hundredth of the largest "
-    "eigenvalue of K/n. The identity operator, which the paper does not report, stands beside."
+    "eigenvalue of K/n. The identity operator, which the paper does not report, is shown beside."
 )
 
 
@@ -258,10 +258,10 @@ def _draw_word(axes: Axes, letters: np.ndarray, given: dict[str, Letters], *, la
     truth = given["true"]
     for line, (name, read) in enumerate(given.items()):
         y = height + 4 + 7 * line
-        for place, letter in enumerate(read):
+        for position, letter in enumerate(read):
             text = "·" if letter < 0 else chr(ord("a") + int(letter))
-            colour = INK if letter == truth[place] else THEIRS
-            axes.text(width * (place + 0.5), y, text, ha="center", va="center", color=colour, fontsize=7)
+            colour = INK if letter == truth[position] else THEIRS
+            axes.text(width * (position + 0.5), y, text, ha="center", va="center", color=colour, fontsize=7)
         if labels:
             axes.text(-3, y, name, ha="right", va="center", color=MUTED, fontsize=6)
     axes.set(xlim=(0, max(image.shape[1], 9 * width)), ylim=(height + 4 + 7 * len(given) - 3, 0))

@@ -106,7 +106,7 @@ def chosen_model(inputs: Sequence[tuple[float, Matrix]], y: Labels, seed: int) -
 def scored_words(scores: Matrix, lengths: Sequence[int], dictionary: Sequence[tuple[int, ...]]) -> list[Labels]:
     """argmax over the words y of the dictionary of that length of Σ_t ⟨h(x_t), ψ(y_t)⟩; else letter by letter.
 
-    With ψ(y) the indicators of the letters at their places, ‖ψ(y)‖² is the length, the same for all candidates.
+    With ψ(y) the indicators of the letters at their positions, ‖ψ(y)‖² is the length, the same for all candidates.
     """
     of_length: dict[int, Labels] = {}
     for length in {len(word) for word in dictionary}:
@@ -253,14 +253,14 @@ def _chosen_table(results: Results) -> Table:
 def _figure(results: Results) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        places = np.arange(len(METHODS))
+        rows = np.arange(len(METHODS))
         for what, shift, alpha in (("letters", -0.2, 0.9), ("words", 0.2, 0.4)):
             means = [float(np.mean(_of(results, method, what))) for method in METHODS]
             colours = [OURS if method in OURS_HERE else THEIRS for method in METHODS]
-            axes.barh(places + shift, means, height=0.36, color=colours, alpha=alpha)
-            for place, mean in zip(places + shift, means, strict=True):
-                axes.text(mean + 1, place, f"{mean:.1f} ({what})", va="center", fontsize=7, color=MUTED)
-        axes.set_yticks(places, [method.replace(", ", ",\n") for method in METHODS])
+            axes.barh(rows + shift, means, height=0.36, color=colours, alpha=alpha)
+            for row, mean in zip(rows + shift, means, strict=True):
+                axes.text(mean + 1, row, f"{mean:.1f} ({what})", va="center", fontsize=7, color=MUTED)
+        axes.set_yticks(rows, [method.replace(", ", ",\n") for method in METHODS])
         axes.invert_yaxis()
         axes.set(xlabel="right, %", xlim=(0, 119))
 

@@ -97,7 +97,7 @@ def _part(words: OCRLetters, rows: NDArray[np.int64]) -> tuple[NDArray[np.object
 
 
 def one_hot(y: Sequence[Letters], length: int) -> Matrix:
-    """Φ_l(y) in ℝ^{26p}; letters past position p have no place in it."""
+    """Φ_l(y) in ℝ^{26p}; letters past position p are left out."""
     Y = np.zeros((len(y), length, ALPHABET))
     for row, letters in zip(Y, y, strict=True):
         kept = letters[:length]
@@ -106,7 +106,7 @@ def one_hot(y: Sequence[Letters], length: int) -> Matrix:
 
 
 def input_kernel(cubic: str) -> Kernel:
-    """⟨Φ_k(x), Φ_k(x')⟩: letters compared with the training letters at their place."""
+    """⟨Φ_k(x), Φ_k(x')⟩: letters compared with the training letters at their position."""
     return Positional(EmpiricalMap(CUBIC[cubic]), pooled=False)
 
 
@@ -129,7 +129,7 @@ def recognised(split: Split, answers: Sequence[Letters]) -> float:
 
 
 def nearest_letters(split: Split) -> list[Letters]:
-    """Every test letter as the training letter nearest to it, wherever in a word that stood."""
+    """Every test letter as the training letter nearest to it, whatever its position."""
     nearest = KNeighborsClassifier(n_neighbors=1)
     nearest.fit(np.concatenate(list(split.X)), np.concatenate(split.y))
     return [nearest.predict(word) for word in split.X_test]
