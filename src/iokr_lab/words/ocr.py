@@ -21,17 +21,14 @@ from iokr_lab.words.ocr_protocol import (
     BASELINE,
     CHOICES,
     CUBIC,
-    EPSILON,
     EPSILONS,
     LAM,
-    LAMBDA,
     LAMS,
     OPERATORS,
     PUBLISHED,
-    TABLE,
     Draws,
     Letters,
-    Run,
+    Read,
     cases,
     input_kernel,
     predictions,
@@ -73,16 +70,19 @@ def _page(results: Results, plan: Draws, words: OCRLetters) -> Report:
     )
 
 
-def _scores(results: Results, what: str, choice: str, row: str, column: str) -> list[list[float]]:
+def _scores(
+    results: Results, choice: str, cubic: str, operator: str, lam: float = LAM, epsilon: float | None = None
+) -> list[list[float]]:
     """Letters recognised, %: the folds of every draw."""
-    return [cell[row][column] for cell in results.of(Run, what=what, choice=choice).values()]
+    which = {"choice": choice, "cubic": cubic, "operator": operator, "lam": lam, "epsilon": epsilon}
+    return results.numbers(Read, "recognised", **which)
 
 
-def _mean(results: Results, *which: str) -> float:
+def _mean(results: Results, *which: Any) -> float:
     return float(np.mean(_scores(results, *which)))
 
 
-def _spread(results: Results, *which: str) -> Spread:
+def _spread(results: Results, *which: Any) -> Spread:
     return Spread.of(itertools.chain(*_scores(results, *which)), digits=1)
 
 
@@ -103,7 +103,7 @@ def _summary(results: Results) -> str:
     published = ", ".join(f"{name} {theirs} %" for name, theirs in PUBLISHED.items())
     ranges = []
     for choice, words in CHOICES.items():
-        values = [_mean(results, TABLE, choice, *which) for which in itertools.product(CUBIC, OPERATORS)]
+        values = [_mean(results, choice, *which) for which in itertools.product(CUBIC, OPERATORS)]
         low, high = f"{min(values):.1f}", f"{max(values):.1f}"
         ranges.append(f"{words}: {low if low == high else f'{low} to {high}'} %")
     return (
@@ -118,14 +118,12 @@ def _differences(results: Results) -> str:
     for choice, words in CHOICES.items():
         gaps = {}
         for cubic in CUBIC:
-            one, other = (
-                np.mean(_scores(results, TABLE, choice, cubic, name), axis=1) for name in (CONDITIONAL, "identity")
-            )
+            one, other = (np.mean(_scores(results, choice, cubic, name), axis=1) for name in (CONDITIONAL, "identity"))
             gaps[cubic] = difference(one, other, ratio=0.0)
         cubic = max(gaps, key=lambda cubic: abs(gaps[cubic].mean))
         error = "" if math.isnan(gaps[cubic].error) else f" ± {gaps[cubic].error:.2f}"
         lines.append(f"{words}: {gaps[cubic].mean:+.2f}{error} with {cubic}")
-    means = [_mean(results, TABLE, *key) for key in itertools.product(CHOICES, CUBIC, OPERATORS)]
+    means = [_mean(results, *key) for key in itertools.product(CHOICES, CUBIC, OPERATORS)]
     apart = np.reshape(means, (len(CHOICES), len(CUBIC), len(OPERATORS)))
     by_words, by_kernel, by_operator = (float(np.ptp(apart, axis=axis).max()) for axis in range(3))
     return (
@@ -139,7 +137,7 @@ def _differences(results: Results) -> str:
 def _interpolation(results: Results) -> str:
     """Why: at the published λ everything interpolates."""
     means = {
-        lam: [_mean(results, LAMBDA, "five", name, f"{lam:g}") for name in ("identity", "covariance", CONDITIONAL)]
+        lam: [_mean(results, "five", ALONG, name, lam) for name in ("identity", "covariance", CONDITIONAL)]
         for lam in LAMS
     }
     apart = {lam: max(abs(value - identity) for value in others) for lam, (identity, *others) in means.items()}
@@ -158,9 +156,9 @@ def _table(results: Results) -> Table:
     rows = []
     for choice, words in CHOICES.items():
         for cubic in CUBIC:
-            ours = {name: _spread(results, TABLE, choice, cubic, name) for name in OPERATORS}
+            ours = {name: _spread(results, choice, cubic, name) for name in OPERATORS}
             rows.append({"words": words, "cubic kernel": cubic, **ours, BASELINE: None})
-        rows[-len(CUBIC)][BASELINE] = _spread(results, TABLE, choice, BASELINE, "")
+        rows[-len(CUBIC)][BASELINE] = _spread(results, choice, "", BASELINE)
     published = {name: PUBLISHED.get(name) for name in OPERATORS}
     return Table(
         f"Letters recognised, %, λ = {LAM}",
@@ -173,7 +171,7 @@ def _table(results: Results) -> Table:
 def _epsilon_table(results: Results) -> Table:
     rows = []
     for cubic in CUBIC:
-        ours = {f"ε = {unit:g} s₁/n": _spread(results, EPSILON, "five", cubic, f"{unit:g}") for unit in EPSILONS}
+        ours = {f"ε = {unit:g} s₁/n": _spread(results, "five", cubic, CONDITIONAL, LAM, unit) for unit in EPSILONS}
         rows.append({"cubic kernel": cubic, **ours})
     return Table(
         f"Conditional covariance over ε, {CHOICES['five']}: letters recognised, %",
@@ -193,7 +191,7 @@ def _interpretations_figure(results: Results) -> Figure:
             axes.axvspan(theirs.mean - theirs.std, theirs.mean + theirs.std, color=colour, alpha=0.12, linewidth=0)
             axes.axvline(theirs.mean, color=colour, linewidth=0.8, linestyle=":", label=f"published, {SHORT[name]}")
         for shift, name in zip((-0.22, 0.0, 0.22), OPERATORS, strict=True):
-            means = [_mean(results, TABLE, *which, name) for which in every]
+            means = [_mean(results, *which, name) for which in every]
             style: dict[str, Any] = {"color": COLOURS[name], "markersize": 3.5, "label": SHORT[name]}
             axes.plot(means, np.arange(len(every)) + shift, "o", **style)
         axes.set_yticks(range(len(every)), [f"{choice}, {cubic}" for choice, cubic in every])
@@ -213,7 +211,7 @@ def _path_figure(results: Results) -> Figure:
         both = canvas.subplots(1, 2, sharey=False)
         for axes, choice in zip(both, ("five", "random"), strict=True):
             for name in OPERATORS:
-                values = [_mean(results, LAMBDA, choice, name, f"{lam:g}") for lam in LAMS]
+                values = [_mean(results, choice, ALONG, name, lam) for lam in LAMS]
                 label = SHORT[name] if choice == "five" else None
                 axes.semilogx(LAMS, values, "o-", color=COLOURS[name], markersize=2.5, label=label)
             axes.axvline(LAM, color=INK, linewidth=0.8, linestyle=":")

@@ -146,61 +146,40 @@ class Draws(Plan):
 
 
 @dataclass(frozen=True)
-class Run(Case):
-    """One drawing of words: Table 3 by every cubic kernel and operator, or along λ, or along ε."""
+class Read(Case):
+    """One drawing of words, read by one operator, or by the baseline."""
 
-    what: str
     choice: str
     draw: int
+    cubic: str
+    operator: str
+    lam: float = LAM
+    epsilon: float | None = None  # in units of s_max(K)/n
 
 
-TABLE, LAMBDA, EPSILON = "Table 3", "along λ", "along ε"
-RUNS = (*((TABLE, choice) for choice in CHOICES), (LAMBDA, "five"), (LAMBDA, "random"), (EPSILON, "five"))
+def cases(plan: Draws, words: OCRLetters) -> list[Read]:
+    """On every draw Table 3 under every interpretation, and one of the kernels along λ, and all along ε."""
+    found: dict[Read, None] = {}
+    for draw in range(plan.repeat):
+        table = itertools.product(CHOICES, [draw], CUBIC, OPERATORS)
+        along_lambda = itertools.product(("five", "random"), [draw], [ALONG], OPERATORS, LAMS)
+        along_epsilon = itertools.product(["five"], [draw], CUBIC, ["conditional covariance"], [LAM], EPSILONS)
+        baseline = itertools.product(CHOICES, [draw], [""], [BASELINE])
+        found |= {Read(*which): None for which in itertools.chain(table, along_lambda, along_epsilon, baseline)}
+    return list(found)
 
 
-def cases(plan: Draws, words: OCRLetters) -> list[Run]:
-    """Every run on every draw."""
-    return [Run(*run, draw) for draw, run in itertools.product(range(plan.repeat), RUNS)]
+def work(case: Read, plan: Draws, words: OCRLetters) -> dict[str, list[float]]:
+    """Percentages of letters recognised, a value for each fold."""
+    parts = splits(words, case.choice, (plan.seed, case.draw))
+    return {"recognised": [recognised(split, _answers(case, split)) for split in parts]}
 
 
-def work(case: Run, plan: Draws, words: OCRLetters) -> dict[str, Any]:
-    """Percentages of letters recognised, a value for each fold: row → column → values."""
-    run = {TABLE: _table, LAMBDA: _along_lambda, EPSILON: _along_epsilon}[case.what]
-    folds = [run(split) for split in splits(words, case.choice, (plan.seed, case.draw))]
-    return {row: {column: [fold[row][column] for fold in folds] for column in folds[0][row]} for row in folds[0]}
-
-
-Scores = dict[str, dict[str, float]]
-
-
-def _table(split: Split) -> Scores:
-    """cubic kernel → operator; and the baseline."""
-    scores = {
-        cubic: {
-            name: recognised(split, predictions(split, operator(input_kernel(cubic)), LAM))
-            for name, operator in OPERATORS.items()
-        }
-        for cubic in CUBIC
-    }
-    return {**scores, BASELINE: {"": recognised(split, nearest_letters(split))}}
-
-
-def _along_lambda(split: Split) -> Scores:
-    """operator → λ."""
-    return {
-        name: {f"{lam:g}": recognised(split, predictions(split, operator(input_kernel(ALONG)), lam)) for lam in LAMS}
-        for name, operator in OPERATORS.items()
-    }
-
-
-def _along_epsilon(split: Split) -> Scores:
-    """cubic kernel → ε in units of s_max(K)/n, conditional covariance at the published λ."""
-    scores: Scores = {}
-    for cubic in CUBIC:
-        kernel = input_kernel(cubic)
-        unit = float(np.linalg.eigvalsh(kernel(split.X))[-1]) / len(split.X)
-        scores[cubic] = {
-            f"{epsilon:g}": recognised(split, predictions(split, ConditionalCovariance(kernel, epsilon * unit), LAM))
-            for epsilon in EPSILONS
-        }
-    return scores
+def _answers(case: Read, split: Split) -> list[Letters]:
+    if case.operator == BASELINE:
+        return nearest_letters(split)
+    kernel = input_kernel(case.cubic)
+    if case.epsilon is None:
+        return predictions(split, OPERATORS[case.operator](kernel), case.lam)
+    unit = float(np.linalg.eigvalsh(kernel(split.X))[-1]) / len(split.X)
+    return predictions(split, ConditionalCovariance(kernel, case.epsilon * unit), case.lam)

@@ -134,7 +134,8 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     assert all(row[name].n == 5 for row in table.rows[1:] for name in OPERATORS)
     assert sum(isinstance(item, Figure) for item in report.items) == 3
     assert "86.1 ± 4.0" in report.html()
-    assert steps[-1] == (6, 6), "progress counts every case, to the end"
+    n_cases = 3 * 4 * 3 + 2 * 3 * 1 + 4 * 4 + 3  # at λ = 0.01, also the first of two along λ; at the other; along ε
+    assert steps[-1] == (n_cases, n_cases), "progress counts every case, to the end"
 
 
 def test_real_words_behave_as_when_the_data_was_checked():
