@@ -60,7 +60,6 @@ INPUT_RANK, OUTPUT_RANK = 1200, 400  # training inputs and label sets that stand
 class Task:
     """One data set: rows as trees and as linear models see them, label sets, and the input kernels to choose from."""
 
-    name: str
     X: Matrix
     unit: Any  # standardised columns, or rows of unit length where X is sparse
     Y: Matrix
@@ -82,7 +81,7 @@ class Answer:
     seconds: float
 
 
-def task_of(name: str, data: MultiLabel) -> Task:
+def task_of(data: MultiLabel) -> Task:
     """The official split; columns scaled, and γ in units of their number, by the training part alone."""
     n, Y = data.n_train, data.Y
     if is_sparse(data.X):
@@ -94,12 +93,12 @@ def task_of(name: str, data: MultiLabel) -> Task:
         counts = data.X.toarray()
         designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}
         parts = counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:]
-        return Task(name, *parts, kernels, designs, STRENGTHS[1], LowRank())
+        return Task(*parts, kernels, designs, STRENGTHS[1], LowRank())
     scaled = StandardScaler().fit(data.X[:n]).transform(data.X)
     p = scaled.shape[1]
     kernels = {f"Gaussian, γ = {width:g}/{2 * p}": RBF(gamma=width / (2 * p)) for width in WIDTHS}
     parts = data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:]
-    return Task(name, *parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
+    return Task(*parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
 
 
 # ------------------------------------------------------------------------------------------- kernel ridge and IOKR
@@ -254,7 +253,7 @@ def cases(plan: Seeds, data: dict[str, MultiLabel]) -> list[Run]:
 
 def work(case: Run, plan: Seeds, data: dict[str, MultiLabel]) -> dict[str, dict[str, Any]]:
     """method → metrics on the test part, what was chosen, and seconds."""
-    task, seen = task_of(case.set, data[case.set]), seen_sets(data[case.set])
+    task, seen = task_of(data[case.set]), seen_sets(data[case.set])
     return {
         method: {
             "f1": f1_samples(task.Y_test, answer.sets),

@@ -205,6 +205,8 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     [pictures] = [item for item in report.items if isinstance(item, Pictures)]
     assert {len(images) for images in pictures.rows.values()} == {12}
     assert "1.0423 ± 0.0996" in report.html()
+    _, _, common, chosen = find("usps").run(plan="short").tables
+    assert len(common.rows) == 2 * (4 + 3) and len(chosen.rows) == 2 * 4, "methods by folds are left out"
     n_cases = 2 * (8 + 2 * 4 - 1 + 8 * 9)
     assert steps[-1] == (n_cases, n_cases), "progress counts every case, to the end"
 

@@ -143,22 +143,22 @@ def test_test_rows_change_nothing_but_their_own_answers(quick, data):
     X = data.X.copy()
     X[50:] = 1e3  # the last ten test rows
     for method_of in (ridges, lambda task: logistic(task, 0)):
-        one = dict(method_of(task_of("one", data)))
-        other = dict(method_of(task_of("other", MultiLabel(X, data.Y, 40, data.label_names))))
+        one = dict(method_of(task_of(data)))
+        other = dict(method_of(task_of(MultiLabel(X, data.Y, 40, data.label_names))))
         for method, answer in one.items():
             assert answer.chosen == other[method].chosen
             np.testing.assert_array_equal(answer.sets[:10], other[method].sets[:10])
 
 
 def test_columns_are_scaled_by_the_training_part(data):
-    task = task_of("one", data)
+    task = task_of(data)
     np.testing.assert_allclose(task.unit_test, StandardScaler().fit(data.X[:40]).transform(data.X[40:]))
     assert len(task.X) == len(task.Y) == 40 and len(task.X_test) == len(task.Y_test) == 20
 
 
 def test_sparse_rows_take_the_low_rank_route(quick, data):
     sparse = MultiLabel(csr_array((data.X > 0.5).astype(float)), data.Y, 40, data.label_names)
-    answers = dict(ridges(task_of("sparse", sparse)))
+    answers = dict(ridges(task_of(sparse)))
     assert all(answer.sets.shape == (20, 4) for answer in answers.values())
     assert "cosine" in answers[protocol.IOKR_F1].chosen
 
@@ -167,7 +167,7 @@ def test_linear_models_choose_how_words_are_weighted(quick, data):
     """Both weightings are tried, and tf-idf counts documents of the training part alone."""
     words = (np.abs(data.X) * 3).astype(int)
     sparse = MultiLabel(csr_array(words), data.Y, 40, data.label_names)
-    task = task_of("sparse", sparse)
+    task = task_of(sparse)
     expected = TfidfTransformer().fit(words[:40]).transform(words)
     np.testing.assert_allclose(task.designs["tf-idf"][1].toarray(), expected[40:].toarray())
     found = {}
@@ -180,7 +180,7 @@ def test_linear_models_choose_how_words_are_weighted(quick, data):
 
 
 def test_a_seed_repeats_and_another_draws_other_trees(quick, data):
-    task = task_of("one", data)
+    task = task_of(data)
     one, again = (dict(protocol.forests(task, 0)) for _ in range(2))
     for method, answer in one.items():
         np.testing.assert_array_equal(answer.sets, again[method].sets)
@@ -190,7 +190,7 @@ def test_a_seed_repeats_and_another_draws_other_trees(quick, data):
 
 
 def test_every_method_learns(quick, data):
-    task, seen = task_of("one", data), protocol.seen_sets(data)
+    task, seen = task_of(data), protocol.seen_sets(data)
     plan = Seeds(repeat=2, sets=("one",))
     cells = {case: STUDY.work(case, plan, {"one": data}) for case in STUDY.cases(plan, {"one": data})}
     found = {}
@@ -233,7 +233,7 @@ def test_emotions_as_far_as_the_data_is_there():
         data = load_multilabel("emotions")
     except DataNotFound as error:
         pytest.skip(str(error))
-    task = task_of("emotions", data)
+    task = task_of(data)
     f1 = {method: f1_samples(task.Y_test, answer.sets) for method, answer in ridges(task)}
     assert f1[protocol.IOKR_TANIMOTO] > 0.67 and f1[protocol.IOKR_F1] > 0.67
     assert f1[protocol.IOKR_F1] > f1["kernel ridge, threshold ½"] + 0.03
