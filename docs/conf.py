@@ -19,6 +19,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "public_names",
+    "experiments",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

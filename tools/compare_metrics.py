@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TIMES = re.compile(r"second|minutes|hours|\btime\b|\btimes\b|\brun\b|processor", re.IGNORECASE)
+TIMES = re.compile(r"second|minutes|hours|running time|processor|^run$", re.IGNORECASE)
 
 
 def differences(old: Any, new: Any, where: str = "", *, tol: float = 1e-9) -> Iterator[str]:

@@ -25,30 +25,12 @@ __all__ = [
     "frequent",
     "holm",
     "median_range",
-    "nested",
     "paired",
 ]
 
 Row = str | tuple[str, ...]
 Ours = Mapping[Any, Mapping[str, Iterable[float]]]
 """row → column → a value per repetition."""
-
-
-def nested(frame: pd.DataFrame, row: str, column: str, value: str) -> dict[str, dict[str, list[float]]]:
-    """The tidy table of all cells as row → column → values, in the order of the cells.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from iokr_lab.tables import nested
-    >>> cells = pd.DataFrame({"method": ["a", "a", "b"], "set": ["x", "x", "x"], "error": [1.0, 2.0, 3.0]})
-    >>> nested(cells, "method", "set", "error")
-    {'a': {'x': [1.0, 2.0]}, 'b': {'x': [3.0]}}
-    """
-    found: dict[str, dict[str, list[float]]] = {}
-    for one, other, number in zip(frame[row], frame[column], frame[value], strict=True):
-        found.setdefault(one, {}).setdefault(other, []).append(number)
-    return found
 
 
 def beside(

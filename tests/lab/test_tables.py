@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
 from iokr.report import Spread
-from iokr_lab.tables import beside, chosen, difference, frequent, holm, median_range, nested, paired
+from iokr_lab.tables import beside, chosen, difference, frequent, holm, median_range, paired
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(1.0, 1.0, 12), rng.normal(0.5, 1.0, 12)
@@ -77,8 +77,3 @@ def test_chosen():
     assert counted.texts() == [["x", "a", "1 (2 ×); 0.1 (1 ×)", "k (2 ×); l (1 ×)"], ["y", "a", "3 (1 ×)", "l (1 ×)"]]
     assert chosen(frame, by=by, what=what, numbers="range").rows[0]["λ"] == "1 (0.1 to 1)" == median_range([1, 0.1, 1])
     assert frequent("abbccc", most=2) == "c (3 ×); b (2 ×)"
-
-
-def test_nested_keeps_the_order_of_the_cells():
-    frame = pd.DataFrame({"m": ["b", "a", "b"], "c": ["u", "u", "u"], "v": [1, 2, 3]})
-    assert nested(frame, "m", "c", "v") == {"b": {"u": [1, 3]}, "a": {"u": [2]}}

@@ -252,11 +252,11 @@ def _protocol(data: Data, plan: LinkPlan) -> str:
         "A quarter of the authors unseen (500 of 2026 in the paper, the same fraction here), 5, 10 or 20 % of the "
         "others labelled. Gaussian kernel of median width on word frequencies, K_Y the diffusion kernel with unit "
         "diagonal, β = 1. Parameters are chosen for ROC and for PR separately, by five folds of the labelled authors, "
-        "as in the paper; for IOKR the strength of its penalty exp(−L) on the graph of the nearest tenth, 0 among its values. "
-        f"At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: what is chosen there is mostly "
-        "chance. Transductive: pairs with at least one unlabelled author; semi-supervised: pairs of two unseen ones. "
-        "Much of the fall of PR from the one to the other is a change of the pairs: see the rows of both unlabelled "
-        "below."
+        "as in the paper; for IOKR the strength of its penalty exp(−L) on the graph of the nearest tenth, 0 among its "
+        f"values. At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: what is chosen there "
+        "is mostly chance. Transductive: pairs with at least one unlabelled author; semi-supervised: pairs of two "
+        "unseen ones. Much of the fall of PR from the one to the other is a change of the pairs: see the rows of both "
+        "unlabelled below."
     )
 
 

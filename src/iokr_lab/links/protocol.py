@@ -29,32 +29,6 @@ from iokr_lab.study import Case, Plan
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = [
-    "BOTH",
-    "IOKR_RIDGE",
-    "MEASURES",
-    "OK3_ET",
-    "PAIR_MODEL",
-    "SLOW",
-    "Fold",
-    "LinkPlan",
-    "Lookup",
-    "Matrix",
-    "best",
-    "cross_validated",
-    "curves_figure",
-    "five_fold",
-    "five_fold_methods",
-    "known_new",
-    "mean_curves",
-    "measures_of",
-    "nodes_of",
-    "prevalence",
-    "scored",
-    "spread",
-    "trees",
-]
-
 Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET = "OK3+ET"

@@ -21,29 +21,6 @@ from iokr_lab.published import published
 from iokr_lab.study import Results
 from iokr_lab.tables import beside
 
-__all__ = [
-    "BARE_EM",
-    "EM",
-    "IOKR",
-    "KMR",
-    "NAIVE",
-    "PAIRS",
-    "PERCENTS",
-    "SMOOTH",
-    "SMOOTHING",
-    "STRENGTHS",
-    "SUPERVISED",
-    "UNSEEN",
-    "areas_row",
-    "by_percent",
-    "few_cases",
-    "penalties_table",
-    "published_table",
-    "seconds_of",
-    "seconds_table",
-    "semi_methods",
-]
-
 PERCENTS = ("5%", "10%", "20%")  # labelled, in the papers
 STRENGTHS, SMOOTHING = (0.0, 0.01, 0.1, 1.0), (0.0, 0.001, 0.01, 0.1)
 EM, KMR, IOKR, UNSEEN = "EM, transductive", "PKMR, transductive", "IOKR, transductive", "IOKR, semi-supervised"
