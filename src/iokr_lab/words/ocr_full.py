@@ -247,7 +247,7 @@ def _table(results: Results) -> Table:
 def _chosen_table(results: Results) -> Table:
     rows = [{"input": name, **values} for cell in results.values() for name, values in cell["chosen"].items()]
     names = {name: name for name in rows[0]}
-    return chosen(pd.DataFrame(rows), by={"input": names.pop("input")}, what=names)
+    return chosen(pd.DataFrame(rows), by={"input": names.pop("input")}, what=names, title="What was chosen")
 
 
 def _figure(results: Results) -> Figure:
