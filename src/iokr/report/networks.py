@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, plot
+from iokr.report.figures import INK, MUTED, OURS, THEIRS, Canvas, Figure, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["CLASSES", "Network", "draw_network", "layout", "to_cytoscape", "to_graphml"]
 
