@@ -30,7 +30,7 @@ def ranking_figures(
     top : float, default=100.0
         The largest precision to show, in percent.
     height : float
-        In inches; the width is that of a telephone.
+        In inches; the width is that of a narrow screen.
     """
 
     def roc(canvas: Canvas) -> None:
@@ -54,5 +54,5 @@ def ranking_figures(
 
     return (
         plot(roc, caption="ROC: links found against false alarms.", size=(4.8, height)),
-        plot(precision, caption="Precision against the share of links found.", size=(4.8, height)),
+        plot(precision, caption="Precision against the fraction of links found.", size=(4.8, height)),
     )
