@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from iokr.metrics.curves import GRID, Curves
 from iokr.report import MUTED, Figure, plot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from iokr.report.figures import Canvas
 
 __all__ = ["ranking_figures"]
 
