@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from iokr.datasets.home import DataNotFound, data_files
 from iokr.report import Progress, Report, silent
@@ -82,30 +81,6 @@ class Experiment:
             With the published numbers beside ours, and with `info` filled in.
         """
         files = [path for name in self.data for path in data_files(name)]
-        module = import_module(f"iokr_lab.{self.module}")
-        if not hasattr(module, "STUDY"):
-            report: Report = self._by_function(module, plan, seed, repeat, progress, folder, files)
-            return report
-        chosen = module.STUDY.plan(plan, seed=seed, repeat=repeat)
-        return run(module.STUDY, chosen, folder=folder, progress=progress, n_jobs=n_jobs, files=files)
-
-    def _by_function(
-        self, module: Any, plan: str, seed: int, repeat: Any, progress: Any, folder: Any, files: Any
-    ) -> Any:
-        """A module that has a function `run` and no study yet."""
-        from inspect import signature
-        from time import perf_counter
-
-        from threadpoolctl import threadpool_limits
-
-        from iokr.report import run_info
-
-        start = perf_counter()
-        more: dict[str, Any] = {}
-        if "complete" in signature(module.run).parameters:
-            more = {"complete": plan == "full", "folder": folder}
-        elif plan == "full":
-            raise ValueError(f"there is no plan 'full' of {self.name}.")
-        with threadpool_limits(1):
-            report = module.run(seed=seed, repeat=1 if plan == "short" else repeat, progress=progress, **more)
-        return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))
+        study = import_module(f"iokr_lab.{self.module}").STUDY
+        chosen = study.plan(plan, seed=seed, repeat=repeat)
+        return run(study, chosen, folder=folder, progress=progress, n_jobs=n_jobs, files=files)

@@ -39,7 +39,7 @@ from iokr_lab.links.semi import (
     STRENGTHS,
     SUPERVISED,
     areas_row,
-    by_percent,
+    at_percents,
     few_cases,
     penalties_table,
     published_table,
@@ -263,7 +263,7 @@ def _protocol(data: Data, plan: LinkPlan) -> str:
 def _later_table(results: Results, plan: LinkPlan) -> Table:
     rows = []
     for name, label in NAMES.items():
-        roc = by_percent(lambda f, m=name: results.numbers(Few, "later.roc_auc", method=m, fraction=f), plan)  # type: ignore[misc]
+        roc = at_percents(results, plan, "later.roc_auc", method=name)
         rows.append({"method": label, **{f"ROC, {percent}": spread(values) for percent, values in roc.items()}})
     links = [cell["later"]["links"] for cell in results.of(Few).values() if "later" in cell]
     note = f"{min(links)} to {max(links)} links among the pairs that are evaluated in a draw."
@@ -272,7 +272,7 @@ def _later_table(results: Results, plan: LinkPlan) -> Table:
 
 def _summary(results: Results, plan: LinkPlan) -> str:
     def cell(name: str) -> str:
-        values = (results.numbers(Few, f"{ONE_NEW}.roc_auc", method=name, fraction=f) for f in plan.fractions)
+        values = at_percents(results, plan, f"{ONE_NEW}.roc_auc", method=name).values()
         return " / ".join(f"{np.mean(found):.1f}" for found in values)
 
     return (
@@ -281,17 +281,12 @@ def _summary(results: Results, plan: LinkPlan) -> str:
     )
 
 
-def _b11(results: Results, row: tuple[str, str], part: str, measure: str, fraction: float) -> list[float]:
-    return results.numbers(B11, f"{part}.{measure}", penalty=row[0], words=row[1], fraction=fraction)
-
-
 def _table_1(results: Results, plan: LinkPlan, measure: str) -> Table:
-    short, printed = MEASURES[measure], published("b11_table1", MEASURES[measure])
-    ours = {row: by_percent(lambda f, row=row: _b11(results, row, ONE_NEW, measure, f), plan) for row in B11_ROWS}  # type: ignore[misc]
+    short, metric = MEASURES[measure], f"{ONE_NEW}.{measure}"
     return beside(
         f"Table 1: {short}, percent",
-        {(name, COUNTS): numbers for name, numbers in printed.items()},
-        ours,
+        {(name, COUNTS): numbers for name, numbers in published("b11_table1", short).items()},
+        {row: at_percents(results, plan, metric, B11, penalty=row[0], words=row[1]) for row in B11_ROWS},
         columns=PERCENTS,
         rows=B11_ROWS,
         label=("penalty", "words"),
@@ -299,14 +294,8 @@ def _table_1(results: Results, plan: LinkPlan, measure: str) -> Table:
 
 
 def _both_new(results: Results, plan: LinkPlan) -> Table:
-    rows = [
-        {
-            "penalty": row[0],
-            "words": row[1],
-            **areas_row(lambda m, f, row=row: _b11(results, row, BOTH_NEW, m, f), plan),  # type: ignore[misc]
-        }
-        for row in B11_ROWS
-    ]
+    names = [{"penalty": penalty, "words": words} for penalty, words in B11_ROWS]
+    rows = [{**same, **areas_row(results, plan, BOTH_NEW, B11, **same)} for same in names]
     return Table("Ours on pairs of two unlabelled authors alone, percent", rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from iokr_lab.links.few import BOTH_NEW, ONE_NEW, TEST, Chosen, Draw, Few, few_l
 from iokr_lab.links.protocol import MEASURES, PAIR_MODEL, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS
 from iokr_lab.published import published
-from iokr_lab.study import Results
+from iokr_lab.study import Case, Results
 from iokr_lab.tables import beside
 
 PERCENTS = ("5%", "10%", "20%")  # labelled, in the papers
@@ -71,40 +71,39 @@ def seconds_of(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def by_percent(values: Callable[[float], list[float]], plan: LinkPlan) -> dict[str, list[float]]:
-    """Values at each fraction of labelled nodes, by its name in the papers."""
-    return {percent: values(fraction) for percent, fraction in zip(PERCENTS, plan.fractions, strict=True)}
-
-
-def areas_row(values: Callable[[str, float], list[float]], plan: LinkPlan) -> dict[str, Any]:
-    """ROC at every fraction of labelled nodes, then PR."""
+def at_percents(
+    results: Results, plan: LinkPlan, metric: str, kind: type[Case] = Few, **same: Any
+) -> dict[str, list[float]]:
+    """A metric of the cases with these fields at each fraction of labelled nodes, by its name in the papers."""
     return {
-        f"{short}, {percent}": spread(values(measure, fraction))
-        for measure, short in MEASURES.items()
+        percent: results.numbers(kind, metric, fraction=fraction, **same)
         for percent, fraction in zip(PERCENTS, plan.fractions, strict=True)
+    }
+
+
+def areas_row(results: Results, plan: LinkPlan, part: str, kind: type[Case] = Few, **same: Any) -> dict[str, Any]:
+    """ROC at every fraction of labelled nodes, then PR, of one kind of pairs."""
+    return {
+        f"{short}, {percent}": spread(values)
+        for measure, short in MEASURES.items()
+        for percent, values in at_percents(results, plan, f"{part}.{measure}", kind, **same).items()
     }
 
 
 def published_table(name: str, title: str, results: Results, plan: LinkPlan, measure: str, note: str = "") -> Table:
     """The four rows of B16's Tables 3 and 6, ours beside, and three more."""
     sources = {name: (name, ONE_NEW) for name in (NAIVE, EM, BARE_EM, KMR, PAIRS, IOKR)} | {UNSEEN: (IOKR, TEST)}
-
-    def row(method: str, part: str) -> dict[str, list[float]]:
-        return by_percent(lambda f: results.numbers(Few, f"{part}.{measure}", method=method, fraction=f), plan)
-
-    ours = {name: row(*source) for name, source in sources.items()}
+    ours = {
+        row: at_percents(results, plan, f"{part}.{measure}", method=method) for row, (method, part) in sources.items()
+    }
     return beside(title, published(name, MEASURES[measure]), ours, columns=PERCENTS, rows=sources, note=note)
 
 
 def penalties_table(results: Results, plan: LinkPlan, rows: Mapping[str, str] | None = None) -> Table:
     """Ridge under several penalties, each kind of pairs apart."""
     rows = rows or {SUPERVISED: SUPERVISED, IOKR: "exp(−L), as printed", SMOOTH: SMOOTH}
-
-    def cells(method: str, part: str) -> dict[str, Any]:
-        return areas_row(lambda m, f: results.numbers(Few, f"{part}.{m}", method=method, fraction=f), plan)
-
     lines = [
-        {"penalty": label, "pairs": part, **cells(method, part)}
+        {"penalty": label, "pairs": part, **areas_row(results, plan, part, method=method)}
         for method, label in rows.items()
         for part in (ONE_NEW, BOTH_NEW, TEST)
     ]
@@ -114,8 +113,5 @@ def penalties_table(results: Results, plan: LinkPlan, rows: Mapping[str, str] | 
 def seconds_table(name: str, title: str, results: Results, plan: LinkPlan) -> Table:
     """Seconds for a draw, printed and ours."""
     printed = published(name)
-    ours = {
-        method: by_percent(lambda f, m=method: results.numbers(Few, "seconds", method=m, fraction=f), plan)  # type: ignore[misc]
-        for method in printed
-    }
+    ours = {method: at_percents(results, plan, "seconds", method=method) for method in printed}
     return beside(title, printed, ours, columns=PERCENTS, digits=2)

@@ -32,7 +32,7 @@ from iokr_lab.links.protocol import (
     trees,
 )
 from iokr_lab.links.rules import ALPHAS, Rule, ridge_by_rules
-from iokr_lab.links.semi import PERCENTS, SMOOTH, SMOOTHING, STRENGTHS, areas_row, by_percent, few_cases
+from iokr_lab.links.semi import PERCENTS, SMOOTH, SMOOTHING, STRENGTHS, areas_row, at_percents, few_cases
 from iokr_lab.published import published
 from iokr_lab.study import Case, Results, Study
 from iokr_lab.tables import beside
@@ -257,19 +257,14 @@ def _gains(folds: Mapping[str, Cells]) -> Table:
 
 
 def _table_3(results: Results, plan: LinkPlan, measure: str) -> Table:
-    def row(method: str) -> dict[str, list[float]]:
-        return by_percent(lambda f: results.numbers(Few, f"{ONE_NEW}.{measure}", method=method, fraction=f), plan)
-
     short = MEASURES[measure]
-    ours, printed = {name: row(name) for name in SEMI}, published("b11_table3", short)
+    ours = {name: at_percents(results, plan, f"{ONE_NEW}.{measure}", method=name) for name in SEMI}
+    printed = published("b11_table3", short)
     return beside(f"Table 3: {short}, percent", printed, ours, columns=PERCENTS, rows=SEMI, label="penalty")
 
 
 def _both_new(results: Results, plan: LinkPlan) -> Table:
-    def cells(method: str) -> dict[str, Any]:
-        return areas_row(lambda m, f: results.numbers(Few, f"{BOTH_NEW}.{m}", method=method, fraction=f), plan)
-
-    rows = [{"penalty": name, **cells(name)} for name in SEMI]
+    rows = [{"penalty": name, **areas_row(results, plan, BOTH_NEW, method=name)} for name in SEMI]
     return Table("Ours on pairs of two unlabelled proteins alone, percent", rows)
 
 

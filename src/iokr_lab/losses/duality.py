@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.losses.duality_protocol import (
     FAMILIES,
     LAMBDAS,
@@ -37,7 +38,6 @@ from iokr_lab.tables import difference, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 
