@@ -170,10 +170,5 @@ def _path(path: Mapping[str, Any]) -> Table:
     return Table("The path of alpha, at the chosen bandwidth", rows, ours=("leave-one-out error",), folded=True)
 
 
-STUDY = Study(
-    plans={"short": Digits(n_digits=400), "default": Digits()},
-    load=_load,
-    cases=lambda plan, data: [Completed(method) for method in METHODS],
-    work=_work,
-    page=_page,
-)
+PLANS = {"short": Digits(n_digits=400), "default": Digits()}
+STUDY = Study(plans=PLANS, load=_load, cases=lambda plan, data: [*map(Completed, METHODS)], work=_work, page=_page)

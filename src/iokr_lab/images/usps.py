@@ -349,10 +349,5 @@ def _path_figure(results: Results) -> Figure:
     return plot(draw, caption=caption)
 
 
-STUDY = Study(
-    plans={"short": Draws(repeat=1, by_folds=False), "default": Draws()},
-    load=lambda plan: load_usps().X_train[:DRAWN_FROM],
-    cases=cases,
-    work=work,
-    page=_page,
-)
+PLANS = {"short": Draws(repeat=1, by_folds=False), "default": Draws()}
+STUDY = Study(plans=PLANS, load=lambda plan: load_usps().X_train[:DRAWN_FROM], cases=cases, work=work, page=_page)

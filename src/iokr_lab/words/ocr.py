@@ -266,11 +266,6 @@ def _draw_word(axes: Axes, letters: np.ndarray, given: dict[str, Letters], *, la
     axes.set_axis_off()
 
 
-STUDY = Study(
-    plans={"short": Draws(repeat=1), "default": Draws()},
-    load=lambda plan: load_ocr_letters(),
-    cases=cases,
-    work=work,
-    page=_page,
-    ignored=("`alpha` = .* is below 1e-12",),  # λ of the paper is tiny beside the unscaled kernels, as the page says,
-)
+PLANS = {"short": Draws(repeat=1), "default": Draws()}
+TINY = ("`alpha` = .* is below 1e-12",)  # λ of the paper is tiny beside the unscaled kernels, as the page says
+STUDY = Study(plans=PLANS, load=lambda plan: load_ocr_letters(), cases=cases, work=work, page=_page, ignored=TINY)

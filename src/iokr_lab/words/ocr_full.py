@@ -144,7 +144,7 @@ def _fitted(C: float, X: Matrix, y: Labels) -> LogisticRegression:
 # ----------------------------------------------------------------------------------------------------------- one fold
 
 
-def run_fold(fold: Fold, data: OCRLetters, seed: int) -> dict[str, Any]:
+def run_fold(fold: Fold, plan: Folds, data: OCRLetters) -> dict[str, Any]:
     """Letters and words that are right, in percent, by method, and what was chosen."""
     train, test = fold.words(data)
     y, truth = data.labels[letter_rows(data, train)], data.labels[letter_rows(data, test)]
@@ -154,7 +154,7 @@ def run_fold(fold: Fold, data: OCRLetters, seed: int) -> dict[str, Any]:
     answers: dict[str, Labels] = {}
     parameters = {}
     for name, weights in ((ALONE, (0.0,)), (NEIGHBOURS, WEIGHTS)):
-        weight, model = chosen_model([(w, image_rows(data, train, w)) for w in weights], y, seed)
+        weight, model = chosen_model([(w, image_rows(data, train, w)) for w in weights], y, plan.seed)
         scores = np.asarray(model.scores(image_rows(data, test, weight), np.arange(LETTERS)))
         answers[name] = scores.argmax(axis=1)
         answers[name + DICTIONARY] = np.concatenate(scored_words(scores, lengths, dictionary))
@@ -265,10 +265,5 @@ def _figure(results: Results) -> Figure:
     return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(5.2, 3.8))
 
 
-STUDY = Study(
-    plans={"short": Folds(repeat=2), "default": Folds(), "full": Folds(tested=9)},
-    load=lambda plan: load_ocr_letters(),
-    cases=_cases,
-    work=lambda case, plan, data: run_fold(case, data, plan.seed),
-    page=_page,
-)
+PLANS = {"short": Folds(repeat=2), "default": Folds(), "full": Folds(tested=9)}
+STUDY = Study(plans=PLANS, load=lambda plan: load_ocr_letters(), cases=_cases, work=run_fold, page=_page)

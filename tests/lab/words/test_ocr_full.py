@@ -16,6 +16,7 @@ from iokr_lab.words.ocr_full import (
     METHODS,
     NEIGHBOURS,
     Fold,
+    Folds,
     chosen_model,
     image_rows,
     letter_rows,
@@ -82,9 +83,9 @@ def test_scores_are_kernel_ridge_of_indicators():
 def test_a_fold_counts_letters_and_words(monkeypatch):
     """Clean patterns are all read; of noisy ones a word is right at most as often as a letter."""
     monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
-    clean = run_fold(Fold(0, 1), words(200, noise=0.0), 0)
+    clean = run_fold(Fold(0, 1), Folds(), words(200, noise=0.0))
     assert clean["known"] == 100 and clean["letters"][BEST] == clean["words"][BEST] == 100
-    noisy = run_fold(Fold(0, 1), words(200, noise=0.3), 0)
+    noisy = run_fold(Fold(0, 1), Folds(), words(200, noise=0.3))
     assert all(noisy["words"][method] <= noisy["letters"][method] for method in METHODS)
     assert noisy["words"][ALONE + DICTIONARY] >= noisy["words"][ALONE]
 
