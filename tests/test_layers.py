@@ -124,7 +124,7 @@ def test_imports_go_down(path):
         ("if True:\n    from iokr.problem import Problem", "iokr.losses.base", ["iokr.problem"]),
         ("from .base import Gram\nfrom iokr._array import Array", "iokr.gram.scalar", []),
         ("from iokr.gram.base import Gram\nimport numpy", "iokr.solvers.closed_form.eigen", []),
-        ("import iokr_lab.study", "iokr.cli.links", ["iokr_lab.study"]),
+        ("import iokr_lab.study", "iokr.cli.links.model", ["iokr_lab.study"]),
         ("import iokr_lab.study", "iokr.cli.bench", []),
         ("from iokr.cli.shared import perform", "iokr_lab.study", []),
         ("from iokr_lab.links.yeast_ppi import run", "iokr_lab.study", ["iokr_lab.links.yeast_ppi"]),

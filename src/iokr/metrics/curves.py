@@ -18,7 +18,7 @@ GRID = np.linspace(0, 1, 201)
 
 @dataclass(frozen=True)
 class Curves:
-    """The share of links found at each share of false alarms, and the precision at each share of links found."""
+    """Links found at each rate of false alarms, and the precision at each fraction of links found."""
 
     found: Matrix
     precision: Matrix

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.cli.link_defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
+from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.datasets import NetworkFiles, read_network
 from iokr.datasets.tables import split_name
 from iokr.estimators.links.cv import LinkPredictorCV
@@ -49,6 +49,19 @@ class Options:
         named = [self.nodes, *self.kernels, self.edges, self.ids]
         named += [self.labeled] if self.labeled not in ("edges", "all") else []
         return list(dict.fromkeys(split_name(name)[0] for name in named if name is not None))
+
+    def in_words(self) -> str:
+        """The model in a sentence."""
+        if self.nodes:
+            scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
+            compared = f"{self.input_kernel} kernel on {scaled}features"
+        elif len(self.kernels) == 1:
+            compared = "the given kernel"
+        else:
+            compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
+        graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
+        semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
+        return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
 
 
 @dataclass(frozen=True)

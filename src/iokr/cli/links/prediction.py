@@ -1,4 +1,4 @@
-"""What `iokr links cv` and `iokr links predict` do, each a function that returns a report."""
+"""`iokr links predict`: the pairs most likely to be linked that are not known to be."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from iokr.cli.links_model import Options, Task
+from iokr.cli.links.model import Options, Task
 from iokr.kernels.vectors import RBF
-from iokr.metrics.curves import GRID, Curves
-from iokr.model_selection import NodeKFold, cross_validate_links
 from iokr.report import (
-    MUTED,
-    OURS,
-    THEIRS,
     Figure,
     Network,
     Report,
-    Spread,
     Table,
     Text,
     draw_network,
@@ -28,71 +22,11 @@ from iokr.report import (
     to_graphml,
 )
 from iokr.report.progress import Progress
-from iokr.report.rankings import ranking_figures
 
-__all__ = ["cross_validate", "predict_links"]
+__all__ = ["predict_links"]
 
-SETTINGS = {"known-known": "two known nodes", "known-new": "a known and a new node", "new-new": "two new nodes"}
-STYLES = dict(zip(SETTINGS.values(), ((MUTED, "--"), (OURS, "-"), (THEIRS, "-.")), strict=True))
 DRAWN = 150  # predicted links in the drawing; with more it shows nothing
 SHOWN = 20  # links in the table
-
-
-def cross_validate(options: Options, *, folds: int, seed: int, progress: Progress) -> Report:
-    """AUC-ROC and AUC-PR on links that the model has not seen, by folds over the labelled nodes."""
-    start = perf_counter()
-    total = 2 * folds + 1
-    progress(0, total, "reading files")
-    task = Task.of(options)
-    labeled = task.network.labeled
-    if len(labeled) < 2 * folds:
-        raise ValueError(
-            f"{len(labeled)} labelled nodes are too few for {folds} folds; use --folds, at most half of them."
-        )
-    pairs: dict[str, list[tuple[Any, Any]]] = {setting: [] for setting in SETTINGS}
-
-    def watch(fold: int, setting: str, truth: Any, scores: Any) -> None:
-        pairs[setting].append((truth, scores))
-        progress(2 * fold + 1 + (setting != "known-known"), total, f"fold {fold + 1} of {folds}")
-
-    figures = cross_validate_links(
-        task.model,
-        task.X,
-        task.graph,
-        NodeKFold(folds, shuffle=True, random_state=seed),
-        labeled=labeled,
-        watch=watch,
-    )
-    progress(total - 1, total, "drawing the page")
-    curves = {
-        setting: Curves.mean(Curves.of(truth, scores) for truth, scores in found if truth.any() and not truth.all())
-        for setting, found in pairs.items()
-        if any(truth.any() and not truth.all() for truth, _ in found)
-    }
-    table = _cv_table(figures, folds)
-    best = table.rows[1]
-    report = Report(
-        f"Links of a network, {folds} folds",
-        f"{len(labeled)} nodes with {task.network.n_links} known links. For pairs of a known and a new node the "
-        f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked.",
-        (
-            table,
-            task.input_table(),
-            Text("Curves", ("Means over the folds, for the three kinds of pairs; the thin line is guessing.",)),
-            *ranking_figures({SETTINGS[setting]: curve for setting, curve in curves.items()}, STYLES),
-        ),
-        (
-            "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
-            "known nodes a fold of the pairs is hidden, that is, shown as not linked.",
-            f"Parameters are chosen anew in every fold, by leave-one-out on its known nodes ({options.scoring}).",
-            "AUC-PR is to be read beside the share of pairs that are linked, which is what guessing reaches. Early "
-            "precision is the share of links among the first pairs, as many as there are links.",
-            *([_TRANSDUCTIVE] if options.nodes else []),
-            _model_note(options),
-        ),
-        files={"curves.tsv": _curves_tsv(curves), "rejected.tsv": task.rejected()},
-    )
-    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
 def predict_links(options: Options, *, top: int, seed: int, progress: Progress) -> Report:
@@ -124,7 +58,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
             "`iokr links cv` tells how good the ranking is on links that the model has not seen.",
             "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
             "that was missed), one of them new, or both new.",
-            _model_note(options),
+            options.in_words(),
         ),
         files={
             "edges.tsv": _edges_tsv(found),
@@ -134,63 +68,6 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
         },
     )
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
-
-
-_TRANSDUCTIVE = (
-    "Features are scaled, missing ones filled in and the widths to choose from set once, with the features of all "
-    "nodes, new ones among them, as `iokr links predict` does. No link takes part in that."
-)
-
-
-def _model_note(options: Options) -> str:
-    """The model in a sentence."""
-    if options.nodes:
-        scaled = "scaled " if options.scale and options.input_kernel != "tanimoto" else ""
-        compared = f"{options.input_kernel} kernel on {scaled}features"
-    elif len(options.kernels) == 1:
-        compared = "the given kernel"
-    else:
-        compared = f"{len(options.kernels)} kernels with unit diagonal, combined by {options.combine}"
-    graph = f"diffusion kernel with time {options.beta:g} on the known links, whose weights are divided by their mean"
-    semi = "; the features of unlabelled nodes take part" if options.unlabeled else ""
-    return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
-
-
-# ---------------------------------------------------------------------------------------------------- cross-validation
-
-
-def _cv_table(figures: Any, folds: int) -> Table:
-    rows = []
-    for setting, words in SETTINGS.items():
-        part = figures[figures.setting == setting]
-
-        def percent(measure: str, part: Any = part) -> Spread | None:
-            values = part[measure].dropna()
-            return Spread.of(100 * values, digits=1) if len(values) else None
-
-        rows.append(
-            {
-                "pair of": words,
-                "AUC-ROC %": percent("roc_auc"),
-                "AUC-PR %": percent("average_precision"),
-                "early precision %": percent("early_precision"),
-                "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
-                "pairs": int(part.n_pairs.sum()),
-                "links": int(part.n_links.sum()),
-            }
-        )
-    return Table(f"Links that the model has not seen, mean ± deviation over {folds} folds", rows, ours=("AUC-ROC %",))
-
-
-def _curves_tsv(curves: dict[str, Curves]) -> str:
-    lines = ["setting\tcurve\tx\ty"]
-    for setting, curve in curves.items():
-        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]
-        lines += [f"{setting}\tprecision-recall\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.precision, strict=True)]
-    return "\n".join(lines) + "\n"
-
-
-# ---------------------------------------------------------------------------------------------------------- prediction
 
 
 def _ranked(task: Task, model: Any, top: int) -> list[dict[str, Any]]:
@@ -217,7 +94,7 @@ def _ranked(task: Task, model: Any, top: int) -> list[dict[str, Any]]:
 
 
 def _first(found: list[dict[str, Any]]) -> Table:
-    """The head of the list, narrow enough for a telephone."""
+    """The head of the list, that fits a narrow screen."""
     rows = [{"rank": r["rank"], "link": f"{r['source']} – {r['target']}", "score": r["score"]} for r in found[:SHOWN]]
     note = "The whole list is in `edges.tsv`, with the kind of each pair."
     return Table(f"The first {len(rows)} of {len(found)} predicted links", rows, note=note, ours=("score",))
@@ -262,7 +139,7 @@ def _kernel_words(task: Task, kernel: Any) -> str:
 
 
 def _chosen(value: float, tried: Any) -> str:
-    """A number, and whether it stands at an end of what was tried, so that the best may lie beyond."""
+    """A number, and whether it is at an end of what was tried, so that the best may lie beyond."""
     end = ", the smallest tried" if value == min(tried) else ", the largest tried" if value == max(tried) else ""
     return f"{value:.4g}{end}"
 

@@ -1,4 +1,8 @@
-"""Reports: what is printed, what machines read, and one page that needs nothing from outside."""
+"""Reports: what is printed, what machines read, and one page that needs nothing from outside.
+
+Tests of `iokr.report.figures`, `iokr.report.networks`, `iokr.report.page`, `iokr.report.run` and
+`iokr.report.tables`.
+"""
 
 import json
 import math

@@ -10,7 +10,7 @@ import typer
 from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, guarded, perform
 
 if TYPE_CHECKING:
-    from iokr.cli.links_model import Options
+    from iokr.cli.links.model import Options
 
 __all__ = ["links"]
 
@@ -118,7 +118,7 @@ def cv(
     Between known nodes, to new nodes, and among new nodes, by folds over the nodes. The folder gets the table,
     metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json and report.html.
     """
-    from iokr.cli.links_runs import cross_validate
+    from iokr.cli.links.cross_validation import cross_validate
 
     options = _options(context)
     perform(
@@ -161,7 +161,7 @@ def predict(
     The folder gets edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (every row of a file that did not fit), the table, metrics.json, run.json and report.html.
     """
-    from iokr.cli.links_runs import predict_links
+    from iokr.cli.links.prediction import predict_links
 
     options = _options(context)
     perform(
@@ -177,7 +177,7 @@ def predict(
 
 def _options(context: typer.Context) -> "Options":
     """What both commands share, checked for usage."""
-    from iokr.cli.links_model import Options
+    from iokr.cli.links.model import Options
 
     given = context.params
     if (given["nodes"] is None) == (not given["kernel"]):
