@@ -40,8 +40,8 @@ class Subsequence(Kernel):
     in NumPy over many pairs at once. Where φ itself costs less, that is used: in short strings, at most 1024
     occurrences of words and no more than those steps (16 letters for n = 3), it is listed, and a block is a product of
     sparse rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and
-    strings of 75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer than n
-    letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
+    strings of 75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer
+    than n letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
 
     Parameters
     ----------
