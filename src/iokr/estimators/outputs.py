@@ -1,4 +1,4 @@
-"""Outputs of estimators: read from what users bring, told apart by weight and precision, given back in their form."""
+"""Outputs of estimators: read from what users bring, fitted components, given back in the form of y at fit."""
 
 from __future__ import annotations
 
