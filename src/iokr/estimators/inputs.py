@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
-from iokr._objects import n_objects, naming
+from iokr._objects import error_context, n_objects
 from iokr._validation import check_vectors
 from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
@@ -69,8 +69,7 @@ class Border:
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""
         X = check_inputs(estimator, X, self.kernel, reset=False)
-        follows = self.kernel.domain in ("vectors", "fingerprints")  # else the Gram is NumPy's whatever X is
-        if follows and is_array(X) and not same_home(X, self.home):
+        if self.kernel.numeric and is_array(X) and not same_home(X, self.home):
             raise TypeError(
                 f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
                 "nothing is moved silently: convert X."
@@ -79,7 +78,7 @@ class Border:
 
     def represent(self, X: Any, name: str = "X") -> Any:
         """Checked inputs as the kernel holds them."""
-        with naming(name):
+        with error_context(name):
             return self.kernel.represent(X)
 
     def cast(self, H: Array) -> Array:
@@ -121,7 +120,7 @@ def check_isotropic(kernel: OperatorKernel) -> None:
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
     """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    if kernel.domain in ("vectors", "fingerprints") or kernel.pairwise:
+    if kernel.numeric or kernel.pairwise:
         check_table(X, name)
         if is_array(X) and not is_numpy(X):
             X = check_vectors(X, name)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_objects, is_numeric, n_objects, naming, take
+from iokr._objects import as_objects, error_context, is_numeric, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
@@ -58,7 +58,7 @@ def as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
         y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
-    wants_numbers = output_kernel is None or output_kernel.domain in ("vectors", "fingerprints", "indices")
+    wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
     if hasattr(y, "iloc") or hasattr(y, "__dataframe__") or hasattr(y, "to_numpy"):
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
         return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)
@@ -163,7 +163,7 @@ def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Ker
             "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
         )
     known, number = known_rows(y, weight)
-    with naming("y", number):
+    with error_context("y", number):
         return clone(kernel).fit(as_vectors(known, kernel, "y"))  # type: ignore[no-any-return]
 
 

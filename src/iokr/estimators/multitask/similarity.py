@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_number, check_symmetric
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = [
@@ -109,7 +109,7 @@ def output_metric(M: np.ndarray, strength: float) -> np.ndarray:
 
 
 @component
-class TaskMetric(Embedding):
+class TaskMetric(EuclideanEmbedding):
     """ψ(y) = A^½ φ(y), φ an embedding of vectors, A = μM + (1−μ)I: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
 
     A may be singular; then `vectors` is the least-norm y, the projection on the range of A.
@@ -163,32 +163,9 @@ class TaskMetric(Embedding):
         """ψ(y)."""
         return self.metric(self.base_.represent(Y, name))
 
-    def inner(self, H: Array, S: Array) -> Array:
-        """⟨h_i, ψ(y_j)⟩."""
-        return gemm(H, asarray_like(S, H))
-
-    def coordinates(self, S: Array, like: Array) -> Array:
-        """ψ(y_j)."""
-        return asarray_like(S, like)
-
-    def sq_norms(self, S: Array) -> Array:
-        """‖ψ(y_j)‖²."""
-        return row_sq_norms(S)
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
-        return row_sq_norms(H)
-
     def sq_residuals(self, H: Array, S: Array) -> Array:
         """‖h_i − ψ(y_i)‖²; NaN where a target is missing, which no metric measures."""
         return row_sq_norms(H - asarray_like(S, H))
-
-    def spread(self, S: Array, weight: np.ndarray) -> float:
-        """Σ_i w_i ‖ψ(y_i) − mean‖²."""
-        xp = array_namespace(S)
-        w = asarray_like(weight, S)
-        mean = xp.sum(w[:, None] * S, axis=0) / xp.sum(w)
-        return float(xp.sum(w * row_sq_norms(S - mean[None, :])))
 
     def vectors(self, H: Array) -> Array:
         """The least-norm y with ψ(y) nearest to h."""

@@ -19,7 +19,7 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._objects import concat, is_numeric, naming, take
+from iokr._objects import concat, error_context, is_numeric, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, as_outputs, encode, known_rows, positive_rows, single_precision
@@ -209,12 +209,12 @@ def pose(
         learned_from = (targets.Psi if data.outputs.embedding.explicit else None,)
     elif kernel.supervised:
         learned_from = (data.output_gram(),)
-    with naming("X", number):
+    with error_context("X", number):
         fitted = clone(kernel).fit(known, *learned_from)
-    with naming("X"):
+    with error_context("X"):
         points = fitted.represent(np.arange(targets.n) if pairwise else data.X)
     if data.X_unlabeled is not None:
-        with naming("X_unlabeled"):
+        with error_context("X_unlabeled"):
             points = concat(points, fitted.represent(data.X_unlabeled))
     gram = fitted.gram(points)
     if isinstance(fitted, OperatorKernel) and gram.operator is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array
-from iokr._objects import naming
+from iokr._objects import error_context
 from iokr._validation import check_number
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
@@ -244,7 +244,7 @@ def select_by_folds(
     for fold, i in track((fold, i) for fold in folds for i in range(len(grid.kernels))):
         n_folds += i == 0
         inputs, problem = pose(fold.data, grid.kernels[i], manifold, solver=solver)
-        with naming("X"):
+        with error_context("X"):
             R = inputs.kernel.represent(fold.X)
         for j, k, C in _solutions(replace(problem, strength=grid.strengths[0]), grid, solver):
             measures = np.atleast_1d(fold.measure(inputs.values(R, C)))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, is_numeric, n_objects, naming, take
+from iokr._objects import distinct, error_context, is_numeric, n_objects, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -198,7 +198,7 @@ def _distinct_outputs(y: Any, weight: np.ndarray | None) -> tuple[Any, Callable[
     rows[known] = which
 
     def embed(embedding: Embedding, kernel: Kernel | None) -> Array:
-        with naming("y", lambda i: int(known[first[i]])):
+        with error_context("y", lambda i: int(known[first[i]])):
             return embedding.fit_transform(take(y, known[first]), kernel)
 
     return rows, embed

@@ -13,10 +13,13 @@ from scipy.sparse import csr_array
 from iokr._array import blocks
 from iokr._compile import compiled
 
-__all__ = ["fused_product", "has_compiler", "row_dots", "scatter_rows"]
+__all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 
 _ROWS, _FEW, _NARROW = 2048, 4, 200  # rows gathered at a time without a compiler, of both factors, and their length
 _PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K where it is not kept
+
+
+Reads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows of K, entries, columns of T, pairs
 
 
 def has_compiler() -> bool:
@@ -62,12 +65,12 @@ def fused_product(
     S: csr_array,
     columns: np.ndarray,
     K: np.ndarray,
-    reads: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    reads: Reads,
     scale: float,
-    share: float,
+    identity: float,
     n: int,
 ) -> np.ndarray:
-    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + share T_entry,column, T = S columns; needs a compiler.
+    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + identity T_entry,column, T = S columns; needs a compiler.
 
     T is there for a strip of columns at a time, in the cache; reads are sorted by column.
     """
@@ -75,7 +78,7 @@ def fused_product(
     assert loop is not None
     m, out = columns.shape[1], np.zeros(n)
     starts = np.searchsorted(reads[2], np.arange(0, m + _STRIP, _STRIP))
-    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, share, np.empty((_STRIP, S.shape[0])), out)
+    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, identity, np.empty((_STRIP, S.shape[0])), out)
     return out
 
 
@@ -142,7 +145,7 @@ def _fused(
     pair: Any,
     starts: Any,
     scale: float,
-    share: float,
+    identity: float,
     strip: Any,
     out: Any,
 ) -> None:
@@ -196,5 +199,5 @@ def _fused(
                     out[pair[q]] += scale * s0
             for i in range(q, q + done):
                 if entry[i] >= 0:
-                    out[pair[i]] += share * T[entry[i]]
+                    out[pair[i]] += identity * T[entry[i]]
             q += done

@@ -17,9 +17,9 @@ _NEWTON = 50  # Newton steps in a row, at most
 _FREE = 6000  # entries solved for at once, at most
 _DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
 _STEPS = 10  # projected gradient steps that count as one sweep
-_GROUP = 10  # sweeps whose progress is judged together
+_GROUP = 10  # sweeps whose progress is measured together
 _PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
-_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at its bound when its slope is not near zero; the share worth leaving out
+_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at a bound when its slope is not near zero; the fraction worth leaving out
 
 
 class Quadratic(Protocol):

@@ -12,7 +12,6 @@ from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box
 from iokr.solvers.iterative.reduced import BlockLabeledProblem, LabeledProblem, labeled_problem
 from iokr.solvers.pairs.margin import PairMargin
-from iokr.solvers.pairs.parts import takes_many_pairs
 
 __all__ = ["CoordinateDescent"]
 
@@ -67,7 +66,7 @@ class CoordinateDescent(Solver):
     def _special(self, problem: Problem) -> PairMargin | None:
         """The solver of many pairs, whose matrix is not formed, when these are the problem."""
         special = PairMargin(self.tol, self.max_iter)
-        return special if takes_many_pairs(special, problem) else None
+        return special if problem.gram.prefers_products and special.refuses(problem) is None else None
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         special = self._special(problem)

@@ -12,7 +12,8 @@ from iokr._array import asarray_like, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.gram.pairs.gram import PairGram, pair_entries
+from iokr.gram.pairs.entries import pair_entries
+from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
@@ -62,7 +63,7 @@ class PairMargin(Solver):
             return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `PairRidge()`."
         if not isinstance(problem.gram, PairGram):
             return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `CoordinateDescent()`."
-        if problem.penalty is not None or problem.mask is not None or problem.Psi.shape[1] != 1:
+        if problem.penalised or problem.mask is not None or problem.Psi.shape[1] != 1:
             return "unlabelled pairs and several outputs need `CoordinateDescent()`; drop pairs with missing entries."
         return None
 
@@ -73,12 +74,12 @@ class PairMargin(Solver):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        problem.loss.check(problem.Psi)
-        y, weight = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
+        problem.loss.check(problem.targets)
+        y, weight = to_numpy(problem.targets)[:, 0], pair_weight(problem)
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
         Q = PairQuadratic(pair_gram(problem), y, problem.alpha)
         alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
-        C = asarray_like((y * alpha / problem.alpha)[:, None], problem.Psi)
+        C = asarray_like((y * alpha / problem.alpha)[:, None], problem.like)
         return Solution(C, n_iter, gap, gap <= tol, alpha)
 
 

@@ -8,18 +8,12 @@ import numpy as np
 
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem
-from iokr.solvers.base import Solver
 
-__all__ = ["many_pairs_reason", "pair_gram", "pair_weight", "takes_many_pairs"]
-
-
-def takes_many_pairs(solver: Solver, problem: Problem) -> bool:
-    """Whether `solver`, one for pairs, takes the problem, and pairs are so many that it pays to form no matrix."""
-    return solver.refuses(problem) is None and pair_gram(problem).prefers_products
+__all__ = ["many_pairs_reason", "pair_gram", "pair_weight"]
 
 
 def many_pairs_reason(problem: Problem) -> str:
-    """Why such a solver is chosen, in words."""
+    """Why a solver for pairs is chosen, in words."""
     gram = pair_gram(problem)
     return f"{gram.shape[0]} pairs of {gram.nodes.shape[0]} nodes: products need no matrix of pairs."
 

@@ -10,7 +10,7 @@ from iokr._array import blocks, cholesky, eigh, matmul, to_numpy
 from iokr.gram.pairs.gram import PairGram
 from iokr.solvers.pairs.spectrum import CompletePairs
 
-__all__ = ["low_rank_preconditioner", "pair_preconditioner"]
+__all__ = ["LowRankInverse", "leading_factor", "low_rank_preconditioner", "pair_preconditioner"]
 
 _RANK, _FEATURES = 48, 300  # eigenvectors of K and products of two of them, at most
 _BLOCK = 1 << 17  # numbers at a time
@@ -26,55 +26,75 @@ def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarr
     return low_rank_preconditioner(gram, shift)
 
 
-def _features(n: int) -> int:
-    """Products of two eigenvectors that are worth it for n pairs: a few dozen do most of the work."""
-    return int(np.clip(n // 60, min(100, n // 4), _FEATURES))
-
-
 def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """M = Z Zᵀ + diag(d): Z from the products of two leading eigenvectors of K, d the shift and what Z lacks on G's
-    diagonal. M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), and products with Z are those of a small K.
-    """
-    K, n = gram.nodes, gram.shape[0]
-    diagonal = to_numpy(gram.diagonal())
-    if gram.mix >= 1:
-        d = shift + diagonal
-        return lambda r: r / d
-    V = leading_factor(to_numpy(K), _RANK) * (1 - gram.mix) ** 0.25
-    strength = np.outer((V * V).sum(axis=0), (V * V).sum(axis=0))
-    i, j = np.nonzero(strength) if gram.ordered else np.nonzero(np.triu(strength))
-    kept = np.argsort(-strength[i, j], kind="stable")[: _features(n)]
-    i, j = i[kept], j[kept]
-    factor = np.full(len(i), np.sqrt(2.0)) if gram.ordered else np.where(i == j, np.sqrt(0.5), 1.0)
-    (a, b), Vt, V_i, V_j = gram.left.T, np.ascontiguousarray(V.T), V[:, i] * factor, V.take(j, axis=1)
+    """r ↦ M⁻¹ r with M = Z Zᵀ + diag(d) as in `LowRankInverse`; at δ = 1 the diagonal alone."""
+    if gram.mix < 1:
+        return LowRankInverse(gram, shift)
+    d = shift + to_numpy(gram.diagonal())
+    return lambda r: r / d
 
-    def features(rows: slice) -> np.ndarray:
-        Z: np.ndarray = V_i.take(a[rows], axis=0)
-        Z *= V_j.take(b[rows], axis=0)
-        if not gram.ordered:
-            swapped = V_j.take(a[rows], axis=0)
-            swapped *= V_i.take(b[rows], axis=0)
+
+class LowRankInverse:
+    """M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), M = Z Zᵀ + diag(d).
+
+    Column (i, j) of Z is the product v_i(a) v_j(b) of two leading eigenvectors of K at the pair {a, b}, both orders
+    summed; d is the shift and what Z Zᵀ lacks on the diagonal of G. Products with Z are those of a small K.
+
+    Parameters
+    ----------
+    gram : PairGram
+        Symmetric, in NumPy, δ < 1.
+    shift : array of shape (n,)
+    """
+
+    def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
+        self.gram, n = gram, gram.shape[0]
+        self.V = leading_factor(to_numpy(gram.nodes), _RANK) * (1 - gram.mix) ** 0.25
+        self.Vt = np.ascontiguousarray(self.V.T)
+        self.i, self.j = self._strongest(_n_features(n))
+        ordered, diagonal = gram.ordered, to_numpy(gram.diagonal())
+        once = self.i == self.j
+        self.factor = np.full(len(once), np.sqrt(2.0)) if ordered else np.where(once, np.sqrt(0.5), 1.0)
+        V_i, V_j = self.V[:, self.i] * self.factor, self.V.take(self.j, axis=1)
+        self.d, H = np.empty(n), np.eye(len(once))
+        for rows in blocks(n, max(1, _BLOCK // max(len(once), 1))):
+            Z = self._features(V_i, V_j, rows)
+            self.d[rows] = shift[rows] + np.clip(diagonal[rows] - np.einsum("ij,ij->i", Z, Z), 0.0, None)
+            H += _quiet_matmul(Z.T, Z / self.d[rows, None])
+        self.inverse = cholesky(H).solve(np.eye(len(once)))
+
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        u, ordered = r / self.d, self.gram.ordered
+        A = _quiet_matmul(self.Vt, self.gram.scatter(u) @ self.V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
+        sums = (A if ordered else A + A.T)[self.i, self.j] * self.factor
+        X = np.zeros((self.V.shape[1], self.V.shape[1]))
+        X[self.i, self.j] = _quiet_matmul(self.inverse, sums[:, None])[:, 0] * self.factor
+        image = self.gram.gather(_quiet_matmul(self.V, X if ordered else X + X.T), self.V)
+        return np.asarray(u - image / self.d)
+
+    def _strongest(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+        """i and j of the products of two eigenvectors that weigh most; j ≥ i for pairs without order."""
+        weight = (self.V * self.V).sum(axis=0)
+        strength = np.outer(weight, weight)
+        i, j = np.nonzero(strength) if self.gram.ordered else np.nonzero(np.triu(strength))
+        kept = np.argsort(-strength[i, j], kind="stable")[:n_features]
+        return i[kept], j[kept]
+
+    def _features(self, V_i: np.ndarray, V_j: np.ndarray, rows: slice) -> np.ndarray:
+        """Some rows of Z."""
+        a, b = self.gram.left[rows].T
+        Z: np.ndarray = V_i.take(a, axis=0)
+        Z *= V_j.take(b, axis=0)
+        if not self.gram.ordered:
+            swapped = V_j.take(a, axis=0)
+            swapped *= V_i.take(b, axis=0)
             Z += swapped
         return Z
 
-    d, H = np.empty(n), np.eye(len(i))
-    for rows in blocks(n, max(1, _BLOCK // max(len(i), 1))):
-        Z = features(rows)
-        d[rows] = shift[rows] + np.clip(diagonal[rows] - np.einsum("ij,ij->i", Z, Z), 0.0, None)
-        H += _quiet_matmul(Z.T, Z / d[rows, None])
-    inverse = cholesky(H).solve(np.eye(len(i)))
 
-    def apply(r: np.ndarray) -> np.ndarray:
-        u = r / d
-        A = _quiet_matmul(Vt, gram.scatter(u) @ V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
-        x = _quiet_matmul(inverse, ((A if gram.ordered else A + A.T)[i, j] * factor)[:, None])[:, 0] * factor
-        X = np.zeros((V.shape[1], V.shape[1]))
-        X[i, j] = x
-        if not gram.ordered:
-            X = X + X.T
-        return np.asarray(u - gram.gather(_quiet_matmul(V, X), V) / d)
-
-    return apply
+def _n_features(n: int) -> int:
+    """Products of two eigenvectors that are worth it for n pairs: a few dozen do most of the work."""
+    return int(np.clip(n // 60, min(100, n // 4), _FEATURES))
 
 
 def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -56,7 +56,7 @@ class PairRidge(Solver):
             return f"`loss` must be quadratic, got {problem.loss!r}; use `PairMargin()`."
         if not isinstance(problem.gram, PairGram):
             return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `ConjugateGradient()`."
-        if problem.penalty is not None or problem.mask is not None:
+        if problem.penalised or problem.mask is not None:
             return "unlabelled pairs and missing entries need `ConjugateGradient()`."
         return None
 
@@ -68,7 +68,7 @@ class PairRidge(Solver):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        gram, Psi, weight = pair_gram(problem), problem.Psi, pair_weight(problem)
+        gram, Psi, weight = pair_gram(problem), problem.targets, pair_weight(problem)
         if np.any(weight == 0):
             raise ValueError("Pairs of weight zero count for nothing here; drop them.")
         shift, host = problem.alpha / weight, is_numpy(gram.nodes, Psi)
