@@ -25,24 +25,14 @@ ONTOLOGIES = ("bp", "cc", "mf")
 class YeastGO:
     """Proteins by terms, for the three ontologies: biological process, cellular component, molecular function.
 
-    Attributes
-    ----------
-    orf : ndarray of shape (n,)
-        Names of the proteins.
-    terms : mapping of str to csr_array of shape (n, ·)
-        For ``"bp"``, ``"cc"`` and ``"mf"``: 1 where a protein is annotated by the term or by a term below it (along
-        ``is_a`` and ``part_of``; the root is left out).
-    direct : mapping of str to csr_array of shape (n, ·)
-        Annotations as they were made.
-    evidence : mapping of str to csr_array of shape (n, ·)
-        Where `direct` is one, a number whose bits say on what evidence: bit i is ``evidence_codes[i]``.
-    evidence_codes : tuple of str
+    Matrices are (n, ·), by ontology. A protein is annotated by a term or by a term below it (along ``is_a`` and
+    ``part_of``; the root is left out).
     """
 
-    orf: NDArray[np.str_]
-    terms: Mapping[str, csr_array]
-    direct: Mapping[str, csr_array]
-    evidence: Mapping[str, csr_array]
+    orf: NDArray[np.str_]  # names of the proteins
+    terms: Mapping[str, csr_array]  # 1 where annotated
+    direct: Mapping[str, csr_array]  # annotations as they were made
+    evidence: Mapping[str, csr_array]  # where `direct` is 1, a number whose bit i stands for evidence_codes[i]
     evidence_codes: tuple[str, ...]
 
     def without(self, ontology: str, codes: Sequence[str]) -> csr_array:
@@ -69,8 +59,7 @@ def information_content(annotated: csr_array) -> csr_array:
     """
     counts = np.asarray(annotated.sum(axis=0)).ravel()
     weights = -np.log(np.where(counts > 0, counts, 1.0) / annotated.shape[0])
-    weighted = annotated.multiply(weights[None, :] + 0.0).tocsr()
-    return weighted
+    return annotated.multiply(weights[None, :] + 0.0).tocsr()
 
 
 def load_yeast_go() -> YeastGO:

@@ -18,18 +18,11 @@ PARTS = ("train-low", "train-medium", "train-high", "dev", "test")
 
 @dataclass(frozen=True)
 class Inflection:
-    """Lemmas, the form that is wanted of each, and that form.
-
-    Attributes
-    ----------
-    lemma, form : ndarray of n str
-    tags : ndarray of n str
-        As in ``"V;PST"``.
-    """
+    """Lemmas, the form that is wanted of each, and that form."""
 
     lemma: NDArray[np.object_]
     form: NDArray[np.object_]
-    tags: NDArray[np.object_]
+    tags: NDArray[np.object_]  # as in "V;PST"
 
     def __len__(self) -> int:
         return len(self.lemma)

@@ -20,15 +20,7 @@ FOLDER, SUFFIX, TARGET = "label_ranking", ".csv.gz", "ranking"
 class LabelRanking:
     """Rows of features, and the rank of every label for each row.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Numbers; a category is a column of zeros and ones for each of its values.
-    ranks : ndarray of shape (n, d)
-        Entry j is the place of label j, from 1, the best; tied labels share the mean of their places, and NaN is a
-        label that the row does not name.
-    labels : tuple of str
-    feature_names : tuple of str
+    Ranks count from 1, the best; tied labels share their mean, and NaN is a label that the row does not name.
 
     Examples
     --------
@@ -39,8 +31,8 @@ class LabelRanking:
     'b>a>c'
     """
 
-    X: NDArray[np.float64]
-    ranks: NDArray[np.float64]
+    X: NDArray[np.float64]  # (n, p), a category is a column of zeros and ones for each of its values
+    ranks: NDArray[np.float64]  # (n, d)
     labels: tuple[str, ...]
     feature_names: tuple[str, ...]
 

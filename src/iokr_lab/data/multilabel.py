@@ -16,26 +16,13 @@ __all__ = ["MultiLabel", "load_multilabel"]
 
 @dataclass(frozen=True)
 class MultiLabel:
-    """Rows of features, and the labels of every row as zeros and ones.
+    """Rows of features, and the labels of every row as zeros and ones."""
 
-    Attributes
-    ----------
-    X : ndarray or csr_array of shape (n, p)
-        Sparse where the file is.
-    Y : ndarray of shape (n, d)
-        1 where the row has the label.
-    n_train : int
-        The first rows are the official training set.
-    label_names : tuple of str
-    order_libsvm : ndarray of shape (n,), optional
-        The rows in the order of another distribution of the same data: ``X[order_libsvm]``. Only yeast has it.
-    """
-
-    X: Any
-    Y: NDArray[np.float64]
-    n_train: int
+    X: Any  # (n, p), sparse where the file is
+    Y: NDArray[np.float64]  # (n, d), 1 where the row has the label
+    n_train: int  # the first rows are the official training set
     label_names: tuple[str, ...]
-    order_libsvm: NDArray[np.int64] | None = None
+    order_libsvm: NDArray[np.int64] | None = None  # yeast: X[order_libsvm] is another distribution of the same data
 
 
 def load_multilabel(name: str) -> MultiLabel:

@@ -21,33 +21,12 @@ _PATHS = ("nsc", "indptr", "indices", "n_features")
 
 @dataclass(frozen=True)
 class NCICancer:
-    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line.
+    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line."""
 
-    Attributes
-    ----------
-    paths : csr_array of shape (n, p)
-        1 where the molecule has the labelled linear path of 0 to 6 bonds.
-    score : ndarray of shape (n, 59)
-        −10 log₁₀ GI50; active when at least 60.
-    nsc : ndarray of shape (n,)
-        Compound numbers.
-    cell_line, tissue : tuple of str
-        Of each column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from iokr_lab.data import NCICancer
-    >>> data = NCICancer(csr_array(np.eye(2)), np.array([[59.0], [60.0]]), np.array([740, 752]), ("MCF7",), ("Breast",))
-    >>> data.active.tolist()
-    [[False], [True]]
-    """
-
-    paths: Any
-    score: NDArray[np.float64]
-    nsc: NDArray[np.int64]
-    cell_line: tuple[str, ...]
+    paths: Any  # (n, p), 1 where the molecule has the labelled linear path of 0 to 6 bonds
+    score: NDArray[np.float64]  # (n, 59), −10 log₁₀ GI50; active when at least 60
+    nsc: NDArray[np.int64]  # compound numbers
+    cell_line: tuple[str, ...]  # of each column
     tissue: tuple[str, ...]
 
     @property

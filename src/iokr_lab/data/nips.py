@@ -20,26 +20,13 @@ __all__ = ["NIPSAuthors", "load_nips_coauthorship"]
 
 @dataclass(frozen=True)
 class NIPSAuthors:
-    """Authors, joint papers, and the words of the papers whose text there is.
-
-    Attributes
-    ----------
-    author : ndarray of shape (n,)
-    edges : ndarray of shape (m, 2)
-        Pairs of authors with at least one joint paper, i < j.
-    papers : csr_array of shape (d, n)
-        1 where the author wrote the paper.
-    year : ndarray of shape (d,)
-    words : csr_array of shape (n, v)
-        How often each word occurs in the papers of the author; a row of zeros where no text is at hand.
-    vocabulary : ndarray of shape (v,)
-    """
+    """n authors, their d papers, and the v words of the papers whose text there is."""
 
     author: NDArray[np.str_]
-    edges: NDArray[np.int64]
-    papers: csr_array
-    year: NDArray[np.int64]
-    words: csr_array
+    edges: NDArray[np.int64]  # pairs of authors with at least one joint paper, i < j
+    papers: csr_array  # (d, n), 1 where the author wrote the paper
+    year: NDArray[np.int64]  # of each paper
+    words: csr_array  # (n, v), how often each word occurs in the papers of the author; zeros where there is no text
     vocabulary: NDArray[np.str_]
 
     @property

@@ -18,17 +18,7 @@ SHAPE = (16, 8)  # rows and columns of a letter
 
 @dataclass(frozen=True)
 class OCRLetters:
-    """Letters as rows of 128 pixels, 0 or 1, row-major 16 × 8, one word after the other.
-
-    Attributes
-    ----------
-    pixels : ndarray of shape (m, 128)
-    labels : ndarray of shape (m,)
-        The letters, 0 for a to 25 for z.
-    starts : ndarray of shape (n + 1,)
-        Word i is letters starts[i] to starts[i + 1].
-    fold : ndarray of shape (n,)
-        The fold of each word in the standard split into ten.
+    """n words of m letters: rows of 128 pixels, 0 or 1, row-major 16 × 8, one word after the other.
 
     Examples
     --------
@@ -39,10 +29,10 @@ class OCRLetters:
     ('cat', 2, (2, 128))
     """
 
-    pixels: NDArray[np.float64]
-    labels: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    fold: NDArray[np.int64]
+    pixels: NDArray[np.float64]  # (m, 128)
+    labels: NDArray[np.int64]  # (m,), 0 for a to 25 for z
+    starts: NDArray[np.int64]  # (n + 1,), word i is letters starts[i] to starts[i + 1]
+    fold: NDArray[np.int64]  # (n,), in the standard split into ten
 
     def __len__(self) -> int:
         return len(self.starts) - 1

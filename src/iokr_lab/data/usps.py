@@ -16,18 +16,10 @@ SIDE = 16
 
 @dataclass(frozen=True)
 class USPS:
-    """Digits as rows of 256 pixels in [−1, 1], row-major: the upper half of an image is columns 0–127.
+    """Digits as rows of 256 pixels in [−1, 1], row-major: the upper half of an image is columns 0–127."""
 
-    Attributes
-    ----------
-    X_train, X_test : ndarray of shape (n, 256)
-        Images in their original order.
-    y_train, y_test : ndarray of shape (n,)
-        The digits, 0–9.
-    """
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[np.int64]
+    X_train: NDArray[np.float64]  # (n, 256), in their original order
+    y_train: NDArray[np.int64]  # the digits, 0–9
     X_test: NDArray[np.float64]
     y_test: NDArray[np.int64]
 

@@ -25,24 +25,6 @@ _PPI_EDGES = ("edges_medium", "edges_y2h_core", "edges_y2h_full")
 class YeastNetwork:
     """Proteins, the links between them, and what was measured on each.
 
-    Attributes
-    ----------
-    orf : ndarray of shape (n,)
-        Names of the proteins.
-    edges : ndarray of shape (m, 2)
-        Links, rows of the other arrays, i < j.
-    expr_spellman : ndarray of shape (n, 77)
-        Expression along the cell cycle; NaN where missing.
-    expr_eisen : ndarray of shape (n, 79)
-        Expression under other conditions; NaN rows for proteins that were not in that study.
-    loc : ndarray of shape (n, 23)
-        1 where the protein was seen in the compartment.
-    loc_names : tuple of str
-    mips_class : ndarray of shape (n,), optional
-        Letter of the functional class.
-    edges_medium, edges_y2h_core, edges_y2h_full : ndarray of shape (·, 2), optional
-        Interactions of medium confidence; yeast two-hybrid interactions, the core set and all.
-
     Examples
     --------
     >>> import numpy as np
@@ -56,16 +38,16 @@ class YeastNetwork:
     (2, 4)
     """
 
-    orf: NDArray[np.str_]
-    edges: NDArray[np.int64]
-    expr_spellman: NDArray[np.float64]
-    expr_eisen: NDArray[np.float64]
-    loc: NDArray[np.float64]
+    orf: NDArray[np.str_]  # names of the proteins
+    edges: NDArray[np.int64]  # (m, 2), rows of the other arrays, i < j
+    expr_spellman: NDArray[np.float64]  # (n, 77), along the cell cycle; NaN where missing
+    expr_eisen: NDArray[np.float64]  # (n, 79), under other conditions; NaN rows for proteins not in that study
+    loc: NDArray[np.float64]  # (n, 23), 1 where the protein was seen in the compartment
     loc_names: tuple[str, ...]
-    mips_class: NDArray[np.str_] | None = None
-    edges_medium: NDArray[np.int64] | None = None
-    edges_y2h_core: NDArray[np.int64] | None = None
-    edges_y2h_full: NDArray[np.int64] | None = None
+    mips_class: NDArray[np.str_] | None = None  # letter of the functional class
+    edges_medium: NDArray[np.int64] | None = None  # interactions of medium confidence
+    edges_y2h_core: NDArray[np.int64] | None = None  # yeast two-hybrid, the core set
+    edges_y2h_full: NDArray[np.int64] | None = None  # and all
 
     @property
     def adjacency(self) -> csr_array:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,9 @@ from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.report import MUTED, OURS, THEIRS, Figure, Pictures, Report, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.images.halves import ImageSplit, Matrix, halves, hidden, whole
 from iokr_lab.study import Case, Plan, Results, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

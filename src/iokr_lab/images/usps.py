@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import t as student
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Pictures, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.data.usps import load_usps
 from iokr_lab.images.halves import Matrix, hidden, whole
 from iokr_lab.images.usps_protocol import (
@@ -41,9 +41,6 @@ from iokr_lab.images.usps_protocol import (
 )
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import Difference, chosen, difference
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY", "differences"]
 

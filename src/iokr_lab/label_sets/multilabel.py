@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from iokr._objects import keys
 from iokr.report import MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
+from iokr.report.figures import Canvas
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.label_sets.protocol import (
     FOREST_F1,
@@ -31,9 +32,6 @@ from iokr_lab.label_sets.protocol import (
 )
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

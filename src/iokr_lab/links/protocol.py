@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from iokr.metrics import pair_metrics
 from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import NodeKFold
 from iokr.report import CLASSES, MUTED, OURS, Figure, Spread, plot
+from iokr.report.figures import Canvas
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr.rivals.pairs import PairLinks
 from iokr_lab.study import Case, Plan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"

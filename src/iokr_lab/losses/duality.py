@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.losses.duality_protocol import (
     FAMILIES,
     LAMBDAS,
@@ -37,12 +38,12 @@ from iokr_lab.tables import difference, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 
 # Rows Λ of the figures. Where λ is much smaller, a gap of 1e-8 does not tell a small coefficient from zero.
 SHOWN = {"krr": (10, 14, 16, 18), "svr": (10, 15, 16, 18), "huber": (8, 11, 14, 17)}
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -55,16 +56,7 @@ class Both:
     theirs: Published
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a grid: ours, theirs, and by their algorithm with their rule to stop."""
-
-    family: Family
-    Lambda: float
-    value: float
-    ours: float
-    theirs: float
-    stopped: Stopped
+Point = tuple[Both, Place, Stopped]  # of a grid, by their algorithm with their rule to stop
 
 
 def page(results: Results, plan: DualityPlan, data: Data) -> Report:
@@ -123,12 +115,10 @@ def _grid(results: Results, key: str, n_values: int) -> Grid:
 
 def _points(both: Both, data: Data) -> list[Point]:
     """Where their error is smallest, and where ours differs most from it."""
-    ours, theirs, found = both.ours.errors, both.theirs.errors, []
-    for place in (_lowest(theirs), _lowest(-np.abs(ours / theirs - 1))):
-        at = float(LAMBDAS[place[0]]), float(both.family.values[place[1]])
-        stopped = as_they_stop(both.key, *at, data.splits)
-        found.append(Point(both.family, *at, float(ours[place]), float(theirs[place]), stopped))
-    return found
+    theirs = both.theirs.errors
+    places = _lowest(theirs), _lowest(-np.abs(both.ours.errors / theirs - 1))
+    values = both.family.values
+    return [(both, (i, j), as_they_stop(both.key, LAMBDAS[i], float(values[j]), data.splits)) for i, j in places]
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -150,7 +140,7 @@ _CHOICE = (
 )
 
 
-def _lowest(errors: Matrix) -> tuple[int, int]:
+def _lowest(errors: Matrix) -> Place:
     i, j = np.unravel_index(np.argmin(errors), errors.shape)
     return int(i), int(j)
 
@@ -172,8 +162,8 @@ def _summary(ridge: Matrix, their_ridge: Matrix, grids: list[Both]) -> str:
 
 
 def _stopping_text(points: list[Point], gap: float) -> str:
-    gaps = [point.stopped.gap for point in points]
-    off = max(abs(point.stopped.error / point.theirs - 1) for point in points)
+    gaps = [stopped.gap for _, _, stopped in points]
+    off = max(abs(stopped.error / both.theirs.errors[place] - 1) for both, place, stopped in points)
     return (
         "Plain IOKR has a closed form and agrees to rounding. The other losses were solved by block coordinate descent "
         "(Huber: projected gradient), stopped when the objective changed by less than "
@@ -238,20 +228,22 @@ def _short(value: float, digits: int = 2) -> float:
 
 
 def _stopping_table(points: list[Point]) -> Table:
-    rows = [
-        {
-            "loss": point.family.name,
-            "Λ": _short(point.Lambda),
-            "ε or κ": _short(point.value),
-            "authors": f"{point.theirs:.6f}",
-            "their rule": f"{point.stopped.error:.6f}",
-            "off by": _short(abs(point.stopped.error / point.theirs - 1), 1),
-            "ours": f"{point.ours:.6f}",
-            "ours, off by": f"{point.ours / point.theirs - 1:+.2%}",
-            "their gap": _short(point.stopped.gap, 1),
-        }
-        for point in points
-    ]
+    rows = []
+    for both, (i, j), stopped in points:
+        theirs, ours = both.theirs.errors[i, j], both.ours.errors[i, j]
+        rows.append(
+            {
+                "loss": both.family.name,
+                "Λ": _short(LAMBDAS[i]),
+                "ε or κ": _short(both.family.values[j]),
+                "authors": f"{theirs:.6f}",
+                "their rule": f"{stopped.error:.6f}",
+                "off by": _short(abs(stopped.error / theirs - 1), 1),
+                "ours": f"{ours:.6f}",
+                "ours, off by": f"{ours / theirs - 1:+.2%}",
+                "their gap": _short(stopped.gap, 1),
+            }
+        )
     return Table(
         "One change: the rule by which the solver stops",
         rows,

@@ -6,7 +6,6 @@ Data made here, so that the truth is known; every parameter chosen on the traini
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.radial import RadialLoss
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.losses.robust_protocol import (
     CRITERIA,
     DISTANCE,
@@ -36,9 +36,6 @@ from iokr_lab.losses.robust_protocol import (
 )
 from iokr_lab.study import Plan, Results, Study
 from iokr_lab.tables import Difference, chosen, difference, paired
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from iokr.report import INK, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.pairs.protocol import (
     BOTH,
     DUPLICATE,
@@ -22,9 +23,6 @@ from iokr_lab.pairs.protocol import (
     work,
 )
 from iokr_lab.study import Results, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

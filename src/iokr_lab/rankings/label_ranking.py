@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from iokr.report import INK, MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
+from iokr.report.figures import Canvas
 from iokr_lab.rankings.protocol import (
     ALWAYS,
     FEW,
@@ -31,9 +32,6 @@ from iokr_lab.rankings.protocol import (
 )
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import difference, frequent
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from iokr.report import INK, OURS, Figure, Report, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.study import Plan, Results
 from iokr_lab.synthetic_networks import gaps
 from iokr_lab.synthetic_networks.models import (
@@ -21,9 +22,6 @@ from iokr_lab.synthetic_networks.models import (
     WIDTHS,
 )
 from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["page"]
 

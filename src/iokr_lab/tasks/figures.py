@@ -6,16 +6,14 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from iokr.report import INK, OURS, THEIRS, Figure, Spread, Table, plot
+from iokr.report.figures import Canvas
 from iokr_lab.study import Results
 from iokr_lab.tasks.protocol import FRACTIONS, LAMBDA2, OUTPUTS, STRENGTHS, Matrix, Swept
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["Errors", "claims_table", "figure6", "figure7", "figure7_table", "sweep_table", "swept_errors"]
 

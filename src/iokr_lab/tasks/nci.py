@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.study import Plan, Results, Study
 from iokr_lab.tables import Difference, chosen, difference, holm, paired
 from iokr_lab.tasks.figures import Errors, claims_table, figure6, figure7, figure7_table, sweep_table, swept_errors
@@ -38,9 +39,6 @@ from iokr_lab.tasks.protocol import (
     load,
     work,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

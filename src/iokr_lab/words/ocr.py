@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.data.ocr import SHAPE, OCRLetters, load_ocr_letters
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import difference
@@ -38,7 +39,6 @@ from iokr_lab.words.ocr_protocol import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

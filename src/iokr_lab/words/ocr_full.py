@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,10 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.generic import Delta
 from iokr.kernels.vectors import RBF
 from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
 from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.tables import chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["STUDY"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,10 @@ from iokr.metrics import pair_metrics
 from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import cross_validate_links
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, draw_network, plot, run_info
+from iokr.report.figures import Canvas
 from iokr.report.progress import Progress, silent
 from iokr.report.rankings import ranking_figures
 from iokr.rivals import PKMR, Naive
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["demonstrate", "run"]
 
