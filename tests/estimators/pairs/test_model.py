@@ -1,4 +1,7 @@
-"""Unordered pairs: the strategies of Hue and Vert, which of them are the same, and every way to solve them."""
+"""Unordered pairs: the strategies of Hue and Vert, which of them are the same, and every way to solve them.
+
+Tests of `iokr.estimators.pairs.local`, `iokr.estimators.pairs.posing` and `iokr.estimators.pairs.strategies`.
+"""
 
 import itertools
 
