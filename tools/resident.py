@@ -1,9 +1,9 @@
 """How much resident memory grows by one fit with an output kernel, once it is over.
 
-Run as `python tools/resident.py [n]`; n is 4000 unless given. Two fits are measured, after one of 50 points that loads
-what is needed. The first also pays for the work space of LAPACK, which its library keeps (12 MB and more, by the number
-of threads); the second is what a model keeps. It fails where that is above 1.1 times the bytes of inputs, outputs and
-coefficients.
+Run as `python tools/resident.py [n]`; n is 4000 unless given. Two fits are measured, after one of 50 points that
+imports what is needed. The first also pays for the work space of LAPACK, which its library keeps (12 MB and more, by
+the number of threads); the second is what a model keeps. It fails where that is above 1.1 times the bytes of inputs,
+outputs and coefficients.
 """
 
 from __future__ import annotations

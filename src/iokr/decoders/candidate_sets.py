@@ -1,4 +1,4 @@
-"""Who the candidates are: one list for all inputs, or one per input."""
+"""Candidate containers: one list for all inputs, or one per input."""
 
 from __future__ import annotations
 

@@ -196,16 +196,11 @@ class KernelEmbedding(Embedding):
         self.__dict__.pop("_gram_kept", None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
-        check_gram(self._gram, kernel.trusted, "output_kernel")
+        check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
     @property
     def gram(self) -> ScalarGram:
-        """K_Y of the training outputs."""
-        return self._gram
-
-    @property
-    def _gram(self) -> ScalarGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)

@@ -69,8 +69,7 @@ class Border:
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""
         X = check_inputs(estimator, X, self.kernel, reset=False)
-        follows = self.kernel.domain in ("vectors", "fingerprints")  # else the Gram is NumPy's whatever X is
-        if follows and is_array(X) and not same_home(X, self.home):
+        if self.kernel.numeric and is_array(X) and not same_home(X, self.home):
             raise TypeError(
                 f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
                 "nothing is moved silently: convert X."
@@ -121,7 +120,7 @@ def check_isotropic(kernel: OperatorKernel) -> None:
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
     """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    if kernel.domain in ("vectors", "fingerprints") or kernel.pairwise:
+    if kernel.numeric or kernel.pairwise:
         check_table(X, name)
         if is_array(X) and not is_numpy(X):
             X = check_vectors(X, name)

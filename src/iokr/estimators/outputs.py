@@ -1,4 +1,4 @@
-"""Outputs of estimators: read from what users bring, told apart by weight and precision, given back in their form."""
+"""Outputs of estimators: read from what users bring, fitted components, given back in the form of y at fit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
         y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
-    wants_numbers = output_kernel is None or output_kernel.domain in ("vectors", "fingerprints", "indices")
+    wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
     if hasattr(y, "iloc") or hasattr(y, "__dataframe__") or hasattr(y, "to_numpy"):
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
         return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)

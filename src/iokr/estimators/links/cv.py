@@ -213,7 +213,7 @@ class LinkPredictorCV(LinkRegression):
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             truth = linked[rows, columns]
             ours = np.where(new[rows], rows, columns)  # a node of the fold: only rows of these are scored
-            place = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
+            where = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
             part = graph[train][:, train]
             if part.nnz == 0 or not truth.any() or truth.all():
                 continue
@@ -222,9 +222,9 @@ class LinkPredictorCV(LinkRegression):
             others = None if self.manifold is None else take(links.X, network.unlabeled)
             given = Given(take(X, train), asarray_like(V, X) if is_array(X) else V, X_unlabeled=others)
             data = encode_data(given, grid.kernels[0], loss=self.loss)
-            yield Fold(data, X, partial(_new_areas, truth, np.flatnonzero(new), place))
+            yield Fold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
 
 
-def _new_areas(truth: np.ndarray, new: np.ndarray, place: tuple[np.ndarray, np.ndarray], H: Array) -> list[float]:
+def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> list[float]:
     """Both areas of pairs with a node of the fold."""
-    return _areas(truth, to_numpy(gemm(take_rows(H, new), H))[place])
+    return _areas(truth, to_numpy(gemm(take_rows(H, new), H))[where])

@@ -148,7 +148,7 @@ def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, 
     its own graph or matrix has one row for every node of X.
     """
     kernel = Normalized(Diffusion(1.0)) if kernel is None else clone(kernel)
-    if kernel.pairwise or kernel.domain in ("vectors", "fingerprints"):
+    if kernel.pairwise or kernel.numeric:
         raise ValueError(
             f"`output_kernel` compares nodes by their number, which {kernel!r:.60} does not; use a node kernel such as "
             "`Diffusion()`, or `Precomputed(matrix)` over all nodes."

@@ -146,7 +146,7 @@ def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.nd
 class _Candidate:
     """One kernel and strength: the solutions for every alpha."""
 
-    place: tuple[int, int]
+    index: tuple[int, int]
     inputs: FittedInputs
     solver: Solver
     problem: Problem
@@ -173,7 +173,7 @@ def select_by_leave_one_out(
     found: list[np.ndarray] = []
     targets = best = None
     for candidate in track(_candidates(data, grid, manifold, solver)):
-        path, (i, j) = candidate.path, candidate.place
+        path, (i, j) = candidate.path, candidate.index
         if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
             measures = criterion(path, candidate.problem.Psi, grid.alphas)
         else:  # in orthonormal coordinates errors are sums of squares
@@ -217,7 +217,7 @@ def _same_scalar(kernel: Any, other: Any) -> bool:
 
 
 def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[Solver, ClosedForm]:
-    """The solver that a model keeps, and the closed form that it stands for on this grid."""
+    """The solver that a model keeps, and the closed form that it uses on this grid."""
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
         _, n_strengths, n_alphas = grid.shape

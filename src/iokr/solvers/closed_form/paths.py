@@ -57,7 +57,7 @@ class PathSolver(ClosedForm):
 
 
 def refuses_weights(problem: Problem) -> str | None:
-    """With a penalty: its block factor has w^{-½}: it loses as many digits as the weights spread over."""
+    """With a penalty, whose block factor has w^{-½}: as many digits are lost as the weights span."""
     if weight_ratio(problem) > 1e6:
         return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
     return None

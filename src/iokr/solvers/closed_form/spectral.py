@@ -73,7 +73,7 @@ class SpectralPath(Path):
         return self.operator.act(self.operator.unrotate(matmul(left, self.project(Psi) / self.shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
-        """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ)."""
+        """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
         Tt = self.points.spectrum_to_labels(self.V)
         xp = array_namespace(Tt)
         D = alpha / self.shrink(alpha)
@@ -90,7 +90,7 @@ class SpectralPath(Path):
         )
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product."""
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
         Tt = self.points.spectrum_to_labels(self.V)
         xp = array_namespace(Tt)
