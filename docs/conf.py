@@ -19,6 +19,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "public_names",
+    "experiments",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -66,4 +67,4 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "notation": []}
+html_sidebars = {"index": [], "notation": [], "glossary": []}

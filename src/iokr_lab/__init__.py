@@ -1,10 +1,10 @@
-"""Published tables run again, with our figures beside theirs: `iokr reproduce`.
+"""Published tables run again, with our numbers beside theirs: `iokr reproduce`.
 
-An experiment is one file here and one line in `EXPERIMENTS`. Its file has a function `run(*, seed, repeat, progress)`
-that returns a `Report`; it is imported when it runs, so the list costs nothing.
+An experiment is an entry of `EXPERIMENTS` and a module with a `STUDY` (see `iokr_lab.study`); the module is imported
+when it runs, so the list costs nothing.
 """
 
-from iokr_lab.study import Experiment
+from iokr_lab.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "Experiment", "find"]
 
@@ -15,7 +15,6 @@ EXPERIMENTS = (
         paper="Kadri, Ghavamzadeh, Preux 2012 (K12), Table 2",
         module="images.usps",
         data=("usps",),
-        threads=1,
     ),
     Experiment(
         name="ocr",
@@ -23,7 +22,6 @@ EXPERIMENTS = (
         paper="Kadri, Ghavamzadeh, Preux 2012 (K12), Table 3",
         module="words.ocr",
         data=("ocr_letters",),
-        threads=1,
     ),
     Experiment(
         name="nci",
@@ -31,7 +29,6 @@ EXPERIMENTS = (
         paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Figures 6 and 7",
         module="tasks.nci",
         data=("nci_cancer",),
-        threads=1,
     ),
     Experiment(
         name="pairs",
@@ -39,8 +36,6 @@ EXPERIMENTS = (
         paper="Hue, Vert 2010 (HV10), Table 1 and Figure 2",
         module="pairs.pairs",
         data=("yeast_ppi", "yeast_metabolic"),
-        threads=1,
-        resumable=True,
     ),
     Experiment(
         name="duality",
@@ -48,14 +43,12 @@ EXPERIMENTS = (
         paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, yeast",
         module="losses.duality",
         data=("duality2020_results", "multilabel"),
-        threads=1,
     ),
     Experiment(
         name="robust",
-        title="Outputs with a share of outliers: ridge against Huber and the ε losses",
+        title="Outputs with a fraction of outliers: ridge against Huber and the ε losses",
         paper="the robustness that Laforgue et al. 2020 claim, on data made here",
         module="losses.robust",
-        threads=1,
     ),
     Experiment(
         name="nips",
@@ -63,7 +56,6 @@ EXPERIMENTS = (
         paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Table 3; Brouard et al. 2011 (B11), Table 1",
         module="links.nips",
         data=("nips_coauthorship",),
-        threads=1,
     ),
     Experiment(
         name="yeast-ppi",
@@ -71,7 +63,6 @@ EXPERIMENTS = (
         paper="Brouard, d'Alché-Buc, Szafranski 2011 (B11), Tables 2 and 3",
         module="links.yeast_ppi",
         data=("yeast_ppi",),
-        threads=1,
     ),
     Experiment(
         name="yeast-go",
@@ -79,14 +70,12 @@ EXPERIMENTS = (
         paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 4 to 7, on another network",
         module="links.yeast_go",
         data=("yeast_go", "yeast_ppi"),
-        threads=1,
     ),
     Experiment(
         name="synthetic-networks",
         title="Random networks reconstructed from 5, 10 and 20 % of their nodes",
         paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 8 and 9",
         module="synthetic_networks.synthetic_networks",
-        threads=1,
     ),
     Experiment(
         name="label-ranking",
@@ -94,8 +83,6 @@ EXPERIMENTS = (
         paper="the sets of Korba, Garcia, d'Alché-Buc 2018, Table 1",
         module="rankings.label_ranking",
         data=("label_ranking",),
-        threads=1,
-        resumable=True,
     ),
     Experiment(
         name="ocr-full",
@@ -103,8 +90,6 @@ EXPERIMENTS = (
         paper="the ten folds of Taskar, Guestrin, Koller 2003",
         module="words.ocr_full",
         data=("ocr_letters",),
-        threads=1,
-        resumable=True,
     ),
     Experiment(
         name="multilabel",
@@ -112,7 +97,6 @@ EXPERIMENTS = (
         paper="the official splits of bibtex, corel5k, emotions, scene, yeast and birds (Mulan)",
         module="label_sets.multilabel",
         data=("multilabel",),
-        threads=1,
     ),
     Experiment(
         name="inflection",
@@ -120,14 +104,12 @@ EXPERIMENTS = (
         paper="the CoNLL–SIGMORPHON 2017 shared task 1, three languages",
         module="words.inflection",
         data=("inflection",),
-        threads=1,
     ),
     Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",
         module="images.digits",
-        threads=1,
     ),
 )
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from iokr import __version__
 
 Case = TypeVar("Case")
+P = ParamSpec("P")
+Value = TypeVar("Value")
 
-__all__ = ["Cells"]
+__all__ = ["Cells", "kept"]
 
 
 class Cells:
-    """name → figures; with a path, each finished cell is a line of that file at once.
+    """name → metrics; with a path, each finished cell is a line of that file at once.
+
+    Values are as JSON returns them (tuples become lists, NumPy numbers plain ones), whether they come from the file or
+    were computed now.
 
     Parameters
     ----------
     path : Path, optional
         Read when it exists; None keeps cells in memory only.
     run : mapping
-        What must be the same for a cell to be used again: seed, protocol. The version of the library must be, too.
+        What must be the same for a cell to be used again: seed, plan, data. The version of the library must be, too.
 
     Attributes
     ----------
@@ -44,7 +50,7 @@ class Cells:
     """
 
     def __init__(self, path: Path | None, run: Mapping[str, Any]) -> None:
-        self.path, self.run = path, {"iokr": __version__, **run}
+        self.path, self.run = path, json.loads(_text({"iokr": __version__, **run}))
         self.values: dict[str, dict[str, Any]] = {}
         self._lock, self._torn = Lock(), False
         if path is not None and path.exists():
@@ -56,7 +62,7 @@ class Cells:
                 except json.JSONDecodeError:  # cut off when the run was
                     continue
                 if record.get("run") == self.run:
-                    self.values[record["cell"]] = record["figures"]
+                    self.values[record["cell"]] = record["metrics"]
         self.earlier = frozenset(self.values)
 
     def __contains__(self, cell: str) -> bool:
@@ -65,16 +71,16 @@ class Cells:
     def __getitem__(self, cell: str) -> dict[str, Any]:
         return self.values[cell]
 
-    def add(self, cell: str, figures: Mapping[str, Any]) -> None:
-        """Keep the figures of a cell; any thread may."""
-        line = json.dumps({"run": self.run, "cell": cell, "figures": dict(figures)}) + "\n"
+    def add(self, cell: str, metrics: Mapping[str, Any]) -> None:
+        """Keep the metrics of a cell; any thread may."""
+        line = _text({"run": self.run, "cell": cell, "metrics": dict(metrics)})
         with self._lock:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("a", encoding="utf-8") as file:
-                    file.write("\n" + line if self._torn else line)
+                    file.write(f"\n{line}\n" if self._torn else f"{line}\n")
                 self._torn = False
-            self.values[cell] = dict(figures)
+            self.values[cell] = json.loads(line)["metrics"]
 
     def fill(
         self,
@@ -83,7 +89,7 @@ class Cells:
         step: Callable[[str], None],
         n_jobs: int = 1,
     ) -> int:
-        """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is told of each.
+        """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is called for each.
 
         A cell is kept by the thread that finished it, so an interruption loses only those that are being worked on.
         Returns how many were there.
@@ -104,3 +110,51 @@ class Cells:
         for case in side_by_side(delayed(one)(case) for case in missing):
             step(str(case))
         return len(every) - len(missing)
+
+
+def _text(value: Any) -> str:
+    """JSON on one line; NumPy arrays and numbers as lists and numbers."""
+    return json.dumps(value, default=lambda item: item.tolist())
+
+
+def kept(size: int | None = None) -> Callable[[Callable[P, Value]], Callable[P, Value]]:
+    """A function whose last `size` values are kept; threads that ask for the same one wait for it.
+
+    What several cases share (a kernel matrix, a network) is computed once, by the first of them. Arguments must be
+    hashable; `size` None keeps all values.
+
+    Examples
+    --------
+    >>> from iokr_lab.cells import kept
+    >>> @kept(2)
+    ... def square(x):
+    ...     print("computed")
+    ...     return x * x
+    >>> square(3), square(3)
+    computed
+    (9, 9)
+    """
+
+    def decorate(function: Callable[P, Value]) -> Callable[P, Value]:
+        lock, locks, values = Lock(), dict[Hashable, Lock](), dict[Hashable, Value]()
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Value:
+            key = args, tuple(sorted(kwargs.items()))
+            with lock:
+                own = locks.setdefault(key, Lock())
+            with own:
+                with lock:
+                    if key in values:
+                        values[key] = values.pop(key)  # the last one used comes last
+                        return values[key]
+                value = function(*args, **kwargs)
+                with lock:
+                    values[key] = value
+                    while size is not None and len(values) > size:
+                        values.pop(next(iter(values)))
+                return value
+
+        return call
+
+    return decorate

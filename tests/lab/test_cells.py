@@ -8,10 +8,10 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from iokr_lab import EXPERIMENTS
-from iokr_lab.cells import Cells
+from iokr_lab.cells import Cells, kept
 
 RUN = {"seed": 0}
 
@@ -49,18 +49,18 @@ def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_fill_runs_what_is_missing_and_tells_of_everything(n_jobs, tmp_path):
+def test_fill_runs_what_is_missing_and_steps_through_everything(n_jobs, tmp_path):
     cells = Cells(tmp_path / "cells.jsonl", RUN)
     cells.add("2", {"square": 4})
-    worked, told = [], []
+    worked, steps = [], []
 
     def work(case):
         worked.append(case)
         return {"square": case**2}
 
-    assert cells.fill(range(5), work, told.append, n_jobs) == 1
+    assert cells.fill(range(5), work, steps.append, n_jobs) == 1
     assert sorted(worked) == [0, 1, 3, 4]
-    assert sorted(told) == ["0", "1", "2 (found)", "3", "4"]
+    assert sorted(steps) == ["0", "1", "2 (found)", "3", "4"]
     assert {name: cell["square"] for name, cell in cells.values.items()} == {str(i): i * i for i in range(5)}
     assert sorted(record["cell"] for record in lines(tmp_path / "cells.jsonl")) == list("01234")
 
@@ -96,26 +96,67 @@ def test_an_error_in_a_cell_is_raised_and_the_others_are_kept(tmp_path):
     assert {"2", "1"} <= set(Cells(tmp_path / "cells.jsonl", RUN).values)
 
 
+def test_metrics_are_the_same_now_and_from_the_file(tmp_path):
+    cells = Cells(tmp_path / "cells.jsonl", {"grid": (1, 2)})
+    cells.add("a", {"roc": np.float64(0.1) + 0.2, "curve": np.array([1.0, 2.0]), "n": np.int64(3), "pair": (1, 2)})
+    again = Cells(tmp_path / "cells.jsonl", {"grid": [1, 2]})
+    assert cells["a"] == again["a"] == {"roc": 0.1 + 0.2, "curve": [1.0, 2.0], "n": 3, "pair": [1, 2]}
+
+
+def test_a_kept_value_is_computed_once_though_threads_ask_together():
+    computed, start = [], threading.Barrier(4, timeout=20)
+
+    @kept(2)
+    def square(x):
+        computed.append(x)
+        time.sleep(0.01)
+        return x * x
+
+    def ask():
+        start.wait()
+        assert square(3) == 9
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert computed == [3]
+    assert [square(4), square(3), square(5), square(3), square(4)] == [16, 9, 25, 9, 16]
+    assert computed == [3, 4, 5, 4], "the one not used for longest is dropped"
+
+
 # ------------------------------------------------------------------------------------- the command, from the outside
 
 SCRIPT = """
 import sys, time
-import iokr_lab.study as base
-from iokr_lab.pairs import pairs
-from iokr_lab.pairs import protocol as pairs_protocol
+from dataclasses import dataclass
+import iokr_lab
+from iokr.report import Report
+from iokr_lab import study
 
-def cell(case, protocol, seed):
+@dataclass(frozen=True)
+class Fold(study.Case):
+    fold: int
+
+def work(case, plan, data):
     time.sleep({pause})
-    return {{"roc": 0.5 + 0.01 * case.fold, "C": 1.0, "gap": 1e-4, "seconds": 0.1}}
+    return {{"roc": 0.5 + 0.01 * case.fold}}
 
-base.data_files = lambda name: []
-pairs.run_case = cell
-pairs.usable_cores = lambda: 2
-sys.argv = ["iokr", "reproduce", "pairs", "-o", {folder!r}, "-q"]
+study.STUDY = study.Study(
+    plans={{"short": study.Plan(), "default": study.Plan(repeat={total})}},
+    load=lambda plan: None,
+    cases=lambda plan, data: [Fold(i) for i in range(plan.repeat)],
+    work=work,
+    page=lambda results, plan, data: Report("Title", str(results.frame()["roc"].mean())),
+)
+study.usable_cores = lambda: 2
+iokr_lab.EXPERIMENTS = (iokr_lab.Experiment("small", "Title", "paper", "study"),)
+sys.argv = ["iokr", "reproduce", "small", "-o", {folder!r}, "-q"]
 from iokr.cli import main
 main()
 """
-TOTAL = 175  # of the short protocol
+TOTAL = 100
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -125,7 +166,7 @@ def test_a_run_that_is_ended_from_outside_goes_on_where_it_stopped(how, tmp_path
     cells = folder / "cells.jsonl"
 
     def start(pause):
-        code = SCRIPT.format(pause=pause, folder=str(folder))
+        code = SCRIPT.format(pause=pause, folder=str(folder), total=TOTAL)
         return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     first = start(0.05)
@@ -134,37 +175,15 @@ def test_a_run_that_is_ended_from_outside_goes_on_where_it_stopped(how, tmp_path
         time.sleep(0.01)
     first.send_signal(how)
     _, said = first.communicate(timeout=60)
-    kept = lines(cells)
-    assert 5 <= len(kept) < TOTAL and not (folder / "report.html").exists()
+    there = lines(cells)
+    assert 5 <= len(there) < TOTAL and not (folder / "report.html").exists()
     if how == signal.SIGINT:
         assert first.returncode == 130
         assert "the same command goes on from there" in said and "Traceback" not in said
     second = start(0.0)
     _, said = second.communicate(timeout=120)
     assert second.returncode == 0, said
-    assert lines(cells)[: len(kept)] == kept and len(lines(cells)) == TOTAL
-    assert f"{len(kept)} of them found from an earlier run" in (folder / "report.html").read_text(encoding="utf-8")
-
-
-# --------------------------------------------------------------------------------------- wired through the experiments
-
-
-def test_full_and_the_folder_reach_every_resumable_experiment(monkeypatch, tmp_path):
-    import importlib
-
-    from iokr.report import Report
-    from iokr_lab import study as base
-
-    monkeypatch.setattr(base, "data_files", lambda name: [])
-    resumable = [experiment for experiment in EXPERIMENTS if experiment.resumable]
-    assert {"pairs", "label-ranking", "ocr-full"} <= {experiment.name for experiment in resumable}
-    for experiment in resumable:
-        given = {}
-
-        def run(given=given, **options):
-            given.update(options)
-            return Report("", "", ())
-
-        monkeypatch.setattr(importlib.import_module(experiment.module), "run", run)
-        experiment.run(seed=3, complete=True, folder=tmp_path)
-        assert (given["seed"], given["complete"], given["folder"]) == (3, True, tmp_path)
+    assert lines(cells)[: len(there)] == there and len(lines(cells)) == TOTAL
+    assert f"{len(there)} of {TOTAL} cells were found from an earlier run" in (folder / "report.html").read_text(
+        encoding="utf-8"
+    )

@@ -43,3 +43,6 @@ def test_what_it_says_of_itself():
     assert not Huber.quadratic
     assert Huber.smooth
     assert Huber.calibrated
+    assert Huber.radial
+    assert Huber.reweighted
+    assert Huber().has_prox

@@ -27,15 +27,16 @@ def reproduce(
     force: Force = False,
     seed: Seed = 0,
     repeat: Repeat = None,
+    short: Annotated[bool, typer.Option("--short", help="A smaller plan, minutes at most.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole published protocol of a long experiment.")] = False,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a published experiment again, our figures beside theirs.
+    """Run a published experiment again, our numbers beside theirs.
 
-    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. A long experiment keeps
-    its finished parts there too, and goes on from them when it was interrupted.
+    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. Finished cells are kept
+    there too, in cells.jsonl: the same command goes on from them when it was interrupted.
     """
     from iokr.report import Table
     from iokr_lab import EXPERIMENTS, find
@@ -50,10 +51,12 @@ def reproduce(
         experiment = find(name)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="NAME") from None
-    folder = output or Path(f"iokr-{name}")
+    if short and full:
+        raise typer.BadParameter("choose one of --short and --full.", param_hint="--short")
+    folder, plan = output or Path(f"iokr-{name}"), "short" if short else "full" if full else "default"
     try:
         perform(
-            lambda progress: experiment.run(seed=seed, repeat=repeat, progress=progress, complete=full, folder=folder),
+            lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
             folder,
             force=force,
             format=format,
@@ -61,7 +64,5 @@ def reproduce(
             verbose=verbose,
         )
     except KeyboardInterrupt:
-        if not experiment.resumable:
-            raise
         say(f"iokr: interrupted. What is finished is in {folder}; the same command goes on from there.")
         raise typer.Exit(130) from None

@@ -1,4 +1,4 @@
-"""Who the candidates are: one list for all inputs, or one per input."""
+"""Candidate containers: one list for all inputs, or one per input."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def index_in_set(starts: np.ndarray, i: int) -> str:
 def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
     """Lists of numbers, or of vectors, as an array, for an embedding of such; other objects are refused by number."""
     kernel = getattr(embedding, "kernel_", None)
-    objects = kernel is not None and kernel.domain not in ("vectors", "fingerprints", "indices")
+    objects = kernel is not None and not kernel.numeric and kernel.domain != "indices"
     arrays = is_sparse(Y) or hasattr(Y, "to_numpy") or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
     if embedding is None or objects or arrays:
         return Y

@@ -169,7 +169,7 @@ class EuclideanEmbedding(Embedding):
 
 def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
     """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
-    if kernel.domain not in ("vectors", "fingerprints"):
+    if not kernel.numeric:
         return Y
     if not is_sparse(Y) and not is_array(Y):
         try:
@@ -196,16 +196,11 @@ class KernelEmbedding(Embedding):
         self.__dict__.pop("_gram_kept", None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
-        check_gram(self._gram, kernel.trusted, "output_kernel")
+        check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
     @property
     def gram(self) -> ScalarGram:
-        """K_Y of the training outputs."""
-        return self._gram
-
-    @property
-    def _gram(self) -> ScalarGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)
@@ -218,7 +213,7 @@ class KernelEmbedding(Embedding):
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""
         Y = as_vectors(Y, self.kernel_, name)
-        if self.kernel_.domain in ("vectors", "fingerprints"):
+        if self.kernel_.numeric:
             self._width = Y.shape[1] if self._width is None else self._width
             if Y.shape[1] != self._width:
                 raise ValueError(f"Outputs had {self._width} coordinates at fit but `{name}` has {Y.shape[1]}.")

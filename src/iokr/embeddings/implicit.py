@@ -49,7 +49,7 @@ class Implicit(KernelEmbedding):
     def sq_norms_of(self, H: Array) -> Array:
         """β_iᵀ K_Y β_i."""
         xp = array_namespace(H)
-        K = asarray_like(self._gram.dense(), H)
+        K = asarray_like(self.gram.dense(), H)
         return xp.sum(H * matmul(H, K), axis=1)
 
     def _paired(self, H: Array, S: Any) -> Array:
@@ -57,7 +57,7 @@ class Implicit(KernelEmbedding):
 
     def euclidean(self, Psi: Array) -> Array:
         """V with V Vᵀ = K_Y, by a pivoted Cholesky factorisation."""
-        V, _ = pivoted_cholesky(to_numpy(self._gram.dense()))
+        V, _ = pivoted_cholesky(to_numpy(self.gram.dense()))
         return asarray_like(V, Psi)
 
     def vectors(self, H: Array) -> Array:

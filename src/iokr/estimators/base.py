@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
-from iokr._objects import error_context, is_numeric, keys, n_objects, take
+from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._objects import keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
-from iokr.decoders.identity import Identity as IdentityDecoder
-from iokr.embeddings.base import Embedding, as_vectors
-from iokr.embeddings.eigen import Eigen as EigenEmbedding
-from iokr.embeddings.identity import Identity as IdentityEmbedding
-from iokr.embeddings.implicit import Implicit
-from iokr.estimators.outputs import as_fitted, as_outputs, cast, like_fitted, positive_rows, r2, row_numbers
+from iokr.decoders.identity import Identity
+from iokr.embeddings.base import Embedding
+from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, in_precision, like_fitted, r2
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
-from iokr.losses.square import Square
 from iokr.manifolds.base import Manifold
 from iokr.solvers.base import Solver
 
@@ -54,13 +50,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
-        return cast(H, self._single_precision)
+        return in_precision(H, self._single_precision)
 
 
 class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: ignore[misc]
     """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
 
-    A subclass learns h in `fit` (after `_encode`) and answers `_values`, h(x) in the embedding's coordinates.
+    A subclass learns h in `fit`, which ends with `_keep_outputs`, and answers `_values`, h(x) in the embedding's
+    coordinates.
     """
 
     output_kernel: Kernel | None
@@ -70,49 +67,18 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
 
     # ----------------------------------------------------------------------------------------- outputs in
 
-    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ (n, q) of the training outputs, NaN where missing; fits output kernel, embedding and decoder."""
-        self.loss_ = Square() if self.loss is None else clone(self.loss)
-        y = as_outputs(y, self.output_kernel)
-        kernel = self.output_kernel
-        objects = kernel is not None and kernel.domain != "rankings"  # in which NaN is an item of unknown rank
-        if objects and is_numeric(y) and not is_sparse(y) and _has_nan(y):
-            raise ValueError(
-                "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
-            )
-        self.embedding_ = self._default_embedding() if self.embedding is None else clone(self.embedding)
-        if self.embedding_.is_identity and not self.loss_.quadratic:
-            raise ValueError(
-                f"`{self.embedding_!r}` keeps ψ abstract, which only quadratic losses allow, not {self.loss_!r}; "
-                "use `Eigen()`, or leave `embedding` out."
-            )
-        self.output_kernel_ = None
-        if self.output_kernel is not None:
-            if self.output_kernel.pairwise:
-                raise ValueError(
-                    "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
-                    "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
-                )
-            known = positive_rows(y, sample_weight)
-            with error_context("y", row_numbers(sample_weight)):
-                self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
-        Psi = self._embed(y, sample_weight)
-        self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None
-        self.decoder_ = clone(self.decoder) if self.decoder is not None else self._default_decoder()
-        self.decoder_.fit(y, self.embedding_)
-        return Psi
+    def _output_parts(self) -> dict[str, Any]:
+        """The components that `encode` fits to the outputs. May be overridden: other defaults."""
+        decoder = self.decoder
+        if decoder is None:
+            decoder = Identity() if self.output_kernel is None else Candidates()
+        parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": self.embedding}
+        return {**parts, "decoder": decoder}
 
-    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ from the embedding and the fitted output kernel. May be overridden: which outputs are embedded."""
-        return self.embedding_.fit_transform(y, self.output_kernel_, sample_weight)
-
-    def _default_embedding(self) -> Embedding:
-        if self.output_kernel is None:
-            return IdentityEmbedding()
-        return Implicit() if self.loss_.quadratic else EigenEmbedding()
-
-    def _default_decoder(self) -> Decoder:
-        return IdentityDecoder() if self.output_kernel is None else Candidates()
+    def _keep_outputs(self, outputs: FittedOutputs) -> None:
+        """Keep the fitted components of the outputs."""
+        self.outputs_, self.decoder_ = outputs, cast(Decoder, outputs.decoder)
+        self.loss_, self.output_kernel_, self.embedding_ = outputs.loss, outputs.kernel, outputs.embedding
 
     # ---------------------------------------------------------------------------------------------- h(x)
 
@@ -234,27 +200,21 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         if candidates is None:
             H = self._values(X)
             if isinstance(self.decoder_, Candidates):
-                return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self._y_shape)
-            return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self._y_shape)
+                return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
+            return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
         if isinstance(candidates, CandidateSets):
             best, _ = self.rank(X, candidates, k=1)
             Y, starts = flatten_sets(candidates, len(best), self.embedding_)
             chosen = np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp)
-            return as_fitted(take(Y, chosen), self._y_shape)
+            return as_fitted(take(Y, chosen), self.outputs_.shape)
         best, _ = self.rank(X, candidates, k=1)
         Y = as_outputs(shared_sequence(candidates), self.output_kernel)
-        return as_fitted(take(Y, to_numpy(best)[:, 0]), self._y_shape)
-
-    def _errors(self, H: Array, S: Any) -> Array:
-        """‖h_i − ψ(y_i)‖², or the loss itself where that does not fix the length of h."""
-        if self.loss_.calibrated:
-            return self.embedding_.sq_residuals(H, S)
-        return self.loss_.value(H, self.embedding_.coordinates(S, H))
+        return as_fitted(take(Y, to_numpy(best)[:, 0]), self.outputs_.shape)
 
     # --------------------------------------------------------------------------------------------- score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """R² in the output feature space; with candidates, the share of inputs whose best candidate is y.
+        """R² in the output feature space; with candidates, the fraction of inputs whose best candidate is y.
 
         Parameters
         ----------
@@ -276,16 +236,11 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
             predicted = self.predict(X, candidates)
-            hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self._y_shape)), strict=True)]
+            hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))
         H = self._values(X)
         S = self.embedding_.represent(y)
-        residual = float(w @ to_numpy(self._errors(H, S)))
+        residual = float(w @ to_numpy(self.outputs_.errors(H, S)))
         if not self.loss_.calibrated:
             return -residual / float(w.sum())
         return r2(residual, self.embedding_.spread(S, w), n)
-
-
-def _has_nan(y: Any) -> bool:
-    values = to_numpy(y)
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
 from iokr._objects import error_context, n_objects
 from iokr._validation import check_vectors
-from iokr.estimators.outputs import cast
+from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels.base import OperatorKernel
@@ -69,8 +69,7 @@ class Border:
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""
         X = check_inputs(estimator, X, self.kernel, reset=False)
-        follows = self.kernel.domain in ("vectors", "fingerprints")  # else the Gram is NumPy's whatever X is
-        if follows and is_array(X) and not same_home(X, self.home):
+        if self.kernel.numeric and is_array(X) and not same_home(X, self.home):
             raise TypeError(
                 f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
                 "nothing is moved silently: convert X."
@@ -84,7 +83,7 @@ class Border:
 
     def cast(self, H: Array) -> Array:
         """Answers in the precision of the data."""
-        return cast(H, self.single)
+        return in_precision(H, self.single)
 
 
 def fresh_solver(solver: Solver | None) -> Solver:
@@ -121,7 +120,7 @@ def check_isotropic(kernel: OperatorKernel) -> None:
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
     """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    if kernel.domain in ("vectors", "fingerprints") or kernel.pairwise:
+    if kernel.numeric or kernel.pairwise:
         check_table(X, name)
         if is_array(X) and not is_numpy(X):
             X = check_vectors(X, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,11 @@ class _Unseparated(Gram):
     @property
     def flat(self) -> ScalarGram:
         """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
-        if not hasattr(self, "_flat"):
-            self._flat = _Matrix(self._evaluate, self.shape, self.dim)
         return self._flat
+
+    @cached_property
+    def _flat(self) -> _Matrix:
+        return _Matrix(self._evaluate, self.shape, self.dim)
 
     @abstractmethod
     def _evaluate(self) -> Array:
@@ -48,14 +51,14 @@ class _Matrix(ScalarGram):
 
     def __init__(self, evaluate: Callable[[], Array], shape: tuple[int, int], d: int) -> None:
         self._evaluate_all = evaluate
-        self._whole: Array | None = None
+        self.kept: Array | None = None
         super().__init__(self._entries, np.arange(shape[0] * d), np.arange(shape[1] * d), None)
         self.symmetric = shape[0] == shape[1]
 
     def _matrix(self) -> Array:
-        if self._whole is None:
-            self._whole = self._evaluate_all()
-        return self._whole
+        if self.kept is None:
+            self.kept = self._evaluate_all()
+        return self.kept
 
     def _entries(self, rows: Any, columns: Any) -> Array:
         part = take_rows(self._matrix(), np.asarray(rows))
@@ -67,7 +70,7 @@ class _Matrix(ScalarGram):
 
     def detach(self, *, lower: bool = False) -> Array:
         """The matrix, for the caller to overwrite."""
-        whole, self._whole = self._matrix(), None
+        whole, self.kept = self._matrix(), None
         return whole
 
     def rows(self, index: Any) -> Array:
@@ -147,8 +150,8 @@ class BlockGram(_Unseparated):
     def __matmul__(self, C: Array) -> Array:
         xp = array_namespace(C)
         vector = xp.reshape(C, (-1, 1))
-        if getattr(self, "_flat", None) is not None and self._flat._whole is not None:
-            values = self._flat._whole @ vector
+        if self._flat.kept is not None:
+            values = self._flat.kept @ vector
         else:
             values = xp.concat([panel @ vector for _, panel in self._panels()], axis=0)
         return xp.reshape(values, (self.shape[0], self.dim))

@@ -68,7 +68,7 @@ class ScalarGram(Gram):
         return self
 
     def diagonal(self) -> Array:
-        """k(x_i, x_i)."""
+        """k(x_i, x_i). May be overridden."""
         if self._kept is not None:
             return array_namespace(self._kept).linalg.diagonal(self._kept)
         if self._diag is None:
@@ -76,13 +76,13 @@ class ScalarGram(Gram):
         return self._diag(self._R)
 
     def dense(self) -> Array:
-        """The whole matrix, kept; not to be changed."""
+        """The whole matrix, kept; not to be changed. May be overridden."""
         if self._kept is None:
             self._kept = self._evaluate(mirror=True)
         return self._kept
 
     def detach(self, *, lower: bool = False) -> Array:
-        """The matrix, for the caller to overwrite; with `lower` only its lower triangle need be right."""
+        """The matrix, for the caller to overwrite; with `lower` only its lower triangle counts. May be overridden."""
         kept, self._kept = self._kept, None
         return self._evaluate(mirror=not lower) if kept is None else kept
 
@@ -93,13 +93,13 @@ class ScalarGram(Gram):
         return self._eigenpairs
 
     def rows(self, index: Any) -> Array:
-        """The rows at `index` (a slice or integers)."""
+        """The rows at `index` (a slice or integers). May be overridden."""
         if self._kept is not None:
             return take_rows(self._kept, index)
         return self._block(take_rows(self._R, index), self._R if self._S is None else self._S)
 
     def restrict(self, rows: Any) -> ScalarGram:
-        """The Gram of some of the objects among themselves."""
+        """The Gram of some of the objects among themselves. May be overridden."""
         return ScalarGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
     def __matmul__(self, C: Array) -> Array:

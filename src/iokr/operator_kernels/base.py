@@ -50,6 +50,11 @@ class OperatorKernel(Component, ABC):
     def domain(self) -> str:
         """The kind of inputs."""
 
+    @property
+    def numeric(self) -> bool:
+        """Whether inputs are rows of numbers, in any array library, and the Gram follows them there."""
+        return self.domain in ("vectors", "fingerprints")
+
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorKernel:
         """Learn what depends on inputs and outputs. May be overridden."""
         return self

@@ -63,6 +63,13 @@ class Decomposable(Separable):
             self.A_ = asarray_like(self.A_, Psi)
         return self
 
+    @classmethod
+    def of_fitted(cls, kernel: Kernel, A: Array) -> Decomposable:
+        """k·A of a scalar kernel that is fitted, for an operator found after it; nothing is checked or copied."""
+        made = cls(kernel, A)
+        made.kernel_, made.A_ = kernel, A
+        return made
+
     def around(self, K: ScalarGram) -> SeparableGram:
         """C ↦ K C A."""
         return SeparableGram(K, as_operator(self.A_))

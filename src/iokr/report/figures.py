@@ -12,8 +12,10 @@ from zlib import crc32
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from numpy.typing import ArrayLike
+else:
+    Canvas = Any  # what `plot` hands to a drawing function; matplotlib is imported when it draws
 
-__all__ = ["INK", "MUTED", "OURS", "THEIRS", "Figure", "Pictures", "plot", "require_report_packages"]
+__all__ = ["INK", "MUTED", "OURS", "THEIRS", "Canvas", "Figure", "Pictures", "plot", "require_report_packages"]
 
 # Colours of figures. They stand for variables of the page's style sheet, so that figures follow light and dark.
 INK, MUTED, OURS, THEIRS = "#010203", "#010204", "#010205", "#010206"

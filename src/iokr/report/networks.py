@@ -12,17 +12,16 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, plot
+from iokr.report.figures import INK, MUTED, OURS, THEIRS, Canvas, Figure, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["CLASSES", "Network", "draw_network", "layout", "to_cytoscape", "to_graphml"]
 
 Matrix = NDArray[np.float64]
 
-# Colours of classes: told apart on light and on dark paper, also by people who see red and green alike.
+# Colours of classes: distinguishable on light and on dark paper, also by people who see red and green alike.
 CLASSES = ("#3b82c4", "#d9822b", "#2fa17a", "#b863a7", "#c9a21b", "#7a6fd0", "#cf5757", "#6b8e9e")
 
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"

@@ -43,7 +43,7 @@ class Report:
     title, summary : str
     items : tuple of Text, Table, Figure or Pictures
     notes : tuple of str
-        What a reader has to know to judge the figures.
+        What a reader has to know to interpret the numbers.
     info : dict
         Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
     files : mapping of str to str
@@ -100,7 +100,7 @@ class Report:
         return file.getvalue()
 
     def metrics(self) -> dict[str, Any]:
-        """The figures as plain data."""
+        """The numbers as plain data."""
         tables = [{"title": table.title, "note": table.note, "rows": list(table.rows)} for table in self.tables]
         return {"title": self.title, "tables": plain(tables), "notes": list(self.notes)}
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from iokr.metrics.curves import GRID, Curves
 from iokr.report import MUTED, Figure, plot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from iokr.report.figures import Canvas
 
 __all__ = ["ranking_figures"]
 
@@ -33,7 +30,7 @@ def ranking_figures(
     top : float, default=100.0
         The largest precision to show, in percent.
     height : float
-        In inches; the width is that of a telephone.
+        In inches; the width is that of a narrow screen.
     """
 
     def roc(canvas: Canvas) -> None:
@@ -57,5 +54,5 @@ def ranking_figures(
 
     return (
         plot(roc, caption="ROC: links found against false alarms.", size=(4.8, height)),
-        plot(precision, caption="Precision against the share of links found.", size=(4.8, height)),
+        plot(precision, caption="Precision against the fraction of links found.", size=(4.8, height)),
     )

@@ -1,4 +1,4 @@
-"""The folder of a run: the table, the figures as data, what is known of the run, and the page."""
+"""The folder of a run: the table, the numbers as data, what is known of the run, and the page."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def _short_names(files: Sequence[Path]) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Python, and what the figures depend on.
+    """Python, and what the numbers depend on.
 
     Examples
     --------

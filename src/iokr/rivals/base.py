@@ -26,12 +26,12 @@ _TO_REDUCE_MEMORY = "To reduce memory: fewer labelled nodes."
 
 @dataclass(frozen=True)
 class Nodes:
-    """A list of m nodes to score: represented inputs R, the rows K of k(u, x_i) against the n labelled nodes, the place
+    """A list of m nodes to score: represented inputs R, the rows K of k(u, x_i) against the n labelled nodes, the index
     of each among them, −1 for a node without known links, and whether these are the nodes of `fit`."""
 
     R: Any
     K: Array
-    place: np.ndarray
+    index: np.ndarray
     fitted: bool
 
 
@@ -152,12 +152,12 @@ class LinkRival(Component, ABC):
 
     def _nodes(self, X: Any) -> Nodes:
         if X is None:
-            R, place = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
-            place[self.labeled_] = np.arange(len(self.labeled_))
+            R, index = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
+            index[self.labeled_] = np.arange(len(self.labeled_))
         else:
             X = self._border.check(self, X)
-            R, place = self._border.represent(X), np.full(n_objects(X), -1)
-        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), place, X is None)
+            R, index = self._border.represent(X), np.full(n_objects(X), -1)
+        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), index, X is None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

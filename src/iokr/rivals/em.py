@@ -135,15 +135,15 @@ class EMCompletion(LinkRival):
         if not self.covariance:
             return regressed
         xp = array_namespace(U.K)
-        new = asarray_like(np.outer(U.place < 0, V.place < 0), U.K)
+        new = asarray_like(np.outer(U.index < 0, V.index < 0), U.K)
         covariance = self.kernel_.block(U.R, V.R) - U.K @ self.factor_.solve(V.K.T)
         return regressed + float(self.weights_[0]) * xp.where(new, covariance, 0.0)
 
     def _conditional(self, U: Nodes) -> Array:
         """Rᵀ, with the unit vector of its own for a labelled node: (m, n)."""
         xp = array_namespace(U.K)
-        own = asarray_like(U.place[:, None] == np.arange(U.K.shape[1])[None, :], U.K)
-        known = asarray_like(U.place >= 0, U.K)[:, None]
+        own = asarray_like(U.index[:, None] == np.arange(U.K.shape[1])[None, :], U.K)
+        known = asarray_like(U.index >= 0, U.K)[:, None]
         return xp.where(known, xp.astype(own, xp.float64), self.factor_.solve(U.K.T).T)
 
 

@@ -65,7 +65,7 @@ class LocalModels(LinkRival):
         self.intercepts_ = xp.zeros_like(K[0, :])
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
-        if np.all(U.place < 0) and np.all(V.place < 0):
+        if np.all(U.index < 0) and np.all(V.index < 0):
             raise ValueError(
                 "`LocalModels` has classifiers of the labelled nodes only, so one list must hold some of these: leave "
                 "X1 or X2 out to mean the fitted nodes."
@@ -78,10 +78,10 @@ class LocalModels(LinkRival):
     def _answers(self, U: Nodes, V: Nodes) -> Array:
         """g_v(u), (m1, m2); NaN where v has no classifier."""
         xp = array_namespace(U.K)
-        place = asarray_like(V.place, U.K)
+        index = asarray_like(V.index, U.K)
         answers = U.K @ self.coefficients_ + self.intercepts_[None, :]
-        answers = xp.take(answers, xp.clip(place, min=0), axis=1)
-        return xp.where((place < 0)[None, :], xp.nan, answers)
+        answers = xp.take(answers, xp.clip(index, min=0), axis=1)
+        return xp.where((index < 0)[None, :], xp.nan, answers)
 
 
 def _svms(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:

@@ -236,7 +236,9 @@ class Auto(Solver):
             return first
         # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
         self.chosen_ = ADMM(self.tol)
-        self.reason_ = f"coordinate descent stood at a gap of {first.gap:.1e} after {first.n_iter} steps; this went on."
+        self.reason_ = (
+            f"coordinate descent left a gap of {first.gap:.1e} after {first.n_iter} steps; this continued from there."
+        )
         second = self.chosen_._solve(problem, from_margin_dual(problem, first.state))
         second = replace(second, n_iter=first.n_iter + second.n_iter)
         return second if second.gap < first.gap else first

@@ -243,7 +243,7 @@ def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
     """A matrix from groups of its columns."""
     if len(parts) == 1:
         return parts[0][1]
-    columns = {int(j): values[:, place] for group, values in parts for place, j in enumerate(group)}
+    columns = {int(j): values[:, k] for group, values in parts for k, j in enumerate(group)}
     return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
 
 

@@ -1,4 +1,18 @@
-"""Loaders of published data sets; their files are looked for in `iokr.datasets.data_home()`."""
+"""Loaders of published data sets.
+
+A loader returns a frozen value. Its files are looked for in `iokr.datasets.data_home()`; it raises `DataNotFound` when
+one is not there, `ValueError` when one holds something else.
+
+Examples
+--------
+>>> from iokr.datasets import DataNotFound
+>>> from iokr_lab.data import load_usps
+>>> try:
+...     print(load_usps().X_train.shape[1], "pixels")
+... except DataNotFound:
+...     print("256 pixels, once IOKR_DATA is set")
+256 pixels...
+"""
 
 from iokr_lab.data.go import ONTOLOGIES, YeastGO, information_content, load_yeast_go
 from iokr_lab.data.inflection import Inflection, load_inflection

@@ -1,8 +1,9 @@
-"""What the loaders share: arrays of a file, checked, and edges as a matrix."""
+"""What the loaders share: finding a file, reading its arrays, checking them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -10,19 +11,42 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.datasets.home import DataNotFound, data_files, find_data
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["check_edges", "check_rows", "read_arrays", "sparse_rows"]
+__all__ = ["check_edges", "check_rows", "find_set", "read_arrays", "reading", "set_names", "sparse_rows"]
+
+
+def set_names(folder: str, suffix: str) -> tuple[str, ...]:
+    """The sets of a folder that holds a file for each, sorted."""
+    return tuple(path.name.removesuffix(suffix) for path in data_files(folder) if path.name.endswith(suffix))
+
+
+def find_set(folder: str, name: str, suffix: str) -> Path:
+    """The file of a set; when it is the only thing missing, the message lists the sets there are."""
+    home = find_data(folder)
+    path = home / f"{name}{suffix}"
+    if path.is_file() and path.parent == home:
+        return path
+    there = ", ".join(set_names(folder, suffix)) or "none"
+    raise DataNotFound(f"{folder}/{name}{suffix} is not in {home.parent}; the sets there are: {there}.")
+
+
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """Errors of a reader become one that names the file and what it should have been."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path} is not {kind} file: {error}") from error
 
 
 def read_arrays(path: Path, kind: str, names: tuple[str, ...] | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays `names` of an .npz file (all of them when None); a file of something else is named."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in names or file.files}
-    except (AttributeError, KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path} is not a {kind} file: {error}") from error
+    """The arrays `names` of an .npz file (all of them when None)."""
+    with reading(path, kind), np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in names or file.files}
 
 
 def check_rows(path: Path, n: int, arrays: Mapping[str, NDArray[Any]]) -> None:

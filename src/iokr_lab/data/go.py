@@ -25,34 +25,14 @@ ONTOLOGIES = ("bp", "cc", "mf")
 class YeastGO:
     """Proteins by terms, for the three ontologies: biological process, cellular component, molecular function.
 
-    Attributes
-    ----------
-    orf : ndarray of shape (n,)
-        Names of the proteins.
-    terms : mapping of str to csr_array of shape (n, ·)
-        For ``"bp"``, ``"cc"`` and ``"mf"``: 1 where a protein is annotated by the term or by a term below it (along
-        ``is_a`` and ``part_of``; the root is left out).
-    direct : mapping of str to csr_array of shape (n, ·)
-        Annotations as they were made.
-    evidence : mapping of str to csr_array of shape (n, ·)
-        Where `direct` is one, a number whose bits say on what evidence: bit i is ``evidence_codes[i]``.
-    evidence_codes : tuple of str
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_go
-    >>> try:
-    ...     print(load_yeast_go().terms["cc"].shape[1], "terms")
-    ... except DataNotFound:
-    ...     print("824 terms, once IOKR_DATA is set")
-    824 terms...
+    Matrices are (n, ·), by ontology. A protein is annotated by a term or by a term below it (along ``is_a`` and
+    ``part_of``; the root is left out).
     """
 
-    orf: NDArray[np.str_]
-    terms: Mapping[str, csr_array]
-    direct: Mapping[str, csr_array]
-    evidence: Mapping[str, csr_array]
+    orf: NDArray[np.str_]  # names of the proteins
+    terms: Mapping[str, csr_array]  # 1 where annotated
+    direct: Mapping[str, csr_array]  # annotations as they were made
+    evidence: Mapping[str, csr_array]  # where `direct` is 1, a number whose bit i stands for evidence_codes[i]
     evidence_codes: tuple[str, ...]
 
     def without(self, ontology: str, codes: Sequence[str]) -> csr_array:
@@ -66,7 +46,7 @@ class YeastGO:
 
 
 def information_content(annotated: csr_array) -> csr_array:
-    """s_it = −ln(share of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
+    """s_it = −ln(fraction of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
 
     Examples
     --------
@@ -79,8 +59,7 @@ def information_content(annotated: csr_array) -> csr_array:
     """
     counts = np.asarray(annotated.sum(axis=0)).ravel()
     weights = -np.log(np.where(counts > 0, counts, 1.0) / annotated.shape[0])
-    weighted = annotated.multiply(weights[None, :] + 0.0).tocsr()
-    return weighted
+    return annotated.multiply(weights[None, :] + 0.0).tocsr()
 
 
 def load_yeast_go() -> YeastGO:
@@ -88,32 +67,11 @@ def load_yeast_go() -> YeastGO:
 
     5617 open reading frames, from the SGD annotation file of December 2011; annotations qualified by NOT and those
     without data are left out.
-
-    Returns
-    -------
-    YeastGO
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_go
-    >>> try:
-    ...     print(len(load_yeast_go().orf), "reading frames")
-    ... except DataNotFound:
-    ...     print("5617 reading frames, once IOKR_DATA is set")
-    5617 reading frames...
     """
     path = find_data("yeast_go/yeast_go.npz")
     parts = ("terms", "indptr", "indices", "evidence", "closure_terms", "closure_indptr", "closure_indices")
     names = ("orf", "evidence_codes", *(f"{o}_{part}" for o in ONTOLOGIES for part in parts))
-    arrays = read_arrays(path, "Gene Ontology", names)
+    arrays = read_arrays(path, "a Gene Ontology", names)
     n = len(arrays["orf"])
 
     def rows(prefix: str, data: NDArray[Any] | None = None) -> csr_array:

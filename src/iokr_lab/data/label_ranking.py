@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.datasets.home import DataNotFound, data_files, find_data
+from iokr_lab.data.archives import find_set, reading, set_names
 
 __all__ = ["LabelRanking", "label_ranking_sets", "load_label_ranking"]
 
@@ -20,15 +20,7 @@ FOLDER, SUFFIX, TARGET = "label_ranking", ".csv.gz", "ranking"
 class LabelRanking:
     """Rows of features, and the rank of every label for each row.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Numbers; a category is a column of zeros and ones for each of its values.
-    ranks : ndarray of shape (n, d)
-        Entry j is the place of label j, from 1, the best; tied labels share the mean of their places, and NaN is a
-        label that the row does not name.
-    labels : tuple of str
-    feature_names : tuple of str
+    Ranks count from 1, the best; tied labels share their mean, and NaN is a label that the row does not name.
 
     Examples
     --------
@@ -39,8 +31,8 @@ class LabelRanking:
     'b>a>c'
     """
 
-    X: NDArray[np.float64]
-    ranks: NDArray[np.float64]
+    X: NDArray[np.float64]  # (n, p), a category is a column of zeros and ones for each of its values
+    ranks: NDArray[np.float64]  # (n, d)
     labels: tuple[str, ...]
     feature_names: tuple[str, ...]
 
@@ -55,19 +47,8 @@ class LabelRanking:
 
 
 def label_ranking_sets() -> tuple[str, ...]:
-    """The names of the sets in `data_home()`/label_ranking, sorted.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import label_ranking_sets
-    >>> try:
-    ...     print("iris" in label_ranking_sets())
-    ... except DataNotFound:
-    ...     print("True, once IOKR_DATA is set")
-    True...
-    """
-    return tuple(path.name.removesuffix(SUFFIX) for path in data_files(FOLDER) if path.name.endswith(SUFFIX))
+    """The names of the sets in `data_home()`/label_ranking, sorted."""
+    return set_names(FOLDER, SUFFIX)
 
 
 def load_label_ranking(name: str) -> LabelRanking:
@@ -80,35 +61,12 @@ def load_label_ranking(name: str) -> LabelRanking:
     ----------
     name : str
         ``"iris"``, ``"sushi"``, ...
-
-    Returns
-    -------
-    LabelRanking
-
-    Raises
-    ------
-    DataNotFound
-        When there is no such file; the message names those there are.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_label_ranking
-    >>> try:
-    ...     print(load_label_ranking("iris").order(0))
-    ... except DataNotFound:
-    ...     print("a>b>c, once IOKR_DATA is set")
-    a>b>c...
     """
     import pandas as pd
 
-    path = _find(name)
-    try:
+    path = find_set(FOLDER, name, SUFFIX)
+    with reading(path, "a label ranking"):
         table = pd.read_csv(path)
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} is not a label ranking file: {error}") from error
     if TARGET not in table.columns or table.shape[1] < 2 or not len(table):
         raise ValueError(f"{path} is not a label ranking file: it needs features and a column `{TARGET}`.")
     orders = table.pop(TARGET)
@@ -119,16 +77,6 @@ def load_label_ranking(name: str) -> LabelRanking:
         raise ValueError(f"{path}: row {bad[0]} has a feature that is missing or infinite.")
     ranks, labels = _ranks(path, orders.tolist())
     return LabelRanking(X, ranks, labels, tuple(map(str, features.columns)))
-
-
-def _find(name: str) -> Path:
-    """The file of a set; when it is the only thing missing, say which sets there are."""
-    folder = find_data(FOLDER)
-    path = folder / f"{name}{SUFFIX}"
-    if path.is_file() and path.parent == folder:
-        return path
-    there = ", ".join(label_ranking_sets()) or "none"
-    raise DataNotFound(f"{FOLDER}/{name}{SUFFIX} is not in {folder.parent}; the sets there are: {there}.")
 
 
 def _ranks(path: Path, orders: list[Any]) -> tuple[NDArray[np.float64], tuple[str, ...]]:

@@ -21,33 +21,12 @@ _PATHS = ("nsc", "indptr", "indices", "n_features")
 
 @dataclass(frozen=True)
 class NCICancer:
-    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line.
+    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line."""
 
-    Attributes
-    ----------
-    paths : csr_array of shape (n, p)
-        1 where the molecule has the labelled linear path of 0 to 6 bonds.
-    score : ndarray of shape (n, 59)
-        −10 log₁₀ GI50; active when at least 60.
-    nsc : ndarray of shape (n,)
-        Compound numbers.
-    cell_line, tissue : tuple of str
-        Of each column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from iokr_lab.data import NCICancer
-    >>> data = NCICancer(csr_array(np.eye(2)), np.array([[59.0], [60.0]]), np.array([740, 752]), ("MCF7",), ("Breast",))
-    >>> data.active.tolist()
-    [[False], [True]]
-    """
-
-    paths: Any
-    score: NDArray[np.float64]
-    nsc: NDArray[np.int64]
-    cell_line: tuple[str, ...]
+    paths: Any  # (n, p), 1 where the molecule has the labelled linear path of 0 to 6 bonds
+    score: NDArray[np.float64]  # (n, 59), −10 log₁₀ GI50; active when at least 60
+    nsc: NDArray[np.int64]  # compound numbers
+    cell_line: tuple[str, ...]  # of each column
     tissue: tuple[str, ...]
 
     @property
@@ -63,32 +42,11 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
     ----------
     subset : {"no_zero_active", "middle_active", "all"}, default="no_zero_active"
         Those active against at least one line, those active against about half of them, or all.
-
-    Returns
-    -------
-    NCICancer
-
-    Raises
-    ------
-    DataNotFound
-        When ``nci_cancer.npz`` or ``paths.npz`` is not there.
-    ValueError
-        When they hold something else.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_nci_cancer
-    >>> try:
-    ...     print(load_nci_cancer().score.shape[1], "cell lines")
-    ... except DataNotFound:
-    ...     print("59 cell lines, once IOKR_DATA is set")
-    59 cell lines...
     """
     check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
     table_path, paths_path = find_data("nci_cancer/nci_cancer.npz"), find_data("nci_cancer/paths.npz")
-    table = read_arrays(table_path, "NCI-Cancer", _TABLE)
-    paths = read_arrays(paths_path, "NCI-Cancer", _PATHS)
+    table = read_arrays(table_path, "an NCI-Cancer", _TABLE)
+    paths = read_arrays(paths_path, "an NCI-Cancer", _PATHS)
     n, d = len(table["nsc"]), len(table["cell_line"])
     check_rows(table_path, n, {name: table[name] for name in _TABLE[:5]})
     check_rows(table_path, d, {"tissue": table["tissue"]})

@@ -20,36 +20,13 @@ __all__ = ["NIPSAuthors", "load_nips_coauthorship"]
 
 @dataclass(frozen=True)
 class NIPSAuthors:
-    """Authors, joint papers, and the words of the papers whose text there is.
-
-    Attributes
-    ----------
-    author : ndarray of shape (n,)
-    edges : ndarray of shape (m, 2)
-        Pairs of authors with at least one joint paper, i < j.
-    papers : csr_array of shape (d, n)
-        1 where the author wrote the paper.
-    year : ndarray of shape (d,)
-    words : csr_array of shape (n, v)
-        How often each word occurs in the papers of the author; a row of zeros where no text is at hand.
-    vocabulary : ndarray of shape (v,)
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_nips_coauthorship
-    >>> try:
-    ...     print(len(load_nips_coauthorship().author), "authors")
-    ... except DataNotFound:
-    ...     print("2865 authors, once IOKR_DATA is set")
-    2865 authors...
-    """
+    """n authors, their d papers, and the v words of the papers whose text there is."""
 
     author: NDArray[np.str_]
-    edges: NDArray[np.int64]
-    papers: csr_array
-    year: NDArray[np.int64]
-    words: csr_array
+    edges: NDArray[np.int64]  # pairs of authors with at least one joint paper, i < j
+    papers: csr_array  # (d, n), 1 where the author wrote the paper
+    year: NDArray[np.int64]  # of each paper
+    words: csr_array  # (n, v), how often each word occurs in the papers of the author; zeros where there is no text
     vocabulary: NDArray[np.str_]
 
     @property
@@ -62,33 +39,12 @@ def load_nips_coauthorship() -> NIPSAuthors:
     """The NIPS co-authorship network of `data_home()`/nips_coauthorship, papers of 1987 to 2003.
 
     `nips17_graph.npz` holds the network, `nips12_words.npz` the words of its first 1740 papers (to 1999).
-
-    Returns
-    -------
-    NIPSAuthors
-
-    Raises
-    ------
-    DataNotFound
-        When a file is not there.
-    ValueError
-        When it is something else.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_nips_coauthorship
-    >>> try:
-    ...     print(load_nips_coauthorship().words.shape[1], "words")
-    ... except DataNotFound:
-    ...     print("13649 words, once IOKR_DATA is set")
-    13649 words...
     """
     path, words_path = (find_data(f"nips_coauthorship/{name}.npz") for name in ("nips17_graph", "nips12_words"))
     graph = read_arrays(
-        path, "co-authorship", ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
+        path, "a co-authorship", ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
     )
-    text = read_arrays(words_path, "word count", ("indptr", "indices", "counts", "vocab"))
+    text = read_arrays(words_path, "a word count", ("indptr", "indices", "counts", "vocab"))
     n, d, known = len(graph["author"]), len(graph["doc_year"]), len(text["indptr"]) - 1
     if known > d:
         raise ValueError(f"{words_path} has {known} papers, but there are {d} in {path}.")

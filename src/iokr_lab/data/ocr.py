@@ -18,17 +18,7 @@ SHAPE = (16, 8)  # rows and columns of a letter
 
 @dataclass(frozen=True)
 class OCRLetters:
-    """Letters as rows of 128 pixels, 0 or 1, row-major 16 × 8, one word after the other.
-
-    Attributes
-    ----------
-    pixels : ndarray of shape (m, 128)
-    labels : ndarray of shape (m,)
-        The letters, 0 for a to 25 for z.
-    starts : ndarray of shape (n + 1,)
-        Word i is letters starts[i] to starts[i + 1].
-    fold : ndarray of shape (n,)
-        The fold of each word in the standard split into ten.
+    """n words of m letters: rows of 128 pixels, 0 or 1, row-major 16 × 8, one word after the other.
 
     Examples
     --------
@@ -39,10 +29,10 @@ class OCRLetters:
     ('cat', 2, (2, 128))
     """
 
-    pixels: NDArray[np.float64]
-    labels: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    fold: NDArray[np.int64]
+    pixels: NDArray[np.float64]  # (m, 128)
+    labels: NDArray[np.int64]  # (m,), 0 for a to 25 for z
+    starts: NDArray[np.int64]  # (n + 1,), word i is letters starts[i] to starts[i + 1]
+    fold: NDArray[np.int64]  # (n,), in the standard split into ten
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -66,30 +56,9 @@ def load_ocr_letters() -> OCRLetters:
     The file holds ``pixels``, 16 bytes of packed bits for every letter, ``labels`` 0–25, ``word_start``, where each
     word begins, the end of the last one included, and ``fold``, the ten standard folds. The first letter of every word
     is left out, as it is in the corpus: it was a capital.
-
-    Returns
-    -------
-    OCRLetters
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_ocr_letters
-    >>> try:
-    ...     print(load_ocr_letters().pixels.shape[1], "pixels")
-    ... except DataNotFound as error:
-    ...     print("128 pixels, once IOKR_DATA is set")
-    128 pixels...
     """
     path = find_data("ocr_letters/ocr_letters.npz")
-    file = read_arrays(path, "OCR letters", ("pixels", "labels", "word_start", "fold"))
+    file = read_arrays(path, "an OCR letters", ("pixels", "labels", "word_start", "fold"))
     packed, labels, starts, fold = file["pixels"], file["labels"], file["word_start"], file["fold"]
     if packed.ndim != 2 or packed.shape[1] * 8 != SHAPE[0] * SHAPE[1] or packed.dtype != np.uint8:
         raise ValueError(f"{path}: `pixels` must be 16 bytes a letter, got {packed.dtype} of shape {packed.shape}.")

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iokr.datasets.home import find_data
+from iokr_lab.data.archives import read_arrays
 
 __all__ = ["USPS", "load_usps"]
 
@@ -16,26 +16,10 @@ SIDE = 16
 
 @dataclass(frozen=True)
 class USPS:
-    """Digits as rows of 256 pixels in [−1, 1], row-major: the upper half of an image is columns 0–127.
+    """Digits as rows of 256 pixels in [−1, 1], row-major: the upper half of an image is columns 0–127."""
 
-    Attributes
-    ----------
-    X_train, X_test : ndarray of shape (n, 256)
-        Images in their original order.
-    y_train, y_test : ndarray of shape (n,)
-        The digits, 0–9.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr_lab.data import USPS
-    >>> blank = USPS(np.zeros((3, 256)), np.zeros(3, int), np.zeros((1, 256)), np.zeros(1, int))
-    >>> blank.X_train.shape
-    (3, 256)
-    """
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[np.int64]
+    X_train: NDArray[np.float64]  # (n, 256), in their original order
+    y_train: NDArray[np.int64]  # the digits, 0–9
     X_test: NDArray[np.float64]
     y_test: NDArray[np.int64]
 
@@ -45,37 +29,10 @@ def load_usps() -> USPS:
 
     The file holds ``X_train``, ``y_train``, ``X_test``, ``y_test``; images are rows of 256 integers, a thousand
     times the pixel value.
-
-    Returns
-    -------
-    USPS
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not a USPS file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_usps
-    >>> try:
-    ...     print(load_usps().X_train.shape[1], "pixels")
-    ... except DataNotFound as error:
-    ...     print("256 pixels, once IOKR_DATA is set")
-    256 pixels...
     """
     path = find_data("usps/usps.npz")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("X_train", "y_train", "X_test", "y_test")}
-    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path} is not a USPS file: {error}") from error
-    return USPS(
-        *_images(path, arrays["X_train"], arrays["y_train"]), *_images(path, arrays["X_test"], arrays["y_test"])
-    )
+    X, y, X_test, y_test = read_arrays(path, "a USPS", ("X_train", "y_train", "X_test", "y_test")).values()
+    return USPS(*_images(path, X, y), *_images(path, X_test, y_test))
 
 
 def _images(path: Any, X: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

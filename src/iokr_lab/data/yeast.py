@@ -25,24 +25,6 @@ _PPI_EDGES = ("edges_medium", "edges_y2h_core", "edges_y2h_full")
 class YeastNetwork:
     """Proteins, the links between them, and what was measured on each.
 
-    Attributes
-    ----------
-    orf : ndarray of shape (n,)
-        Names of the proteins.
-    edges : ndarray of shape (m, 2)
-        Links, rows of the other arrays, i < j.
-    expr_spellman : ndarray of shape (n, 77)
-        Expression along the cell cycle; NaN where missing.
-    expr_eisen : ndarray of shape (n, 79)
-        Expression under other conditions; NaN rows for proteins that were not in that study.
-    loc : ndarray of shape (n, 23)
-        1 where the protein was seen in the compartment.
-    loc_names : tuple of str
-    mips_class : ndarray of shape (n,), optional
-        Letter of the functional class.
-    edges_medium, edges_y2h_core, edges_y2h_full : ndarray of shape (·, 2), optional
-        Interactions of medium confidence; yeast two-hybrid interactions, the core set and all.
-
     Examples
     --------
     >>> import numpy as np
@@ -56,16 +38,16 @@ class YeastNetwork:
     (2, 4)
     """
 
-    orf: NDArray[np.str_]
-    edges: NDArray[np.int64]
-    expr_spellman: NDArray[np.float64]
-    expr_eisen: NDArray[np.float64]
-    loc: NDArray[np.float64]
+    orf: NDArray[np.str_]  # names of the proteins
+    edges: NDArray[np.int64]  # (m, 2), rows of the other arrays, i < j
+    expr_spellman: NDArray[np.float64]  # (n, 77), along the cell cycle; NaN where missing
+    expr_eisen: NDArray[np.float64]  # (n, 79), under other conditions; NaN rows for proteins not in that study
+    loc: NDArray[np.float64]  # (n, 23), 1 where the protein was seen in the compartment
     loc_names: tuple[str, ...]
-    mips_class: NDArray[np.str_] | None = None
-    edges_medium: NDArray[np.int64] | None = None
-    edges_y2h_core: NDArray[np.int64] | None = None
-    edges_y2h_full: NDArray[np.int64] | None = None
+    mips_class: NDArray[np.str_] | None = None  # letter of the functional class
+    edges_medium: NDArray[np.int64] | None = None  # interactions of medium confidence
+    edges_y2h_core: NDArray[np.int64] | None = None  # yeast two-hybrid, the core set
+    edges_y2h_full: NDArray[np.int64] | None = None  # and all
 
     @property
     def adjacency(self) -> csr_array:
@@ -83,27 +65,6 @@ def load_yeast_ppi() -> YeastNetwork:
 
     The high-confidence interactions of von Mering et al. (2002) between proteins measured by Spellman et al. (1998),
     2438 in all: the benchmark of Yamanishi, Vert and Kanehisa (2004), without its phylogenetic profiles.
-
-    Returns
-    -------
-    YeastNetwork
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_ppi
-    >>> try:
-    ...     print(len(load_yeast_ppi().orf), "proteins")
-    ... except DataNotFound:
-    ...     print("984 proteins, once IOKR_DATA is set")
-    984 proteins...
     """
     return _load("yeast_ppi", (*_COMMON, "mips_class", *_PPI_EDGES))
 
@@ -112,27 +73,6 @@ def load_yeast_metabolic() -> YeastNetwork:
     """Yeast enzymes that share a metabolite, of `data_home()`/yeast_metabolic/yeast_metabolic.npz.
 
     666 genes and 2589 links, rebuilt from the genome-scale model iMM904; the published benchmark has 668 and 2782.
-
-    Returns
-    -------
-    YeastNetwork
-
-    Raises
-    ------
-    DataNotFound
-        When the file is not there.
-    ValueError
-        When it is not such a file.
-
-    Examples
-    --------
-    >>> from iokr.datasets import DataNotFound
-    >>> from iokr_lab.data import load_yeast_metabolic
-    >>> try:
-    ...     print(len(load_yeast_metabolic().orf), "genes")
-    ... except DataNotFound:
-    ...     print("666 genes, once IOKR_DATA is set")
-    666 genes...
     """
     return _load("yeast_metabolic", _COMMON)
 
@@ -140,7 +80,7 @@ def load_yeast_metabolic() -> YeastNetwork:
 def _load(name: str, fields: tuple[str, ...]) -> YeastNetwork:
     """The file of a network, checked."""
     path = find_data(f"{name}/{name}.npz")
-    arrays: dict[str, Any] = read_arrays(path, "yeast network", fields)
+    arrays: dict[str, Any] = read_arrays(path, "a yeast network", fields)
     n, arrays["loc_names"] = len(arrays["orf"]), tuple(arrays["loc_names"].tolist())
     for key in (key for key in fields if key.startswith("edges")):
         arrays[key] = check_edges(path, arrays[key], n, key)

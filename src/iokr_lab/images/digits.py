@@ -1,8 +1,13 @@
-"""The lower half of scikit-learn's digits from their upper half."""
+"""The lower half of scikit-learn's digits from their upper half.
+
+Half of the digits is held out. Bandwidth and alpha are chosen on the other half, by leave-one-out in closed form.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,58 +20,87 @@ from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.report import MUTED, OURS, THEIRS, Figure, Pictures, Report, Table, Text, plot
-from iokr.report.progress import Progress, silent
-from iokr_lab.images.halves import halves, hidden, whole
+from iokr.report.figures import Canvas
+from iokr_lab.images.halves import Matrix, Split, halves, hidden, whole
+from iokr_lab.study import Case, Plan, Results, Study
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-__all__ = ["run"]
-
-Matrix = NDArray[np.float64]
+__all__ = ["STUDY"]
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # what to try for gamma, in units of the default
 WHITE, BLACK = 0, 16  # grey levels of scikit-learn's digits
+VECTORS, KERNEL, NEAREST, MEAN = METHODS = ("IOKR", "IOKR, output kernel", "nearest neighbour", "mean image")
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Complete digits that were held out, and compare with two baselines.
+@dataclass(frozen=True)
+class Digits(Plan):
+    """How many digits there are; nothing but the split is drawn."""
 
-    Half of the digits is held out. Bandwidth and alpha are chosen on the other half, by leave-one-out in closed form.
-    Nothing but the split is drawn, so `repeat` changes nothing.
-    """
+    repeat: int = 0
+    n_digits: int = 1797
+
+
+@dataclass(frozen=True)
+class Completed(Case):
+    """The held-out digits, completed by one method."""
+
+    method: str
+
+
+Data = tuple[Split, NDArray[np.intp]]  # and the first held-out example of each digit
+
+
+def _load(plan: Digits) -> Data:
     digits = load_digits()
-    upper, lower = halves(digits.data)
-    train, test = train_test_split(np.arange(len(upper)), test_size=0.5, stratify=digits.target, random_state=seed)
-    X, Y, X_test, Y_test = upper[train], lower[train], upper[test], lower[test]
+    target = digits.target[: plan.n_digits]
+    upper, lower = halves(digits.data[: plan.n_digits])
+    train, test = train_test_split(np.arange(len(upper)), test_size=0.5, stratify=target, random_state=plan.seed)
+    shown = np.array([np.flatnonzero(target[test] == digit)[0] for digit in range(10)])
+    return Split(upper[train], lower[train], upper[test], lower[test]), shown
 
-    progress(0, 4, "choosing bandwidth and alpha")
-    gamma = RBF().fit(X).gamma_
-    model = IOKRCV([RBF(gamma * width) for width in WIDTHS], embedding=Identity(centered=True)).fit(X, Y)
-    gamma = gamma * WIDTHS[model.best_index_[0]]
-    progress(1, 4, "learning with an output kernel")
-    chooser = IOKRCV(RBF(gamma), output_kernel=RBF()).fit(X, Y)
-    progress(2, 4, "completing digits")
-    lower_halves = {
-        "IOKR": model.predict(X_test),
-        "IOKR, output kernel": chooser.predict(X_test),
-        "nearest neighbour": KNeighborsRegressor(n_neighbors=1).fit(X, Y).predict(X_test),
-        "mean image": np.broadcast_to(Y.mean(axis=0), Y_test.shape),
-    }
-    progress(3, 4, "the path of alpha")
-    loo = np.sqrt(model.loo_errors_ / Y.shape[1])
-    held_out = [
-        _rmse(IOKR(RBF(gamma), embedding=Identity(centered=True), alpha=alpha).fit(X, Y).predict(X_test), Y_test)
-        for alpha in model.alphas
-    ]
-    progress(4, 4, "drawing the page")
-    shown = np.array([np.flatnonzero(digits.target[test] == digit)[0] for digit in range(10)])
+
+def _work(case: Completed, plan: Digits, data: Data) -> dict[str, Any]:
+    """The error, the examples that are shown and, where alpha is chosen, its path."""
+    split, shown = data
+    X, Y, pixels = split.X, split.Y, Identity(centered=True)
+    path: dict[str, Any] = {}
+    if case.method == MEAN:
+        lower = np.broadcast_to(Y.mean(axis=0), split.Y_test.shape)
+    elif case.method == NEAREST:
+        lower = KNeighborsRegressor(n_neighbors=1).fit(X, Y).predict(split.X_test)
+    else:
+        gamma = RBF().fit(X).gamma_
+        model = IOKRCV([RBF(gamma * width) for width in WIDTHS], embedding=pixels).fit(X, Y)
+        kernel = RBF(gamma * WIDTHS[model.best_index_[0]])
+        if case.method == VECTORS:
+            each = [IOKR(kernel, embedding=pixels, alpha=alpha).fit(X, Y) for alpha in model.alphas]
+            path = {
+                "alphas": list(map(float, model.alphas)),
+                "loo": np.sqrt(model.loo_errors_ / Y.shape[1]),  # a row for each bandwidth
+                "held out": [_rmse(one.predict(split.X_test), split.Y_test) for one in each],
+                "best": list(map(int, model.best_index_)),
+            }
+        else:
+            model = IOKRCV(kernel, output_kernel=RBF()).fit(X, Y)
+        lower = np.asarray(model.predict(split.X_test))
+    return {"error": _rmse(lower, split.Y_test), "shown": lower[shown], **path}
+
+
+def _rmse(predicted: Any, true: Matrix) -> float:
+    return float(np.sqrt(np.mean((np.asarray(predicted) - true) ** 2)))
+
+
+# --------------------------------------------------------------------------------------------------------------- page
+
+
+def _page(results: Results, plan: Digits, data: Data) -> Report:
+    path = results[Completed(VECTORS)]
+    n_train, n_test = len(data[0].X), len(data[0].X_test)
     return Report(
         "The lower half of a digit from its upper half",
-        f"A model learned from {len(train)} digits sees the upper half of {len(test)} others and draws the rest.",
+        f"A model learned from {n_train} digits sees the upper half of {n_test} others and draws the rest.",
         (
-            _errors(lower_halves, Y_test),
-            _pictures(X_test, Y_test, lower_halves, shown),
+            _errors(results, n_test),
+            _pictures(results, data),
             Text(
                 "How strong a penalty?",
                 (
@@ -75,8 +109,8 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
                     "each bandwidth. The held-out digits were not used to choose; they show that it chose well.",
                 ),
             ),
-            _curve(model, loo, held_out),
-            _path(model, loo, held_out),
+            _curve(path),
+            _path(path),
         ),
         (
             "Errors are root mean squares over pixels of the lower half, whose grey levels go from 0 to 16.",
@@ -87,53 +121,54 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
     )
 
 
-def _rmse(predicted: Any, true: Matrix) -> float:
-    return float(np.sqrt(np.mean((np.asarray(predicted) - true) ** 2)))
-
-
-def _errors(lower_halves: dict[str, Any], Y_test: Matrix) -> Table:
-    errors = {name: _rmse(predicted, Y_test) for name, predicted in lower_halves.items()}
+def _errors(results: Results, n_test: int) -> Table:
+    errors = {name: results[Completed(name)]["error"] for name in METHODS}
     rows = [
-        {"method": name, "error": error, "of the mean image's": f"{error / errors['mean image']:.0%}"}
+        {"method": name, "error": error, "of the mean image's": f"{error / errors[MEAN]:.0%}"}
         for name, error in errors.items()
     ]
-    return Table(f"Error on {len(Y_test)} held-out digits (grey levels of {BLACK})", rows, ours=("error",))
+    return Table(f"Error on {n_test} held-out digits (grey levels of {BLACK})", rows, ours=("error",))
 
 
-def _pictures(X_test: Matrix, Y_test: Matrix, lower_halves: dict[str, Any], shown: NDArray[Any]) -> Pictures:
-    rows = {"given": hidden(X_test[shown]), "true": whole(X_test[shown], Y_test[shown])}
-    for name, predicted in lower_halves.items():
-        rows[name] = whole(X_test[shown], np.clip(np.asarray(predicted)[shown], WHITE, BLACK))
+def _pictures(results: Results, data: Data) -> Pictures:
+    split, shown = data
+    X, Y = split.X_test[shown], split.Y_test[shown]
+    rows = {"given": hidden(X), "true": whole(X, Y)}
+    for name in METHODS:
+        rows[name] = whole(X, np.clip(results[Completed(name)]["shown"], WHITE, BLACK))
     return Pictures(rows, "The first held-out example of each digit; only the upper half is given.", WHITE, BLACK)
 
 
-def _curve(model: IOKRCV, loo: Matrix, held_out: list[float]) -> Figure:
-    best = model.best_index_
+def _curve(path: Mapping[str, Any]) -> Figure:
+    alphas, loo, (kernel, best) = path["alphas"], np.array(path["loo"]), path["best"]
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        for errors in np.delete(loo, best[0], axis=0):
-            axes.semilogx(model.alphas, errors, color=MUTED, linewidth=0.7, alpha=0.6)
+        for errors in np.delete(loo, kernel, axis=0):
+            axes.semilogx(alphas, errors, color=MUTED, linewidth=0.7, alpha=0.6)
         axes.semilogx([], [], color=MUTED, linewidth=0.7, label="other bandwidths")
-        axes.semilogx(model.alphas, loo[best[0]], color=OURS, label="leave-one-out")
-        axes.semilogx(model.alphas, held_out, color=THEIRS, linestyle="--", label="held out")
-        axes.plot(model.alpha_, loo[best], "o", color=OURS, label="chosen")
+        axes.semilogx(alphas, loo[kernel], color=OURS, label="leave-one-out")
+        axes.semilogx(alphas, path["held out"], color=THEIRS, linestyle="--", label="held out")
+        axes.plot(alphas[best], loo[kernel, best], "o", color=OURS, label="chosen")
         axes.set(xlabel="alpha", ylabel="error (grey levels)")
         axes.legend()
 
-    caption = f"Leave-one-out error over `alpha`; it is lowest at alpha = {model.alpha_:.3g}."
-    return plot(draw, caption=caption)
+    return plot(draw, caption=f"Leave-one-out error over `alpha`; it is lowest at alpha = {alphas[best]:.3g}.")
 
 
-def _path(model: IOKRCV, loo: Matrix, held_out: list[float]) -> Table:
-    kernel, chosen = model.best_index_
+def _path(path: Mapping[str, Any]) -> Table:
+    kernel, best = path["best"]
     rows = [
         {
-            "alpha": float(alpha),
-            "leave-one-out error": float(loo[kernel, i]),
-            "held-out error": held_out[i],
-            "": "← chosen" if i == chosen else "",
+            "alpha": alpha,
+            "leave-one-out error": path["loo"][kernel][i],
+            "held-out error": path["held out"][i],
+            "": "← chosen" if i == best else "",
         }
-        for i, alpha in enumerate(model.alphas)
+        for i, alpha in enumerate(path["alphas"])
     ]
     return Table("The path of alpha, at the chosen bandwidth", rows, ours=("leave-one-out error",), folded=True)
+
+
+PLANS = {"short": Digits(n_digits=400), "default": Digits()}
+STUDY = Study(plans=PLANS, load=_load, cases=lambda plan, data: [*map(Completed, METHODS)], work=_work, page=_page)

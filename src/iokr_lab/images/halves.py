@@ -1,13 +1,24 @@
 """Square images cut into an upper half, which is given, and a lower half, which is to be predicted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["halves", "hidden", "whole"]
+__all__ = ["Matrix", "Split", "halves", "hidden", "whole"]
 
 Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Upper halves X and lower halves Y of the training part and of the test part."""
+
+    X: Matrix
+    Y: Matrix
+    X_test: Matrix
+    Y_test: Matrix
 
 
 def halves(images: NDArray[Any]) -> tuple[Matrix, Matrix]:

@@ -1,4 +1,4 @@
-"""K12 Table 2: the protocol and the row of the identity operator; `usps_methods.py` compares the methods.
+"""K12 Table 2: its protocol and its four methods, as published and with everything chosen on the training part.
 
 The identity operator is the KDE of Cortes et al. (2005): h(x) = Σᵢ βᵢ(x) ψ(yᵢ) with β(x) = (K + λI)⁻¹ k_x, then the
 training output whose features are closest to h(x).
@@ -9,65 +9,31 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.neighbors import KNeighborsRegressor
 
+from iokr._array import to_numpy
 from iokr.decoders.candidates import Candidates
+from iokr.embeddings.base import Embedding
+from iokr.embeddings.identity import Identity
+from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 from iokr.metrics import rbf_loss
+from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.report import Spread
-from iokr_lab.images.halves import halves
+from iokr.rivals.kde import KDE, KernelPCA
+from iokr_lab.images.halves import Matrix, Split, halves
+from iokr_lab.published import published
+from iokr_lab.study import Case, Plan
 
-__all__ = [
-    "AS_DISTRIBUTED",
-    "COMMON",
-    "DRAWN",
-    "DRAWN_FROM",
-    "FOLDS",
-    "PIXELS",
-    "PUBLISHED",
-    "SHOWN",
-    "SIGMAS_K",
-    "SIGMAS_L",
-    "Draw",
-    "Matrix",
-    "Reading",
-    "Row",
-    "Split",
-    "Step",
-    "as_published",
-    "gaussian",
-    "loss",
-    "published_model",
-    "splits",
-]
-
-Matrix = NDArray[np.float64]
-Draw = tuple[int, int]  # seed of one drawing of digits
-Step = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of K12 Table 2, as printed."""
-
-    method: str
-    lam: float
-    sigma_k: float
-    sigma_l: float
-    loss: Spread
-
-
-PUBLISHED = (
-    Row("KDE of Cortes et al. (identity)", 0.01, 0.1, 10, Spread(1.0423, 0.0996)),
-    Row("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7, Spread(1.0246, 0.0529)),
-    Row("covariance", 0.1, 1, 12, Spread(0.7616, 0.0304)),
-    Row("conditional covariance", 0.1, 1, 12, Spread(0.6241, 0.0411)),
-)
 DRAWN_FROM, DRAWN = 1000, 600
+N_PICTURES = 12
 FOLDS = {5: "5 folds of 120", 3: "3 folds of 200"}  # training on one of them
 PIXELS: dict[str, Callable[[Matrix], Matrix]] = {
     "[−1, 1]": lambda images: images,
@@ -81,25 +47,20 @@ COMMON = 10  # σ of the one loss by which everything is chosen and compared
 SHOWN = (7, 10, 12)  # the losses of the published rows, to read ours in their units
 SIGMAS_K = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0)  # what to try for the input kernel
 SIGMAS_L = (3.5, 5.0, 7.0, 10.0, 14.0, 20.0)  # and for the output kernel
+ALPHAS = tuple(10.0**k for k in np.arange(-8, 2.5, 0.5))
+EPSILONS = (1e-4, 1e-2, 1.0)
+RANKS = (8, 16, 32, 64, None)
+N_FOLDS = 5  # of the training part, where it is chosen by folds
+FEW_SIGMAS = ((4.0, 5.6, 8.0), (7.0, 10.0, 14.0))  # σ_k and σ_l to choose from by folds, which refit everything
 
 
-@dataclass(frozen=True)
-class Split:
-    """Upper halves X and lower halves Y of the training part and of the test part."""
-
-    X: Matrix
-    Y: Matrix
-    X_test: Matrix
-    Y_test: Matrix
-
-
-def splits(images: Matrix, n_folds: int, pixels: str, draw: Draw) -> Iterator[Split]:
+def splits(images: Matrix, n_folds: int, pixels: str, draw: tuple[int, int]) -> list[Split]:
     """Draw digits; train on one fold of them and test on the others, for every fold in turn."""
     rows = np.random.default_rng(draw).choice(len(images), size=min(DRAWN, len(images)), replace=False)
     upper, lower = halves(PIXELS[pixels](images[rows]))
-    for train in np.array_split(np.arange(len(rows)), n_folds):
-        test = np.delete(np.arange(len(rows)), train)
-        yield Split(upper[train], lower[train], upper[test], lower[test])
+    every = np.arange(len(rows))
+    parts = ((train, np.delete(every, train)) for train in np.array_split(every, n_folds))
+    return [Split(upper[train], lower[train], upper[test], lower[test]) for train, test in parts]
 
 
 def gaussian(sigma: float) -> RBF:
@@ -112,33 +73,231 @@ def loss(Y: Matrix, answers: Any, sigma: float) -> float:
     return rbf_loss(Y, answers, gamma=1 / (2 * sigma**2))
 
 
-def published_model(row: Row) -> IOKR:
-    """The identity operator with the parameters of a row of Table 2.
+# ------------------------------------------------------------------------------------------------ as published
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of K12 Table 2, as printed."""
+
+    method: str
+    lam: float
+    sigma_k: float
+    sigma_l: float
+
+    @property
+    def loss(self) -> Spread:
+        """As printed."""
+        return published("k12_table2")[self.method]["RBF loss"]
+
+
+PUBLISHED = (
+    Row("KDE of Cortes et al. (identity)", 0.01, 0.1, 10),
+    Row("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7),
+    Row("covariance", 0.1, 1, 12),
+    Row("conditional covariance", 0.1, 1, 12),
+)
+
+
+def published_model(row: Row, operator: Callable[[Kernel], Any] = lambda kernel: kernel) -> IOKR:
+    """The identity operator, or another one, with the parameters of a row of Table 2.
 
     ‖ψ(y)‖ = 1, so the closest output is the one with the largest ⟨h(x), ψ(y)⟩; ranked by that, it is found also where
     h(x) is too small to be seen beside 1.
     """
-    output_kernel = gaussian(row.sigma_l)
-    return IOKR(gaussian(row.sigma_k), output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
+    kernel, output_kernel = operator(gaussian(row.sigma_k)), gaussian(row.sigma_l)
+    return IOKR(kernel, output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
+
+
+def own_model(row: Row) -> IOKR:
+    """The method of a row of Table 2 with the parameters of that row.
+
+    Open in the paper: ε, here a hundredth of the largest eigenvalue of K/n; the number of components, here all.
+    """
+    if "Weston" in row.method:
+        return KDE(gaussian(row.sigma_k), output_kernel=gaussian(row.sigma_l), alpha=row.lam)
+    operators: dict[str, Any] = {"covariance": Covariance, "conditional covariance": ConditionalCovariance}
+    return published_model(row, operators[row.method]) if row.method in operators else published_model(row)
+
+
+# ---------------------------------------------------------------------------- everything chosen on the training part
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The first row of Table 2, run once for every fold of every draw."""
+class Method:
+    """A row of the comparison: an operator kernel for every σ_k, an embedding for every σ_l."""
 
-    losses: list[float]
-    tied: list[float]  # share of test digits to which every training digit is equally (un)like
+    name: str
+    operators: tuple[Callable[[Kernel], Any], ...] = (lambda kernel: kernel,)  # what is tried with a scalar kernel
+    embeddings: tuple[Embedding | None, ...] = (None,)
+    by_folds: bool = False  # of the training part, refitting everything, instead of by leave-one-out
+
+    def models(self) -> Iterator[IOKRCV]:
+        """What to choose from: each chooses σ_k, λ (and ε) by itself, in the output feature space."""
+        sigmas_k, sigmas_l = FEW_SIGMAS if self.by_folds else (SIGMAS_K, SIGMAS_L)
+        folds = KFold(N_FOLDS) if self.by_folds else None
+        for sigma, embedding in itertools.product(sigmas_l, self.embeddings):
+            kernels = [operator(gaussian(sigma_k)) for sigma_k in sigmas_k for operator in self.operators]
+            yield IOKRCV(kernels, output_kernel=gaussian(sigma), embedding=embedding, alphas=ALPHAS, cv=folds)
 
 
-def as_published(images: Matrix, draws: list[Draw], step: Step) -> dict[tuple[int, str], Reading]:
-    """The identity row of Table 2, under every reading of the paper: how many folds, which pixels."""
-    row = PUBLISHED[0]
-    readings = {key: Reading([], []) for key in itertools.product(FOLDS, PIXELS)}
-    for draw, ((n_folds, pixels), reading) in itertools.product(draws, readings.items()):
-        step("Table 2 as published")
-        for split in splits(images, n_folds, pixels, draw):
-            answers = published_model(row).fit(split.X, split.Y).predict(split.X_test)
-            reading.losses.append(loss(split.Y_test, answers, row.sigma_l))
-            unlike = gaussian(row.sigma_k)(split.X_test, split.X) == 0
-            reading.tied.append(float(unlike.all(axis=1).mean()))
-    return readings
+_CONDITIONAL = tuple(partial(ConditionalCovariance, epsilon=epsilon) for epsilon in EPSILONS)
+METHODS = (
+    Method("identity"),
+    Method("kernel PCA", embeddings=tuple(KernelPCA(rank) for rank in RANKS)),
+    Method("covariance", operators=(Covariance,)),
+    Method("covariance, by folds", operators=(Covariance,), by_folds=True),
+    Method("conditional covariance", operators=_CONDITIONAL),
+    Method("conditional covariance, by folds", operators=_CONDITIONAL, by_folds=True),
+)
+IDENTITY = METHODS[0].name
+
+
+def chosen_model(method: Method, X: Matrix, Y: Matrix) -> IOKRCV:
+    """σ_k, λ and ε by the error in the output feature space; σ_l and the number of components by the common loss."""
+    left_out = out_of_fold_loss if method.by_folds else left_out_loss
+    models: list[IOKRCV] = [model.fit(X, Y) for model in method.models()]
+    return min(models, key=lambda model: left_out(model, X, Y))
+
+
+def left_out_loss(model: IOKRCV, X: Matrix, Y: Matrix) -> float:
+    """The common loss when each training digit is completed without its own lower half, also as an answer."""
+    E = model.embedding_
+    S = E.represent(Y)
+    costs = to_numpy(E.sq_norms(S))[None, :] - 2 * to_numpy(E.inner(model.loo_decision_function(), S))
+    np.fill_diagonal(costs, np.inf)
+    return loss(Y, Y[costs.argmin(axis=1)], COMMON)
+
+
+def out_of_fold_loss(model: IOKRCV, X: Matrix, Y: Matrix) -> float:
+    """The common loss when each fold of the training part is completed by a model of the others."""
+    kernel = model.kernel[model.best_index_[0]]
+    plain = IOKR(kernel, output_kernel=model.output_kernel, embedding=model.embedding, alpha=model.alpha_)
+    return loss(Y, cross_val_predict(plain, X, Y, cv=model.cv), COMMON)
+
+
+def chosen_parameters(model: IOKRCV) -> dict[str, float]:
+    """σ_k, λ, σ_l, and what else the method has."""
+    kernel, output_kernel = model.kernel_, model.output_kernel_
+    found = {"σ_k": _sigma(getattr(kernel, "kernel", kernel)), "λ": model.alpha_, "σ_l": _sigma(output_kernel)}
+    if isinstance(kernel, ConditionalCovariance):
+        found["ε"] = kernel.epsilon_
+    if isinstance(model.embedding_, KernelPCA):
+        found["components"] = float(len(model.embedding_.eigenvalues_))
+    return found
+
+
+def _sigma(kernel: Any) -> float:
+    """Back from γ = 1/(2σ²)."""
+    return float((2 * kernel.gamma) ** -0.5)
+
+
+def _pixels(split: Split) -> Any:
+    kernels = [gaussian(sigma) for sigma in SIGMAS_K]
+    return IOKRCV(kernels, embedding=Identity(centered=True)).fit(split.X, split.Y).predict(split.X_test)
+
+
+def _nearest(split: Split) -> Any:
+    return KNeighborsRegressor(n_neighbors=1).fit(split.X, split.Y).predict(split.X_test)
+
+
+def _one_answer(split: Split) -> Matrix:
+    losses = [loss(split.Y, np.broadcast_to(y, split.Y.shape), COMMON) for y in split.Y]
+    return np.broadcast_to(split.Y[np.argmin(losses)], split.Y_test.shape)
+
+
+BASELINES: dict[str, Callable[[Split], Matrix]] = {
+    "pixels, no pre-image": _pixels,
+    "nearest neighbour": _nearest,
+    "one answer for all": _one_answer,
+}
+
+
+# ------------------------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True)
+class Draws(Plan):
+    """How often digits are drawn, and whether methods that choose by folds, which takes long, are among the rest."""
+
+    repeat: int = 5
+    by_folds: bool = True
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods that choose everything on the training part."""
+        return [method.name for method in METHODS if self.by_folds or not method.by_folds]
+
+
+@dataclass(frozen=True)
+class Published(Case):
+    """A row of Table 2 at its own parameters, by its own method or by the identity operator."""
+
+    draw: int
+    n_folds: int
+    pixels: str
+    row: str
+    by: str = "identity"
+
+
+@dataclass(frozen=True)
+class Chosen(Case):
+    """Every parameter chosen on the training part; or a baseline."""
+
+    draw: int
+    n_folds: int
+    fold: int
+    method: str
+
+
+def example(method: str) -> Chosen:
+    """The split of the pictures."""
+    return Chosen(draw=0, n_folds=3, fold=0, method=method)
+
+
+def cases(plan: Draws, images: Matrix) -> list[Case]:
+    """On every draw the first row of Table 2 under every interpretation of the paper, all rows, and every method."""
+    found: dict[Case, None] = {}
+    rows = [row.method for row in PUBLISHED]
+    methods = [*plan.methods, *BASELINES]
+    for draw in range(plan.repeat):
+        found |= {Published(draw, *which, rows[0]): None for which in itertools.product(FOLDS, PIXELS)}
+        every = itertools.product(rows, ("own method", "identity"))
+        found |= {Published(draw, 5, AS_DISTRIBUTED, *which): None for which in every}
+        for n_folds in FOLDS:
+            found |= {Chosen(draw, n_folds, *which): None for which in itertools.product(range(n_folds), methods)}
+    return list(found)
+
+
+def work(case: Published | Chosen, plan: Draws, images: Matrix) -> dict[str, Any]:
+    """RBF losses."""
+    if isinstance(case, Published):
+        return _at_parameters(case, splits(images, case.n_folds, case.pixels, (plan.seed, case.draw)))
+    return _chosen(case, splits(images, case.n_folds, AS_DISTRIBUTED, (plan.seed, case.draw))[case.fold])
+
+
+def _at_parameters(case: Published, parts: list[Split]) -> dict[str, list[float]]:
+    """For each fold the loss, and the fraction of test digits to which every training digit is equally (un)like."""
+    row = next(row for row in PUBLISHED if row.method == case.row)
+    model = published_model(row) if case.by == "identity" else own_model(row)
+    answers = [model.fit(split.X, split.Y).predict(split.X_test) for split in parts]
+    unlike = [gaussian(row.sigma_k)(split.X_test, split.X) == 0 for split in parts]
+    return {
+        "losses": [loss(split.Y_test, given, row.sigma_l) for split, given in zip(parts, answers, strict=True)],
+        "tied": [float(zero.all(axis=1).mean()) for zero in unlike],
+    }
+
+
+def _chosen(case: Chosen, split: Split) -> dict[str, Any]:
+    """Losses at the σ of every row, what was chosen, and on the split of the pictures what they show."""
+    found: dict[str, Any] = {}
+    if case.method in BASELINES:
+        answers = BASELINES[case.method](split)
+    else:
+        model = chosen_model(next(method for method in METHODS if method.name == case.method), split.X, split.Y)
+        answers, found["chosen"] = model.predict(split.X_test), chosen_parameters(model)
+        if case == example(IDENTITY):
+            found["path"] = {"alphas": model.alphas, "errors": model.loo_errors_, "best": model.best_index_}
+    if case == example(case.method):
+        found["shown"] = np.asarray(answers[:N_PICTURES])
+    return {"losses": {f"{sigma}": loss(split.Y_test, answers, sigma) for sigma in SHOWN}, **found}

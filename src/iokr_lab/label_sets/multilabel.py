@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from iokr._objects import keys
 from iokr.report import MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
-from iokr.report.progress import Progress, silent
+from iokr.report.figures import Canvas
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.label_sets.protocol import (
     FOREST_F1,
@@ -24,67 +23,65 @@ from iokr_lab.label_sets.protocol import (
     N_TREES,
     OURS,
     OUTPUT_RANK,
-    SETS,
     SPLIT_RANK,
-    Results,
-    Task,
-    n_steps,
-    run_all,
-    task_of,
+    Run,
+    Seeds,
+    cases,
+    seen_sets,
+    work,
 )
+from iokr_lab.study import Results, Study
+from iokr_lab.tables import chosen
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+__all__ = ["STUDY"]
 
-__all__ = ["run"]
-
-HEADLINE = "bibtex"
+RIVALS = tuple(method for method in METHODS if method not in OURS)
 SHOWN = (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF, FOREST_F1)  # beside the rivals with chosen thresholds
+Data = dict[str, MultiLabel]
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Every method on every set; all parameters chosen on the training part.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Of the forests, and of the folds of logistic regression.
-    repeat : int, default=1
-        How many seeds, from `seed` on; the splits are the official ones.
-    progress : callable, optional
-    """
-    seeds = [seed + i for i in range(repeat or 1)]
-    data = {name: load_multilabel(name) for name in SETS}
-    total, steps = n_steps(len(SETS), len(seeds)), itertools.count()
-    tasks: Iterator[Task] = (task_of(name, one) for name, one in data.items())
-    results = run_all(tasks, seeds, lambda what: progress(next(steps), total, what))
-    progress(total, total, "drawing the page")
+def _page(results: Results, plan: Seeds, data: Data) -> Report:
+    frame, seeds = _tidy(results), ", ".join(map(str, plan.seeds))
     return Report(
         "Label sets on official splits",
-        _summary(results, seeds),
+        _summary(frame, plan, seeds),
         (
             Text("The question", (_QUESTION, _METHODS)),
             _data_table(data),
-            _metric_table(results.f1, "Example-F1 on the test part (%), higher is better"),
-            _dots(results),
-            _metric_table(results.hamming, "Hamming loss on the test part (%), lower is better", digits=2),
-            Text("What decides", (_DECIDES, _decoding_text(results, data))),
-            _seen_figure(results, data),
+            _metric_table(frame, "f1", "Example-F1 on the test part (%), higher is better"),
+            _dots(frame, plan),
+            _metric_table(frame, "hamming", "Hamming loss on the test part (%), lower is better", digits=2),
+            Text("What decides", (_DECIDES, _decoding_text(frame, plan))),
+            _seen_figure(frame, plan, data),
             Text("How everything was chosen", (_CHOICE,)),
-            _chosen_table(results),
-            _seconds_table(results),
+            chosen(frame, by={"set": "set", "method": "method"}, what={"chosen": "chosen"}, title="What was chosen"),
+            _metric_table(frame, "seconds", "Seconds", note=_SECONDS, folded=True),
         ),
         (
             "Example-F1 is the mean over test rows of 2|y ∩ ŷ| / (|y| + |ŷ|), 1 where both are empty; Hamming loss is "
-            "the share of wrong labels. All choices are for F1, so Hamming is that of the same answers; the rows with "
-            "threshold ½ are those that care for it.",
-            f"Seeds {', '.join(map(str, seeds))}, of the forests and of the folds of logistic regression; ± is the "
-            "standard deviation over several seeds. Kernel ridge and IOKR have no chance in them.",
+            "the fraction of wrong labels. All choices are for F1, so Hamming is that of the same answers; the rows "
+            "with threshold ½ are those that care for it.",
+            f"Seeds {seeds}, of the forests and of the folds of logistic regression; ± is the standard deviation over "
+            "several seeds. Kernel ridge and IOKR have no chance in them.",
             f"On sparse sets at most {INPUT_RANK} training rows stand for all inputs, and at most {OUTPUT_RANK} label "
             "sets for all outputs (pivoted Cholesky), for which leave-one-out is exact.",
             "Kernel ridge is IOKR with linear outputs, and its answers are those of scikit-learn's `KernelRidge`.",
         ),
     )
+
+
+def _tidy(results: Results) -> pd.DataFrame:
+    """A row per method, set and seed, in the order of sets and methods; metrics in percent."""
+    rows = [
+        {"set": run.set, "seed": run.seed, "method": method, **cell}
+        for run, cells in results.of(Run).items()
+        for method, cell in cells.items()
+    ]
+    frame = pd.DataFrame(rows)
+    percent = [name for name in frame if name.startswith(("f1", "hamming"))]
+    frame[percent] *= 100
+    order = {name: i for i, name in enumerate((*frame["set"].unique(), *METHODS))}
+    return frame.sort_values(["set", "method"], key=lambda column: column.map(order), kind="stable")
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -112,49 +109,40 @@ _CHOICE = (
     f"leaves and the threshold. Logistic regression: {N_FOLDS} folds, for C, the threshold and, on sparse "
     "sets, rows of unit length or tf-idf."
 )
+_SECONDS = "With the choice of parameters. IOKR goes on from the factorisation that kernel ridge has paid for."
 
 
-def _mean(values: dict[tuple[str, str], list[float]], method: str, name: str) -> float:
-    return 100 * float(np.mean(values[method, name]))
+def _means(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Mean F1 on a set, by method."""
+    return frame[frame["set"] == name].groupby("method")["f1"].mean()
 
 
-def _rival(results: Results, name: str) -> str:
+def _rival(frame: pd.DataFrame, name: str) -> str:
     """The rival with the best F1 on a set."""
-    rivals = [method for method in METHODS if method not in OURS]
-    return max(rivals, key=lambda method: _mean(results.f1, method, name))
+    return str(_means(frame, name)[list(RIVALS)].idxmax())
 
 
-def _summary(results: Results, seeds: list[int]) -> str:
-    rival = _rival(results, HEADLINE)
-    ours = ", ".join(
-        f"{_mean(results.f1, method, HEADLINE):.1f} by {method}" for method in (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF)
-    )
+def _summary(frame: pd.DataFrame, plan: Seeds, seeds: str) -> str:
+    headline = plan.sets[0]
+    f1, rival = _means(frame, headline), _rival(frame, headline)
+    ours = ", ".join(f"{f1[method]:.1f} by {method}" for method in (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF))
     return (
-        f"Example-F1 on {HEADLINE}, official split, all parameters chosen on the training part: {ours}; the best "
-        f"rival, {rival}, has {_mean(results.f1, rival, HEADLINE):.1f}. Seeds: {', '.join(map(str, seeds))}."
+        f"Example-F1 on {headline}, official split, all parameters chosen on the training part: {ours}; the best "
+        f"rival, {rival}, has {f1[rival]:.1f}. Seeds: {seeds}."
     )
 
 
-def _decoding_text(results: Results, data: dict[str, MultiLabel]) -> str:
-    ahead = [
-        name
-        for name in data
-        if max(_mean(results.f1, method, name) for method in OURS) > _mean(results.f1, _rival(results, name), name)
-    ]
+def _decoding_text(frame: pd.DataFrame, plan: Seeds) -> str:
+    f1 = {name: _means(frame, name) for name in plan.sets}
+    ahead = [name for name in plan.sets if f1[name][list(OURS)].max() > f1[name][list(RIVALS)].max()]
     names = ", ".join(ahead) or "none"
-    return f"The best of our rows is ahead of the best rival, in F1, on {len(ahead)} of {len(data)} sets: {names}."
+    return f"The best of our rows is ahead of the best rival, in F1, on {len(ahead)} of {len(f1)} sets: {names}."
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def _seen(data: MultiLabel) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which test rows have a label set that some training row has."""
-    known = set(keys(data.Y[: data.n_train]))
-    return np.array([key in known for key in keys(data.Y[data.n_train :])])
-
-
-def _data_table(data: dict[str, MultiLabel]) -> Table:
+def _data_table(data: Data) -> Table:
     rows = [
         {
             "set": name,
@@ -164,56 +152,33 @@ def _data_table(data: dict[str, MultiLabel]) -> Table:
             "labels": one.Y.shape[1],
             "labels a row": Spread(float(one.Y.sum(axis=1).mean()), float("nan"), digits=2),
             "label sets": len(set(keys(one.Y[: one.n_train]))),
-            "test sets seen in training": f"{_seen(one).mean():.0%}",
+            "test sets seen in training": f"{seen_sets(one).mean():.0%}",
         }
         for name, one in data.items()
     ]
     return Table("The data", rows)
 
 
-def _metric_table(values: dict[tuple[str, str], list[float]], title: str, digits: int = 1) -> Table:
-    rows = [
-        {
-            "method": method,
-            **{name: Spread.of([100 * value for value in values[method, name]], digits=digits) for name in SETS},
-        }
-        for method in METHODS
-    ]
-    return Table(title, rows)
-
-
-def _chosen_table(results: Results) -> Table:
-    rows = [
-        {"set": name, "method": method, "chosen": " / ".join(dict.fromkeys(results.chosen[method, name]))}
-        for name, method in itertools.product(SETS, METHODS)
-    ]
-    return Table("What was chosen", rows, folded=True)
-
-
-def _seconds_table(results: Results) -> Table:
-    rows = [
-        {"method": method, **{name: Spread.of(results.seconds[method, name], digits=1) for name in SETS}}
-        for method in METHODS
-    ]
-    note = "With the choice of parameters. IOKR goes on from the factorisation that kernel ridge has paid for."
-    return Table("Seconds", rows, note=note, folded=True)
+def _metric_table(frame: pd.DataFrame, metric: str, title: str, digits: int = 1, **more: Any) -> Table:
+    spreads = frame.groupby(["method", "set"], sort=False)[metric].agg(lambda values: Spread.of(values, digits=digits))
+    rows = [{"method": method, **{name: spreads[method, name] for name in frame["set"].unique()}} for method in METHODS]
+    return Table(title, rows, **more)
 
 
 # ------------------------------------------------------------------------------------------------------------ figures
 
 
-def _dots(results: Results) -> Figure:
-    rivals = [method for method in METHODS if method not in OURS and "½" not in method]
+def _dots(frame: pd.DataFrame, plan: Seeds) -> Figure:
+    tuned = [method for method in RIVALS if "½" not in method]
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        for methods, colour in ((rivals, THEIRS), (SHOWN, COLOUR)):
+        for methods, colour, filled, shift in ((tuned, THEIRS, "none", -0.12), (SHOWN, COLOUR, COLOUR, 0.12)):
             for method, marker in zip(methods, "os^D", strict=False):
-                values = [_mean(results.f1, method, name) for name in SETS]
-                filled = colour if methods is SHOWN else "none"
-                places = np.arange(len(SETS)) + (0.12 if methods is SHOWN else -0.12)
-                axes.plot(places, values, marker, color=colour, markerfacecolor=filled, markersize=5, label=method)
-        axes.set_xticks(range(len(SETS)), SETS)
+                values = [_means(frame, name)[method] for name in plan.sets]
+                style: dict[str, Any] = {"color": colour, "markerfacecolor": filled, "markersize": 5, "label": method}
+                axes.plot(np.arange(len(plan.sets)) + shift, values, marker, **style)
+        axes.set_xticks(range(len(plan.sets)), plan.sets)
         axes.set(ylabel="example-F1 (%)")
         canvas.legend(loc="outside upper center", ncols=1, fontsize=7)
 
@@ -221,20 +186,33 @@ def _dots(results: Results) -> Figure:
     return plot(draw, caption=caption, size=(4.8, 4.6))
 
 
-def _seen_figure(results: Results, data: dict[str, MultiLabel]) -> Figure:
-    seen = _seen(data[HEADLINE])
-    methods = (*SHOWN, _rival(results, HEADLINE))
-    parts = {f"set seen in training ({int(seen.sum())} rows)": seen, f"set not seen ({int((~seen).sum())} rows)": ~seen}
+def _seen_figure(frame: pd.DataFrame, plan: Seeds, data: Data) -> Figure:
+    headline = plan.sets[0]
+    seen, methods = seen_sets(data[headline]), [*SHOWN, _rival(frame, headline)]
+    first = frame[(frame["set"] == headline) & (frame["seed"] == plan.seed)].set_index("method").loc[methods]
+    parts = {
+        f"set seen in training ({int(seen.sum())} rows)": first["f1 of seen sets"],
+        f"set not seen ({int((~seen).sum())} rows)": first["f1 of other sets"],
+    }
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        places = np.arange(len(methods))[::-1]
-        for (label, rows), colour, shift in zip(parts.items(), (COLOUR, MUTED), (0.18, -0.18), strict=True):
-            values = [100 * results.f1_by_row[method, HEADLINE][rows].mean() if rows.any() else 0 for method in methods]
-            axes.barh(places + shift, values, height=0.34, color=colour, label=label)
-        axes.set_yticks(places, methods, fontsize=7)
-        axes.set(xlabel=f"example-F1 on {HEADLINE} (%)")
+        rows = np.arange(len(methods))[::-1]
+        for (label, values), colour, shift in zip(parts.items(), (COLOUR, MUTED), (0.18, -0.18), strict=True):
+            axes.barh(rows + shift, values, height=0.34, color=colour, label=label)
+        axes.set_yticks(rows, methods, fontsize=7)
+        axes.set(xlabel=f"example-F1 on {headline} (%)")
         canvas.legend(loc="outside upper center", ncols=1, fontsize=7)
 
-    caption = f"{HEADLINE}: test rows whose label set some training row has, and the others; last, the best rival."
+    caption = f"{headline}: test rows whose label set some training row has, and the others; last, the best rival."
     return plot(draw, caption=caption, size=(4.8, 3.6))
+
+
+STUDY = Study(
+    plans={"short": Seeds(sets=("emotions", "birds")), "default": Seeds()},
+    load=lambda plan: {name: load_multilabel(name) for name in plan.sets},
+    cases=cases,
+    work=work,
+    page=_page,
+    ignored=("Label not .* is present in all training examples",),
+)

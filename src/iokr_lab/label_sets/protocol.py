@@ -7,10 +7,8 @@ that a tree did not draw for forests, by folds for logistic regression.
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
 from iokr._array import is_sparse
+from iokr._objects import keys
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.kernels.base import Kernel
 from iokr.kernels.features import Features
@@ -37,29 +36,7 @@ from iokr.solvers.closed_form.lowrank import LowRank
 from iokr_lab.data.multilabel import MultiLabel
 from iokr_lab.label_sets.ridge import Ridge, by_f1, by_labels, by_seen_sets
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
-
-__all__ = [
-    "FOREST_F1",
-    "FOREST_TANIMOTO",
-    "IOKR_F1",
-    "IOKR_RBF",
-    "IOKR_TANIMOTO",
-    "METHODS",
-    "OURS",
-    "SETS",
-    "Answer",
-    "Results",
-    "Task",
-    "forests",
-    "logistic",
-    "n_steps",
-    "random_forests",
-    "ridges",
-    "run_all",
-    "task_of",
-]
-
-Step = Callable[[str], None]
+from iokr_lab.study import Case, Plan
 
 SETS = ("bibtex", "corel5k", "emotions", "scene", "yeast", "birds")
 IOKR_RBF, IOKR_TANIMOTO, IOKR_F1 = "IOKR, Gaussian outputs", "IOKR, Tanimoto outputs", "IOKR, F1 outputs"
@@ -77,15 +54,12 @@ LEAVES = (1, 4)  # rows in a leaf, at least
 N_FOLDS, N_TREES = 3, 100
 SPLIT_RANK = 20  # coordinates of the output kernel that trees split on; leaves keep exact members
 INPUT_RANK, OUTPUT_RANK = 1200, 400  # training inputs and label sets that stand for all, where there are more
-EACH = ("kernel ridge", "Tanimoto outputs", "Gaussian outputs", "F1 outputs")  # steps of one set
-EACH_SEED = ("output-kernel forest", "random forest", "logistic regression")  # steps of one set and seed
 
 
 @dataclass(frozen=True)
 class Task:
     """One data set: rows as trees and as linear models see them, label sets, and the input kernels to choose from."""
 
-    name: str
     X: Matrix
     unit: Any  # standardised columns, or rows of unit length where X is sparse
     Y: Matrix
@@ -107,27 +81,7 @@ class Answer:
     seconds: float
 
 
-@dataclass
-class Results:
-    """Figures by method and set, a value for each seed where there is chance."""
-
-    f1: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    hamming: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    seconds: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    chosen: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
-    f1_by_row: dict[tuple[str, str], NDArray[np.float64]] = field(default_factory=dict)  # of the first seed
-
-    def add(self, task: Task, method: str, answer: Answer) -> None:
-        key = method, task.name
-        self.f1[key].append(f1_samples(task.Y_test, answer.sets))
-        self.hamming[key].append(hamming(task.Y_test, answer.sets))
-        self.seconds[key].append(answer.seconds)
-        self.chosen[key].append(answer.chosen)
-        rows = [f1_samples(y[None], z[None]) for y, z in zip(task.Y_test, answer.sets, strict=True)]
-        self.f1_by_row.setdefault(key, np.array(rows))
-
-
-def task_of(name: str, data: MultiLabel) -> Task:
+def task_of(data: MultiLabel) -> Task:
     """The official split; columns scaled, and γ in units of their number, by the training part alone."""
     n, Y = data.n_train, data.Y
     if is_sparse(data.X):
@@ -139,38 +93,19 @@ def task_of(name: str, data: MultiLabel) -> Task:
         counts = data.X.toarray()
         designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}
         parts = counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:]
-        return Task(name, *parts, kernels, designs, STRENGTHS[1], LowRank())
+        return Task(*parts, kernels, designs, STRENGTHS[1], LowRank())
     scaled = StandardScaler().fit(data.X[:n]).transform(data.X)
     p = scaled.shape[1]
     kernels = {f"Gaussian, γ = {width:g}/{2 * p}": RBF(gamma=width / (2 * p)) for width in WIDTHS}
     parts = data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:]
-    return Task(name, *parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
-
-
-def n_steps(n_sets: int, n_seeds: int) -> int:
-    """How often `run_all` calls `step`."""
-    return n_sets * (len(EACH) + n_seeds * len(EACH_SEED))
-
-
-def run_all(tasks: Iterator[Task], seeds: list[int], step: Step) -> Results:
-    """Every method on every set; what is random once for each seed."""
-    results = Results()
-    for task in tasks:
-        for method, answer in ridges(task, step):
-            results.add(task, method, answer)
-        for seed in seeds:
-            for run in (forests, random_forests, logistic):
-                for method, answer in run(task, seed, step):
-                    results.add(task, method, answer)
-    return results
+    return Task(*parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
 
 
 # ------------------------------------------------------------------------------------------- kernel ridge and IOKR
 
 
-def ridges(task: Task, step: Step) -> Iterator[tuple[str, Answer]]:
+def ridges(task: Task) -> Iterator[tuple[str, Answer]]:
     """The input kernel by the F1 of thresholded scores left out; alpha anew for each output kernel, by its own F1."""
-    step(f"{task.name}: {EACH[0]}")
     start = perf_counter()
     found = []
     for name, kernel in task.kernels.items():
@@ -184,13 +119,11 @@ def ridges(task: Task, step: Step) -> Iterator[tuple[str, Answer]]:
 
     gaussians: dict[str, Kernel] = {f"γ = {gamma:g} on outputs": RBF(gamma) for gamma in OUTPUT_GAMMAS}
     outputs: dict[str, dict[str, Kernel]] = {IOKR_TANIMOTO: {"": Tanimoto()}, IOKR_RBF: gaussians}
-    for what, (method, kernels) in zip(EACH[1:], outputs.items(), strict=False):
-        step(f"{task.name}: {what}")
+    for method, kernels in outputs.items():
         start = perf_counter()
         sets, of, alpha = by_seen_sets(ridge, task.Y, kernels, ALPHAS, OUTPUT_RANK, task.unit_test)
         chosen = "; ".join(part for part in (name, of, f"alpha = {alpha:g}") if part)
         yield method, Answer(sets, chosen, perf_counter() - start)
-    step(f"{task.name}: {EACH[3]}")
     start = perf_counter()
     sets, alpha = by_f1(ridge, task.Y, _f1_map(task), ALPHAS, task.unit_test)
     yield IOKR_F1, Answer(sets, f"{name}; alpha = {alpha:g}", perf_counter() - start)
@@ -213,9 +146,8 @@ def _thresholded(
 # -------------------------------------------------------------------------------------------------------- forests
 
 
-def forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
+def forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
     """Trees on the Tanimoto kernel; the least size of a leaf by the F1 of rows that trees did not draw."""
-    step(f"{task.name}: {EACH_SEED[0]}, seed {seed}")
     start = perf_counter()
     found = []
     for leaf in LEAVES:
@@ -228,7 +160,6 @@ def forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
             max_features="sqrt",
             min_samples_leaf=leaf,
             n_components=SPLIT_RANK,
-            n_jobs=2,
             random_state=seed,
         ).fit(task.X, task.Y)
         left_out = np.nan_to_num(forest.oob_decision_function_)
@@ -243,14 +174,13 @@ def forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
     yield FOREST_F1, Answer(f1.best_sets(H), chosen, fitted + perf_counter() - start)
 
 
-def random_forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
+def random_forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
     """scikit-learn's on the 0/1 labels: their variance splits as Gini does."""
-    step(f"{task.name}: {EACH_SEED[1]}, seed {seed}")
     start = perf_counter()
     found = []
     for leaf in LEAVES:
         forest = RandomForestRegressor(
-            N_TREES, max_features="sqrt", min_samples_leaf=leaf, oob_score=True, n_jobs=2, random_state=seed
+            N_TREES, max_features="sqrt", min_samples_leaf=leaf, oob_score=True, random_state=seed
         ).fit(task.X, task.Y)
         left_out = forest.oob_prediction_
         found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), leaf, forest))
@@ -262,21 +192,82 @@ def random_forests(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Ans
 # -------------------------------------------------------------------------------------------- logistic regression
 
 
-def logistic(task: Task, seed: int, step: Step) -> Iterator[tuple[str, Answer]]:
+def logistic(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
     """scikit-learn's, one model per label; words, C and the threshold by the F1 of rows in the fold left out."""
-    step(f"{task.name}: {EACH_SEED[2]}, seed {seed}")
     start = perf_counter()
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
     found = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Label not .* is present in all training examples")
-        for name, strength in itertools.product(task.designs, task.strengths):
-            model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear"))
-            left_out = cross_val_predict(model, task.designs[name][0], task.Y, cv=folds, method="predict_proba")
-            found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), name, strength, left_out))
-        _, name, strength, left_out = max(found, key=lambda one: one[0])
-        X, X_test = task.designs[name]
-        model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear")).fit(X, task.Y)
+    for name, strength in itertools.product(task.designs, task.strengths):
+        model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear"))
+        left_out = cross_val_predict(model, task.designs[name][0], task.Y, cv=folds, method="predict_proba")
+        found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), name, strength, left_out))
+    _, name, strength, left_out = max(found, key=lambda one: one[0])
+    X, X_test = task.designs[name]
+    model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear")).fit(X, task.Y)
     scores = model.predict_proba(X_test)
     chosen = "; ".join(part for part in (name, f"C = {strength:g}") if part)
     yield from _thresholded(LOGISTIC, task.Y, left_out, scores, chosen, perf_counter() - start)
+
+
+# ------------------------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True)
+class Seeds(Plan):
+    """The sets, the first of which is looked at more closely, and how many seeds, from `seed` on.
+
+    The splits are the official ones; seeds are those of the forests, and of the folds of logistic regression.
+    """
+
+    sets: tuple[str, ...] = SETS
+
+    @property
+    def seeds(self) -> range:
+        """One for each repeat."""
+        return range(self.seed, self.seed + self.repeat)
+
+
+@dataclass(frozen=True)
+class Run(Case):
+    """Methods that share what they fit, on one set; those without chance run for the first seed only."""
+
+    set: str
+    family: str
+    seed: int
+
+
+FAMILIES: dict[str, Callable[[Task, int], Iterator[tuple[str, Answer]]]] = {
+    "kernel ridge and IOKR": lambda task, seed: ridges(task),
+    "output-kernel forests": forests,
+    "random forests": random_forests,
+    "logistic regression": logistic,
+}
+
+
+def cases(plan: Seeds, data: dict[str, MultiLabel]) -> list[Run]:
+    """Every family on every set; what is random once for each seed."""
+    without_chance, *others = FAMILIES
+    runs = [(without_chance, plan.seed), *itertools.product(others, plan.seeds)]
+    return [Run(name, *run) for name, run in itertools.product(plan.sets, runs)]
+
+
+def work(case: Run, plan: Seeds, data: dict[str, MultiLabel]) -> dict[str, dict[str, Any]]:
+    """method → metrics on the test part, what was chosen, and seconds."""
+    task, seen = task_of(data[case.set]), seen_sets(data[case.set])
+    return {
+        method: {
+            "f1": f1_samples(task.Y_test, answer.sets),
+            "hamming": hamming(task.Y_test, answer.sets),
+            "f1 of seen sets": f1_samples(task.Y_test[seen], answer.sets[seen]) if seen.any() else 0.0,
+            "f1 of other sets": f1_samples(task.Y_test[~seen], answer.sets[~seen]) if not seen.all() else 0.0,
+            "chosen": answer.chosen,
+            "seconds": answer.seconds,
+        }
+        for method, answer in FAMILIES[case.family](task, case.seed)
+    }
+
+
+def seen_sets(data: MultiLabel) -> NDArray[np.bool_]:
+    """Which test rows have a label set that some training row has."""
+    known = set(keys(data.Y[: data.n_train]))
+    return np.array([key in known for key in keys(data.Y[data.n_train :])])

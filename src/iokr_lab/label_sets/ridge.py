@@ -23,14 +23,8 @@ __all__ = ["Ridge", "by_f1", "by_labels", "by_seen_sets"]
 class Ridge:
     """h(x) = Σ_i k(x, x_i) c_i, C = (K + αI)⁻¹ Ψ, for any outputs Ψ and any α, leave-one-out beside.
 
-    What `IOKR` computes; here the factorisation is kept, so that many output kernels can be tried on one input kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        On inputs; cloned and fitted.
-    X : n inputs
-    solver : ClosedForm
+    What `IOKR` computes; here the factorisation is kept, so that many output kernels can be tried on one input kernel,
+    which is cloned and fitted.
     """
 
     def __init__(self, kernel: Kernel, X: Any, solver: ClosedForm) -> None:
@@ -61,13 +55,9 @@ def by_labels(ridge: Ridge, Y: Matrix, alphas: tuple[float, ...]) -> tuple[float
 def by_seen_sets(
     ridge: Ridge, Y: Matrix, kernels: dict[str, Kernel], alphas: tuple[float, ...], rank: int, X_test: Any
 ) -> tuple[Matrix, str, float]:
-    """The nearest label set of the training part to h(x); output kernel and alpha by the F1 left out.
+    """(sets for `X_test`, name of the output kernel, alpha): the nearest label set of the training part to h(x).
 
-    Returns
-    -------
-    sets : 0/1 array for the rows of `X_test`
-    name : which of `kernels`
-    alpha : float
+    Output kernel and alpha are those with the best F1 left out.
     """
     best, kept = -1.0, None
     for name, kernel in kernels.items():

@@ -1,10 +1,10 @@
-"""Few labelled nodes: random choices of them, parameters chosen on these alone, each kind of pairs judged apart."""
+"""Few labelled nodes: random choices of them, parameters chosen on these alone, each kind of pairs evaluated apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,27 @@ from iokr.estimators.links.cv import LinkPredictorCV, both_areas
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.model_selection import NodeKFold
 from iokr_lab.links.protocol import BOTH, MEASURES, Lookup, Matrix, best, measures_of
+from iokr_lab.study import Case
 
-__all__ = [
-    "BOTH_NEW",
-    "ONE_NEW",
-    "TEST",
-    "Chosen",
-    "Draw",
-    "few_labels",
-    "judge",
-    "labelled_draws",
-]
+__all__ = ["BOTH_NEW", "ONE_NEW", "TEST", "Chosen", "Draw", "Few", "evaluate", "few_labels", "labeled_draw"]
 
 ONE_NEW, BOTH_NEW, TEST = "one unlabelled", "both unlabelled", "both unseen"
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Figures for each kind of pairs, the fitted model, and the seconds to fit and score."""
+class Few(Case):
+    """A method with a fraction of the nodes labelled, drawn at random."""
 
-    figures: Mapping[str, Mapping[str, float]]
+    method: str
+    fraction: float
+    draw: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Metrics for each kind of pairs, the fitted model, and the processor seconds to fit and score."""
+
+    metrics: dict[str, dict[str, float]]
     model: Any
     seconds: float
 
@@ -52,34 +53,38 @@ class Draw:
         """Labelled and unlabelled."""
         return np.concatenate([self.labeled, self.unlabeled])
 
+    @property
+    def one_new(self) -> NDArray[np.bool_]:
+        """Pairs of `nodes` with an unlabelled one."""
+        new = np.arange(len(self.labeled) + len(self.unlabeled)) >= len(self.labeled)
+        return new[:, None] | new[None, :]
 
-def labelled_draws(W: Matrix, n_test: int, share: float, seeds: Iterable[tuple[int, int]]) -> list[Draw]:
-    """A share of the nodes that are not for testing, labelled, for each seed; drawn again while no two are linked."""
-    m = round(share * (len(W) - n_test))
+    @property
+    def both_new(self) -> NDArray[np.bool_]:
+        """Pairs of `nodes` of which both are unlabelled."""
+        new = np.arange(len(self.labeled) + len(self.unlabeled)) >= len(self.labeled)
+        return new[:, None] & new[None, :]
+
+
+def labeled_draw(W: Matrix, n_test: int, fraction: float, seed: tuple[int, int]) -> Draw:
+    """A fraction of the nodes that are not for testing, labelled; drawn again while no two are linked."""
+    m = round(fraction * (len(W) - n_test))
     if not W.any() or m < 2:
         raise ValueError(f"No two of {m} labelled nodes can be linked.")
-    draws = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        while True:
-            order = rng.permutation(len(W))
-            test, labeled, unlabeled = np.split(order, [n_test, n_test + m])
-            if W[np.ix_(labeled, labeled)].any():
-                break
-        draws.append(Draw(labeled, unlabeled, test))
-    return draws
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(len(W))
+        test, labeled, unlabeled = np.split(order, [n_test, n_test + m])
+        if W[np.ix_(labeled, labeled)].any():
+            return Draw(labeled, unlabeled, test)
 
 
-Shares = dict[str, dict[str, float]]  # which pairs are judged: ROC and PR
-
-
-def judge(scores: Matrix, W: Matrix, draw: Draw) -> Shares:
+def evaluate(scores: Matrix, W: Matrix, draw: Draw) -> dict[str, dict[str, float]]:
     """Of scores between the nodes of the draw: pairs with an unlabelled node, and pairs of two."""
-    new = np.arange(len(scores)) >= len(draw.labeled)
     truth = W[np.ix_(draw.nodes, draw.nodes)]
     return {
-        ONE_NEW: measures_of(truth, scores, new[:, None] | new[None, :]),
-        BOTH_NEW: measures_of(truth, scores, new[:, None] & new[None, :]),
+        ONE_NEW: measures_of(truth, scores, draw.one_new),
+        BOTH_NEW: measures_of(truth, scores, draw.both_new),
     }
 
 
@@ -88,37 +93,37 @@ def few_labels(
     K: Matrix,
     W: Matrix,
     draw: Draw,
-    criteria: tuple[str, ...] = MEASURES,
+    criteria: Sequence[str] = tuple(MEASURES),
 ) -> Chosen:
-    """Choose by five folds of the labelled nodes, once by each of `criteria`, and judge what was chosen by it.
+    """Choose by five folds of the labelled nodes, once by each of `criteria`, and evaluate what was chosen by it.
 
     From a sequence of candidates, or from the grid of a `LinkPredictorCV`.
     """
     known = W[np.ix_(draw.labeled, draw.labeled)]
     place = np.arange(len(draw.labeled))
-    figures: Shares = {}
-    models: dict[str, Any] = {}
     folds = list(NodeKFold(5).split(place))
+    metrics: dict[str, dict[str, float]] = {}
+    models: dict[str, Any]
     if isinstance(method, LinkPredictorCV):
         some = any(known[np.ix_(train, train)].any() and known[held_out].any() for train, held_out in folds)
         search = clone(method).set_params(kernel=Lookup(K), cv=NodeKFold(5) if some else None)
         search.fit(draw.nodes, known, labeled=place)
         models = {name: _chosen(search, name) for name in criteria}
     else:
-        models = {name: clone(model) for name, model in best(method, K, W, draw.labeled, folds).items()}
-        models = {name: model.set_params(kernel=Lookup(K)) for name, model in models.items() if name in criteria}
+        chosen = best(method, K, W, draw.labeled, folds)
+        models = {name: clone(chosen[name]).set_params(kernel=Lookup(K)) for name in chosen if name in criteria}
     for name, model in models.items():
-        start = perf_counter()
+        start = thread_time()
         scores = model.fit(draw.nodes, known, labeled=place).decision_function()
-        seconds = perf_counter() - start
-        parts = judge(scores, W, draw)
+        seconds = thread_time() - start
+        parts = evaluate(scores, W, draw)
         if len(draw.test):
             truth, scores = W[np.ix_(draw.test, draw.test)], model.decision_function(draw.test, draw.test)
             parts[TEST] = measures_of(truth, scores)
         kept = MEASURES if len(criteria) == 1 else (name,)
         for part, values in parts.items():
-            figures.setdefault(part, {}).update({measure: values[measure] for measure in kept})
-    return Chosen(figures, model, seconds)
+            metrics.setdefault(part, {}).update({measure: values[measure] for measure in kept})
+    return Chosen(metrics, model, seconds)
 
 
 def _chosen(search: LinkPredictorCV, criterion: str) -> LinkPredictor:

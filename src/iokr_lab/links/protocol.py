@@ -5,10 +5,10 @@ Nodes are rows of a Gram matrix that is computed once; methods are estimators wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from time import thread_time
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,42 +21,38 @@ from iokr.kernels.base import Kernel
 from iokr.metrics import pair_metrics
 from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import NodeKFold
-from iokr.report import CLASSES, MUTED, OURS, Figure, Spread, Table, plot
+from iokr.report import CLASSES, MUTED, OURS, Figure, Spread, plot
+from iokr.report.figures import Canvas
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr.rivals.pairs import PairLinks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-__all__ = [
-    "BOTH",
-    "IOKR_RIDGE",
-    "MEASURES",
-    "OK3_ET",
-    "PAIR_MODEL",
-    "SLOW",
-    "Fold",
-    "Lookup",
-    "Matrix",
-    "Step",
-    "best",
-    "cross_validated",
-    "curves_figure",
-    "five_fold",
-    "five_fold_methods",
-    "measures_of",
-    "published_beside_ours",
-    "spread",
-    "trees",
-]
+from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
-Step = Callable[[str], None]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET = "OK3+ET"
 PAIR_MODEL = "PairModel, δ = ½"
 SLOW = ("kCCA", "kML", "Local")  # these choose on one inner fold
-MEASURES, BOTH = ("roc_auc", "average_precision"), "both"
+MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
+
+
+@dataclass(frozen=True)
+class LinkPlan(Plan):
+    """Fractions of labelled nodes, values of β for ridge, trees of OK3+ET, and the most candidates of a rival."""
+
+    fractions: tuple[float, ...] = (0.05, 0.1, 0.2)
+    betas: tuple[float, ...] = (0.3, 1.0, 3.0)
+    n_trees: int = 100
+    candidates: int | None = None
+
+
+@dataclass(frozen=True)
+class Fold(Case):
+    """A method with one of the input kernels on one of five folds of nodes."""
+
+    method: str
+    view: str
+    split: int
+    fold: int
 
 
 @component
@@ -83,28 +79,25 @@ class Lookup(Kernel):
         return np.asarray(self.matrix[R, R])
 
 
-@dataclass(frozen=True)
-class Fold:
-    """One method on one fold: percentages, seconds for fit and scores, and curves."""
-
-    figures: Mapping[str, float]  # ROC and PR: of one model, or each of the model that was chosen by it
-    seconds: float
-    curves: Curves
-
-
 def measures_of(truth: Any, scores: Any, where: Any = None) -> dict[str, float]:
     """Areas under the ROC and the PR curve, in percent."""
-    figures = pair_metrics(truth, scores, where=where)
-    return {name: 100 * figures[name] for name in MEASURES}
+    metrics = pair_metrics(truth, scores, where=where)
+    return {name: 100 * metrics[name] for name in MEASURES}
+
+
+def scored(truth: Any, scores: Any) -> dict[str, Any]:
+    """Both areas and both curves."""
+    curves = Curves.of(truth, scores)
+    return {**measures_of(truth, scores), "found": curves.found, "precision": curves.precision}
 
 
 def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Matrix, float]:
-    """Scores of test × training nodes by a model whose kernel is K unless it has one, and the seconds it takes."""
-    start = perf_counter()
+    """Scores of test × training nodes by a model whose kernel is K unless it has one, and its processor seconds."""
+    start = thread_time()
     model = clone(model) if model.kernel is not None else clone(model).set_params(kernel=Lookup(K))
     fitted = model.fit(np.arange(len(K)), W, labeled=train)
     scores = fitted.decision_function(test)[:, train]
-    return scores, perf_counter() - start
+    return scores, thread_time() - start
 
 
 def best(
@@ -134,52 +127,42 @@ def cross_validated(
     train: NDArray[Any],
     test: NDArray[Any],
     folds: Any,
-    criteria: tuple[str, ...] = MEASURES,
-) -> Fold:
+    criteria: Sequence[str] = tuple(MEASURES),
+) -> dict[str, Any]:
     """Choose on the training nodes, learn from all of them, and score test × training pairs.
 
-    Chosen by both measures, each judges the model chosen by it; by one criterion, both judge the one model. Curves and
-    seconds are of the first.
+    Chosen by both measures, each evaluates the model chosen by it; by one criterion, both evaluate the one model.
+    Curves and seconds are of the first.
     """
     chosen = best(candidates, K, W, train, folds)
     truth = W[np.ix_(test, train)].ravel()
     scores, seconds = known_new(chosen[criteria[0]], K, W, train, test)
-    figures = measures_of(truth, scores.ravel())
+    cell = scored(truth, scores.ravel())
     for name in criteria[1:]:
         if chosen[name] is not chosen[criteria[0]]:
             other, _ = known_new(chosen[name], K, W, train, test)
-            figures[name] = measures_of(truth, other.ravel())[name]
-    return Fold(figures, seconds, Curves.of(truth, scores))
+            cell[name] = measures_of(truth, other.ravel())[name]
+    return {**cell, "seconds": seconds}
+
+
+def nodes_of(n: int, split: int, fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Training and test nodes of one of the five folds of a random split."""
+    return list(NodeKFold(5, random_state=split).split(np.arange(n)))[fold]
 
 
 def five_fold(
-    methods: Mapping[str, Sequence[Any]],
-    K: Matrix,
-    W: Matrix,
-    *,
-    seed: int,
-    inner: int = 4,
-    quick: tuple[str, ...] = (),
-    criteria: tuple[str, ...] = MEASURES,
-    step: Step = lambda what: None,
-) -> dict[str, list[Fold]]:
-    """Every method on five folds of nodes, its parameters chosen by `inner` folds of the training nodes.
-
-    The methods in `quick` choose on the first inner fold only.
-    """
-    found: dict[str, list[Fold]] = {name: [] for name in methods}
-    for train, test in NodeKFold(5, random_state=seed).split(np.arange(len(K))):
-        folds = list(NodeKFold(inner, random_state=seed).split(train))
-        for name, candidates in methods.items():
-            step(name)
-            inside = folds[:1] if name in quick else folds
-            found[name].append(cross_validated(candidates, K, W, train, test, inside, criteria))
-    return found
+    case: Fold, candidates: Sequence[Any], K: Matrix, W: Matrix, seed: int, criteria: Sequence[str] = tuple(MEASURES)
+) -> dict[str, Any]:
+    """A method on one of five folds, its parameters chosen by four folds of the training nodes; slow ones by one."""
+    split = seed + case.split
+    train, test = nodes_of(len(K), split, case.fold)
+    folds = list(NodeKFold(4, random_state=split).split(train))
+    return cross_validated(candidates, K, W, train, test, folds[:1] if case.method in SLOW else folds, criteria)
 
 
-def five_fold_methods() -> dict[str, list[Any]]:
+def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
     """What the papers compare, with the parameters to choose from; names as in their tables."""
-    return {
+    methods: dict[str, list[Any]] = {
         "Naive": [Naive()],
         "kCCA": [KernelCCA(kappa_x=kappa, n_components=d) for kappa in (0.1, 1.0) for d in (20, 60)],
         "kML": [KernelMetricLearning(alpha=alpha, n_components=d) for alpha in (1.0, 10.0) for d in (20, 60)],
@@ -191,11 +174,12 @@ def five_fold_methods() -> dict[str, list[Any]]:
         "PKMR": [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         IOKR_RIDGE: [LinkPredictor(alpha=alpha) for alpha in (0.03, 0.1, 0.3, 1.0, 3.0)],
     }
+    return {name: grid[:candidates] for name, grid in methods.items()}
 
 
-def trees(features: Any, seed: int) -> dict[str, list[Any]]:
+def trees(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
     """Output-kernel trees on the nodes' vectors: 100 extra-trees, √p features at a split, as no paper says how many."""
-    return {OK3_ET: [OK3(features=features, random_state=seed)]}
+    return {OK3_ET: [OK3(features=features, n_estimators=plan.n_trees, random_state=plan.seed)]}
 
 
 # ----------------------------------------------------------------------------------------------- tables and figures
@@ -206,47 +190,32 @@ def spread(values: Iterable[float]) -> Spread:
     return Spread.of(values, digits=1)
 
 
-def published_beside_ours(
-    title: str,
-    columns: Sequence[str],
-    published: Mapping[str, Mapping[str, tuple[float, float]]],
-    ours: Mapping[str, Mapping[str, Iterable[float]]],
-    *,
-    note: str = "",
-    label: str = "method",
-) -> Table:
-    """A row per method, and for each column the published figure and ours; – where there is none."""
-    rows = []
-    for name in dict.fromkeys([*published, *ours]):
-        row: dict[str, Any] = {label: name}
-        for column in columns:
-            theirs, mine = published.get(name, {}).get(column), ours.get(name, {}).get(column)
-            row[f"{column}, published"] = Spread(*theirs, digits=1) if theirs else None
-            row[f"{column}, ours"] = spread(mine) if mine is not None else None
-        rows.append(row)
-    return Table(title, rows, note=note, ours=tuple(f"{column}, ours" for column in columns))
+def prevalence(W: Matrix) -> float:
+    """The fraction of pairs that are linked."""
+    return float(W.sum() / (len(W) * (len(W) - 1)))
+
+
+def mean_curves(cells: Iterable[Mapping[str, Any]]) -> Curves:
+    """Of the curves that cells hold."""
+    return Curves.mean(Curves(np.array(cell["found"]), np.array(cell["precision"])) for cell in cells)
 
 
 def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str, ours: str = IOKR_RIDGE) -> Figure:
-    """ROC and precision-recall curves, one above the other as on a telephone; ours stands out."""
+    """ROC and precision-recall curves, one above the other for a narrow screen; ours stands out."""
     styles = ("-", "--", "-.", ":", "-")  # beside eight colours, so that no two lines look alike
+    others = [name for name in curves if name != ours]
+
+    def look(name: str) -> dict[str, Any]:
+        if name == ours:
+            return {"color": OURS, "linewidth": 2.2, "zorder": 3}
+        i = others.index(name)
+        return {"color": CLASSES[i % len(CLASSES)], "linewidth": 1.2, "linestyle": styles[i % len(styles)]}
 
     def draw(canvas: Canvas) -> None:
         roc, precision = canvas.subplots(2, 1)
-        others = [name for name in curves if name != ours]
         for name, curve in curves.items():
-            mine = name == ours
-            look: dict[str, Any] = (
-                {"color": OURS, "linewidth": 2.2, "zorder": 3}
-                if mine
-                else {
-                    "color": CLASSES[others.index(name) % len(CLASSES)],
-                    "linewidth": 1.2,
-                    "linestyle": styles[others.index(name) % len(styles)],
-                }
-            )
-            roc.plot(100 * GRID, 100 * curve.found, **look, label=name)
-            precision.plot(100 * GRID, 100 * curve.precision, **look)
+            roc.plot(100 * GRID, 100 * curve.found, **look(name), label=name)
+            precision.plot(100 * GRID, 100 * curve.precision, **look(name))
         roc.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
         precision.axhline(100 * prevalence, color=MUTED, linewidth=0.6)
         roc.set(xlabel="false alarms, %", ylabel="links found, %", xlim=(0, 100), ylim=(0, 100))

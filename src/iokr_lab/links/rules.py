@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from iokr.estimators.links.cv import LinkPredictorCV, both_areas
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import Diffusion, Normalized
 from iokr.kernels.base import Kernel
-from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold
-from iokr_lab.links.protocol import BOTH, Fold, Lookup, Matrix, Step, measures_of
+from iokr_lab.links.protocol import BOTH, Lookup, Matrix, known_new, nodes_of, scored
 
 __all__ = ["ALPHAS", "Rule", "choose", "ridge_by_rules", "search"]
 
@@ -66,33 +64,17 @@ def choose(areas: Mapping[float, Mapping[str, np.ndarray]], rule: Rule) -> Choic
 
 
 def ridge_by_rules(
-    kernels: Sequence[Matrix],
-    W: Matrix,
-    rules: Mapping[str, Rule],
-    *,
-    split: int,
-    scaled: bool = True,
-    step: Step = lambda what: None,
-) -> dict[str, list[Fold]]:
-    """Five folds of nodes; each rule chooses on the training nodes, and its model scores test × training pairs."""
-    found: dict[str, list[Fold]] = {name: [] for name in rules}
+    kernels: Sequence[Matrix], W: Matrix, rules: Mapping[str, Rule], *, split: int, fold: int, scaled: bool = True
+) -> dict[str, dict[str, Any]]:
+    """One of five folds of nodes; each rule chooses on the training nodes, its model scores test × training pairs."""
+    train, test = nodes_of(len(W), split, fold)
     betas = dict.fromkeys(beta for rule in rules.values() for beta in rule.betas)
-    for train, test in NodeKFold(5, random_state=split).split(np.arange(len(W))):
-        step("IOKR-ridge")
-        areas = {beta: search(kernels, W, train, beta, split=split, scaled=scaled) for beta in betas}
-        done: dict[Choice, Fold] = {}
-        for name, rule in rules.items():
-            choice = choose(areas, rule)
-            if choice not in done:
-                done[choice] = _fold(choice, kernels[choice.kernel], W, train, test, scaled)
-            found[name].append(done[choice])
-    return found
-
-
-def _fold(choice: Choice, K: Matrix, W: Matrix, train: np.ndarray, test: np.ndarray, scaled: bool) -> Fold:
-    """Learn from all training nodes with what was chosen, and score."""
-    start = perf_counter()
-    model = LinkPredictor(Lookup(K), alpha=choice.alpha, output_kernel=diffusion(choice.beta, scaled))
-    scores = model.fit(np.arange(len(W)), W, labeled=train).decision_function(test)[:, train].ravel()
-    seconds, truth = perf_counter() - start, W[np.ix_(test, train)].ravel()
-    return Fold(measures_of(truth, scores), seconds, Curves.of(truth, scores))
+    areas = {beta: search(kernels, W, train, beta, split=split, scaled=scaled) for beta in betas}
+    choices = {name: choose(areas, rule) for name, rule in rules.items()}
+    cells = {}
+    for choice in dict.fromkeys(choices.values()):
+        K = kernels[choice.kernel]
+        model = LinkPredictor(alpha=choice.alpha, output_kernel=diffusion(choice.beta, scaled))
+        scores, seconds = known_new(model, K, W, train, test)
+        cells[choice] = {**scored(W[np.ix_(test, train)].ravel(), scores.ravel()), "seconds": seconds}
+    return {name: cells[choice] for name, choice in choices.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sklearn.base import clone
@@ -10,68 +10,21 @@ from sklearn.base import clone
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.manifolds import Heat, Laplacian
-from iokr.report import Spread, Table
+from iokr.report import Table
 from iokr.rivals import PKMR, EMCompletion, Naive
 from iokr.rivals.pairs import PairLinks
-from iokr_lab.links.few import (
-    BOTH_NEW,
-    ONE_NEW,
-    TEST,
-    Chosen,
-    Draw,
-    few_labels,
-    labelled_draws,
-)
-from iokr_lab.links.protocol import (
-    PAIR_MODEL,
-    Matrix,
-    published_beside_ours,
-    spread,
-)
+from iokr_lab.links.few import BOTH_NEW, ONE_NEW, TEST, Chosen, Draw, Few, few_labels
+from iokr_lab.links.protocol import MEASURES, PAIR_MODEL, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS
+from iokr_lab.published import published
+from iokr_lab.study import Case, Results
+from iokr_lab.tables import beside
 
-__all__ = [
-    "BARE_EM",
-    "EM",
-    "IOKR",
-    "KMR",
-    "NAIVE",
-    "PAIRS",
-    "PERCENTS",
-    "SHARES",
-    "SMOOTH",
-    "SMOOTHING",
-    "STRENGTHS",
-    "SUPERVISED",
-    "UNSEEN",
-    "Few",
-    "Printed",
-    "few_draws",
-    "parse",
-    "penalties_table",
-    "published_table",
-    "seconds_table",
-    "semi_methods",
-]
-
-SHARES = (0.05, 0.1, 0.2)
-PERCENTS = tuple(f"{share:.0%}" for share in SHARES)
+PERCENTS = ("5%", "10%", "20%")  # labelled, in the papers
 STRENGTHS, SMOOTHING = (0.0, 0.01, 0.1, 1.0), (0.0, 0.001, 0.01, 0.1)
 EM, KMR, IOKR, UNSEEN = "EM, transductive", "PKMR, transductive", "IOKR, transductive", "IOKR, semi-supervised"
 NAIVE, SMOOTH, SUPERVISED = "Naive", "Laplacian, ten neighbours", "no penalty"
 BARE_EM, PAIRS = "EM, covariance left out", f"{PAIR_MODEL}, transductive"
-Printed = dict[str, dict[str, tuple[float, float]]]
-Few = dict[tuple[str, float], list[Chosen]]
-
-
-def parse(text: str, columns: tuple[str, ...]) -> Printed:
-    """Printed figures, a line for each method: `name | mean deviation | …`."""
-    rows = {}
-    for line in text.strip().splitlines():
-        name, *cells = (cell.strip() for cell in line.split("|"))
-        pairs = ((float(mean), float(std)) for mean, std in (cell.split() for cell in cells))
-        rows[name] = dict(zip(columns, pairs, strict=True))
-    return rows
 
 
 def semi_methods(n_nodes: int) -> dict[str, Any]:
@@ -92,30 +45,12 @@ def semi_methods(n_nodes: int) -> dict[str, Any]:
     }
 
 
-def few_draws(
-    methods: Mapping[str, Any],
-    K: Matrix,
-    W: Matrix,
-    n_test: int,
-    draws: list[tuple[int, int]],
-    step: Callable[[str], None],
-    timed: tuple[str, ...] = (),
-) -> tuple[Few, dict[tuple[str, float], list[float]]]:
-    """Every method at every share of labelled nodes; and the seconds of those that are timed, parameters fixed."""
-    few: Few = {(name, share): [] for name in methods for share in SHARES}
-    seconds: dict[tuple[str, float], list[float]] = {(name, share): [] for name in timed for share in SHARES}
-    for share in SHARES:
-        for draw in labelled_draws(W, n_test, share, draws):
-            for name, method in methods.items():
-                step(f"{share:.0%} labelled")
-                found = few_labels(method, K, W, draw)
-                few[name, share].append(found)
-                if name in timed:
-                    seconds[name, share].append(_time(found, K, W, draw))
-    return few, seconds
+def few_cases(methods: Iterable[str], plan: LinkPlan, n_draws: int) -> list[Few]:
+    """Every method at every fraction, on every draw."""
+    return [Few(name, f, i) for f in plan.fractions for i in range(n_draws) for name in methods]
 
 
-def _time(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
+def seconds_of(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
     """Seconds to learn and score once more, with what was chosen."""
     model = found.model
     if isinstance(model, LinkPredictor) and model.manifold is not None and not model.manifold.strength:
@@ -124,41 +59,50 @@ def _time(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
     return few_labels([clone(model).set_params(kernel=None)], K, W, draw, ("roc_auc",)).seconds
 
 
-def published_table(title: str, printed: Printed, few: Few, measure: str, note: str = "") -> Table:
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+def at_percents(
+    results: Results, plan: LinkPlan, metric: str, kind: type[Case] = Few, **same: Any
+) -> dict[str, list[float]]:
+    """A metric of the cases with these fields at each fraction of labelled nodes, by its name in the papers."""
+    return {
+        percent: results.numbers(kind, metric, fraction=fraction, **same)
+        for percent, fraction in zip(PERCENTS, plan.fractions, strict=True)
+    }
+
+
+def areas_row(results: Results, plan: LinkPlan, part: str, kind: type[Case] = Few, **same: Any) -> dict[str, Any]:
+    """ROC at every fraction of labelled nodes, then PR, of one kind of pairs."""
+    return {
+        f"{short}, {percent}": spread(values)
+        for measure, short in MEASURES.items()
+        for percent, values in at_percents(results, plan, f"{part}.{measure}", kind, **same).items()
+    }
+
+
+def published_table(name: str, title: str, results: Results, plan: LinkPlan, measure: str, note: str = "") -> Table:
     """The four rows of B16's Tables 3 and 6, ours beside, and three more."""
     sources = {name: (name, ONE_NEW) for name in (NAIVE, EM, BARE_EM, KMR, PAIRS, IOKR)} | {UNSEEN: (IOKR, TEST)}
     ours = {
-        row: {
-            percent: [found.figures[part][measure] for found in few[method, share]]
-            for percent, share in zip(PERCENTS, SHARES, strict=True)
-        }
-        for row, (method, part) in sources.items()
+        row: at_percents(results, plan, f"{part}.{measure}", method=method) for row, (method, part) in sources.items()
     }
-    rows = {name: printed.get(name, {}) for name in sources}
-    return published_beside_ours(title, PERCENTS, rows, ours, note=note)
+    return beside(title, published(name, MEASURES[measure]), ours, columns=PERCENTS, rows=sources, note=note)
 
 
-def penalties_table(few: Few, rows: Mapping[str, str] | None = None) -> Table:
+def penalties_table(results: Results, plan: LinkPlan, rows: Mapping[str, str] | None = None) -> Table:
     """Ridge under several penalties, each kind of pairs apart."""
     rows = rows or {SUPERVISED: SUPERVISED, IOKR: "exp(−L), as printed", SMOOTH: SMOOTH}
-    lines = []
-    for name, label in rows.items():
-        for part in (ONE_NEW, BOTH_NEW, TEST):
-            row: dict[str, Any] = {"penalty": label, "pairs": part}
-            for measure, short in (("roc_auc", "ROC"), ("average_precision", "PR")):
-                for percent, share in zip(PERCENTS, SHARES, strict=True):
-                    row[f"{short}, {percent}"] = spread(c.figures[part][measure] for c in few[name, share])
-            lines.append(row)
+    lines = [
+        {"penalty": label, "pairs": part, **areas_row(results, plan, part, method=method)}
+        for method, label in rows.items()
+        for part in (ONE_NEW, BOTH_NEW, TEST)
+    ]
     return Table("Ridge under three penalties, kinds of pairs apart, percent", lines)
 
 
-def seconds_table(title: str, printed: Printed, seconds: Mapping[tuple[str, float], list[float]]) -> Table:
+def seconds_table(name: str, title: str, results: Results, plan: LinkPlan) -> Table:
     """Seconds for a draw, printed and ours."""
-    rows = []
-    for name, theirs in printed.items():
-        row: dict[str, Any] = {"method": name}
-        for percent, share in zip(PERCENTS, SHARES, strict=True):
-            row[f"{percent}, published"] = Spread(*theirs[percent], digits=2)
-            row[f"{percent}, ours"] = Spread.of(seconds[name, share], digits=2)
-        rows.append(row)
-    return Table(title, rows, ours=tuple(f"{percent}, ours" for percent in PERCENTS))
+    printed = published(name)
+    ours = {method: at_percents(results, plan, "seconds", method=method) for method in printed}
+    return beside(title, printed, ours, columns=PERCENTS, digits=2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,63 +12,39 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import RBF, Diffusion, Linear, Normalized
 from iokr.manifolds import Heat, Laplacian
-from iokr.metrics.curves import Curves
-from iokr.report import Report, Spread, Table, Text
-from iokr.report.progress import Progress, silent
-from iokr_lab.data.yeast import YeastNetwork, load_yeast_ppi
-from iokr_lab.links.few import (
-    BOTH_NEW,
-    ONE_NEW,
-    Chosen,
-    few_labels,
-    labelled_draws,
-)
+from iokr.report import Report, Table, Text
+from iokr_lab.data.yeast import load_yeast_ppi
+from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw
 from iokr_lab.links.protocol import (
     BOTH,
     IOKR_RIDGE,
+    MEASURES,
     OK3_ET,
-    SLOW,
     Fold,
+    LinkPlan,
     Matrix,
-    Step,
     curves_figure,
     five_fold,
     five_fold_methods,
-    published_beside_ours,
+    mean_curves,
+    prevalence,
     spread,
     trees,
 )
 from iokr_lab.links.rules import ALPHAS, Rule, ridge_by_rules
-from iokr_lab.links.semi import SMOOTH, SMOOTHING, STRENGTHS
+from iokr_lab.links.semi import PERCENTS, SMOOTH, SMOOTHING, STRENGTHS, areas_row, at_percents, few_cases
+from iokr_lab.published import published
+from iokr_lab.study import Case, Results, Study
+from iokr_lab.tables import beside
 
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 SIGMA = 5.7  # of the paper: exp(−‖x − z‖²/(2σ²))
-SHARES = (0.05, 0.1, 0.2)
-SIGMAS, BETAS = (4.0, SIGMA, 8.0), (0.3, 1.0, 3.0)
+SIGMAS = (4.0, SIGMA, 8.0)
 POKR, FIXED, UNSCALED, WIDTH, MORE = IOKR_RIDGE, "β = 1", "not scaled", "width too", "localisation added"
 BY_ROC, BY_PR = "chosen by ROC", "chosen by PR"
 BLOCK, BLOCK_FIXED = "none, K_Y of the whole network", "the same at λ = 0.3"
-VARIANTS = (BY_ROC, BY_PR, FIXED, UNSCALED, WIDTH, MORE)
-
-# mean and deviation over the five folds, in percent
-TABLE_2: dict[str, dict[str, tuple[float, float]]] = {
-    "EM": {"ROC": (80.6, 1.1), "PR": (6.3, 1.2)},
-    "TPPK by SVM": {"ROC": (83.8, 1.4), "PR": (7.6, 1.0)},
-    "Local": {"ROC": (78.1, 1.1), "PR": (2.6, 0.4)},
-    "OK3+ET": {"ROC": (84.6, 1.4), "PR": (11.2, 3.3)},
-    POKR: {"ROC": (83.3, 2.1), "PR": (13.7, 4.4)},
-}
-TABLE_3 = {
-    "none": {
-        "ROC": ((76.9, 4.3), (80.3, 0.9), (82.1, 0.6)),
-        "PR": ((5.4, 1.6), (7.1, 1.1), (8.1, 0.7)),
-    },
-    "exp(−L), as printed": {
-        "ROC": ((79.6, 0.9), (80.7, 1.0), (81.9, 0.7)),
-        "PR": ((6.6, 1.1), (7.6, 0.8), (8.4, 0.5)),
-    },
-}
+EXPRESSION = "expression"
 SEMI: dict[str, Any] = {
     "none": LinkPredictorCV(alphas=ALPHAS),
     "exp(−L), as printed": LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
@@ -76,60 +52,115 @@ SEMI: dict[str, Any] = {
     BLOCK: None,  # the output kernels of these are known with the draw
     BLOCK_FIXED: None,
 }
-Folds = Mapping[str, list[Fold]]
-Semi = dict[tuple[str, float], list[Chosen]]
+Cells = Sequence[Mapping[str, Any]]
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Table 2 by five folds of proteins, Table 3 with few labelled ones.
+@dataclass(frozen=True)
+class Ridge(Case):
+    """Ridge on one fold of one split, by every rule."""
 
-    Parameters
-    ----------
-    seed : int, default=0
-    repeat : int, default=10
-        How many random splits into five folds for ridge; draws of labelled proteins are half as many. Rivals and
-        variants run on the first split.
-    progress : callable, optional
-    """
+    split: int
+    fold: int
+
+    def __str__(self) -> str:
+        return f"IOKR-ridge, {super().__str__()}"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Links, the kernel of expression, the rivals with their candidates, and the kernels of each variant of ridge."""
+
+    W: Matrix
+    K: Matrix
+    rivals: Mapping[str, Sequence[Any]]
+    variants: Mapping[str, Sequence[Matrix]]
+
+
+def load(plan: LinkPlan) -> Data:
+    """Variants: K_Y not scaled; the width chosen as well; localisation beside expression."""
     data = load_yeast_ppi()
-    W, K = data.adjacency.toarray(), RBF(1 / (2 * SIGMA**2))(data.expression)
-    splits = [seed + i for i in range(repeat or 10)]
-    draws = [(seed, i) for i in range((len(splits) + 1) // 2)]
-    rivals = {name: grid for name, grid in five_fold_methods().items() if name != POKR} | trees(data.expression, seed)
-    n_steps = 5 * (len(rivals) + len(splits) + 3) + len(SHARES) * len(SEMI) * len(draws)
-    steps = itertools.count()
+    K = RBF(1 / (2 * SIGMA**2))(data.expression)
+    widths = [RBF(1 / (2 * sigma**2))(data.expression) for sigma in SIGMAS]
+    rivals = {name: grid for name, grid in five_fold_methods(plan.candidates).items() if name != POKR}
+    return Data(
+        data.adjacency.toarray(),
+        K,
+        rivals | trees(data.expression, plan),
+        {UNSCALED: [K], WIDTH: widths, MORE: [(K + Normalized(Linear())(data.loc)) / 2]},
+    )
 
-    def step(what: str) -> None:
-        progress(next(steps), n_steps, what)
 
-    folds: dict[str, list[Fold]] = five_fold(rivals, K, W, seed=seed, quick=SLOW, criteria=(BOTH,), step=step)
-    ridge = [ridge_by_rules([K], W, _rules(), split=split, step=step) for split in splits]
-    folds |= {name: [fold for found in ridge for fold in found[name]] for name in _rules()}
-    folds |= _others(seed, data, K, W, step)
-    semi = _few(K, W, draws, step)
-    progress(n_steps, n_steps, "drawing the page")
-    first = {name: Curves.mean(fold.curves for fold in found[:5]) for name, found in folds.items()}
-    prevalence = float(W.sum() / (len(W) * (len(W) - 1)))
+def cases(plan: LinkPlan, data: Data) -> list[Case]:
+    """Rivals and variants on the first split, ridge on all of them; half as many draws of labelled proteins."""
+    return [
+        *(Fold(name, EXPRESSION, 0, i) for name in (*data.rivals, *data.variants) for i in range(5)),
+        *(Ridge(split, i) for split in range(plan.repeat) for i in range(5)),
+        *few_cases(SEMI, plan, _n_draws(plan)),
+    ]
+
+
+def _n_draws(plan: LinkPlan) -> int:
+    return (plan.repeat + 1) // 2
+
+
+def work(case: Fold | Ridge | Few, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
+    """One fold, or one draw of labelled proteins with all others unlabelled."""
+    K, W = data.K, data.W
+    if isinstance(case, Ridge):
+        return ridge_by_rules([K], W, _rules(plan), split=plan.seed + case.split, fold=case.fold)
+    if isinstance(case, Few):
+        draw = labeled_draw(W, 0, case.fraction, (plan.seed, case.draw))
+        whole = Normalized(Diffusion(1.0, W[np.ix_(draw.nodes, draw.nodes)]))
+        own: dict[str, Any] = {
+            BLOCK: LinkPredictorCV(alphas=ALPHAS, output_kernel=whole),
+            BLOCK_FIXED: [LinkPredictor(alpha=0.3, output_kernel=whole)],
+        }
+        return few_labels({**SEMI, **own}[case.method], K, W, draw, ("roc_auc",)).metrics
+    if case.method in data.rivals:
+        return five_fold(case, data.rivals[case.method], K, W, plan.seed, (BOTH,))
+    rule, kernels = {POKR: Rule(BOTH, plan.betas)}, data.variants[case.method]
+    return ridge_by_rules(kernels, W, rule, split=plan.seed, fold=case.fold, scaled=case.method != UNSCALED)[POKR]
+
+
+def _rules(plan: LinkPlan) -> dict[str, Rule]:
+    """What ridge is chosen by, on one search."""
+    return {
+        POKR: Rule(BOTH, plan.betas),
+        BY_ROC: Rule("roc_auc", plan.betas),
+        BY_PR: Rule("average_precision", plan.betas),
+        FIXED: Rule(BOTH, (1.0,)),
+    }
+
+
+def page(results: Results, plan: LinkPlan, data: Data) -> Report:
+    """Table 2 by five folds of proteins, Table 3 with few labelled ones."""
+    folds: dict[str, Cells] = {name: list(results.of(Fold, method=name).values()) for name in data.rivals}
+    compared = [*folds, POKR]
+    folds |= {name: [cell[name] for cell in results.of(Ridge).values()] for name in _rules(plan)}
+    folds |= {name: list(results.of(Fold, method=name).values()) for name in data.variants}
+    linked = prevalence(data.W)
     return Report(
         "Yeast protein interactions from expression",
-        _summary(folds, len(splits)),
+        _summary(folds, plan.repeat),
         (
             Text("All methods, five folds of proteins", (_PROTOCOL, _RULE)),
-            _table_2(folds, prevalence),
+            _table_2(folds, compared, linked),
             curves_figure(
-                {name: curve for name, curve in first.items() if name not in VARIANTS},
-                prevalence,
+                {name: mean_curves(folds[name][:5]) for name in compared},
+                linked,
                 "ROC and precision–recall curves of test × training pairs, mean over the folds of the first split.",
             ),
             Text("What makes the difference", (_WHY,)),
             _gains(folds),
             Text("Few labelled proteins", (_FEW,)),
-            *_table_3(semi),
+            *(_table_3(results, plan, measure) for measure in MEASURES),
+            _both_new(results, plan),
         ),
         (
-            f"Ridge: ± over the folds of {len(splits)} random splits into five, seeds {splits[0]} to {splits[-1]}; "
-            "the rivals and the variants: over those of the first. In the paper: over the folds of one. Few "
-            f"labels: {len(draws)} draws of labelled proteins (the paper: ten); `--repeat` asks for more.",
+            f"Ridge: ± over the folds of {plan.repeat} random splits into five, seeds {plan.seed} to "
+            f"{plan.seed + plan.repeat - 1}; the rivals and the variants: over those of the first. In the paper: over "
+            f"the folds of one. Few labels: {_n_draws(plan)} draws of labelled proteins (the paper: ten); `--repeat` "
+            "asks for more.",
             "Expression is rebuilt from its sources (156 conditions, missing values set to 0; the paper: 157).",
             "The published rows EM, TPPK and Local are quoted there from Bleakley, Biau and Vert (2007). TPPK was an "
             "SVM on pairs, of which the training pairs are not known; ours is ridge on all pairs.",
@@ -137,53 +168,12 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- runs
-
-
-def _rules() -> dict[str, Rule]:
-    """What ridge is chosen by, on one search."""
-    return {
-        POKR: Rule(BOTH, BETAS),
-        BY_ROC: Rule("roc_auc", BETAS),
-        BY_PR: Rule("average_precision", BETAS),
-        FIXED: Rule(BOTH, (1.0,)),
-    }
-
-
-def _others(split: int, data: YeastNetwork, K: Matrix, W: Matrix, step: Step) -> dict[str, list[Fold]]:
-    """Ridge with one thing changed: K_Y not scaled; the width chosen as well; localisation beside expression."""
-    rule = {POKR: Rule(BOTH, BETAS)}
-    widths = [RBF(1 / (2 * sigma**2))(data.expression) for sigma in SIGMAS]
-    both = (K + Normalized(Linear())(data.loc)) / 2
-    return {
-        UNSCALED: ridge_by_rules([K], W, rule, split=split, scaled=False, step=step)[POKR],
-        WIDTH: ridge_by_rules(widths, W, rule, split=split, step=step)[POKR],
-        MORE: ridge_by_rules([both], W, rule, split=split, step=step)[POKR],
-    }
-
-
-def _few(K: Matrix, W: Matrix, draws: list[tuple[int, int]], step: Step) -> Semi:
-    """Every model of Table 3 with a share of the proteins labelled, all others unlabelled."""
-    found: Semi = {}
-    for share, (name, model) in itertools.product(SHARES, SEMI.items()):
-        found[name, share] = []
-        for draw in labelled_draws(W, 0, share, draws):
-            step(f"{share:.0%} labelled")
-            whole = Normalized(Diffusion(1.0, W[np.ix_(draw.nodes, draw.nodes)]))
-            if name == BLOCK:
-                model = LinkPredictorCV(alphas=ALPHAS, output_kernel=whole)
-            elif name == BLOCK_FIXED:
-                model = [LinkPredictor(alpha=0.3, output_kernel=whole)]
-            found[name, share].append(few_labels(model, K, W, draw, ("roc_auc",)))
-    return found
-
-
 # ------------------------------------------------------------------------------------------------- text and tables
 
 _PROTOCOL = (
     "984 proteins, 2438 interactions of high confidence; the input is expression, by a Gaussian kernel of width σ "
     f"= {SIGMA}, the paper's. Five folds of proteins; parameters are chosen on the training proteins alone, by "
-    "four folds of these (kCCA, kML and local machines: by one of the four); pairs of one test and one training "
+    "four folds of these (kCCA, kML and local models: by one of the four); pairs of one test and one training "
     "protein are scored. K_Y is the diffusion kernel of the training graph, scaled to unit diagonal; β = 1, and "
     "chosen from 0.3, 1 and 3 for ridge, as in the paper."
 )
@@ -201,23 +191,23 @@ _WHY = (
 )
 _FEW = (
     "Links are known between 5, 10 or 20 % of the proteins; all others are unlabelled, and every pair with one of them "
-    "at least is judged. λ and the strength of the penalty (0 among its values) are chosen by five folds of the "
+    "at least is evaluated. λ and the strength of the penalty (0 among its values) are chosen by five folds of the "
     "labelled proteins, maximising ROC, as in the paper. Printed, the penalty is exp(−L), "
     "L that of the whole kernel: it weighs smooth functions most, and mostly shrinks what is common to all nodes. The "
     "Laplacian of the ten nearest neighbours smooths. K_Y is of the links between labelled proteins; the last two rows "
     "take their block of the whole network's kernel, which lets in links of unlabelled ones, with λ chosen, and with "
     "one λ for all draws, as choosing from a handful of links costs much. Together the two account for most of the gap "
-    "to the supervised figures of the paper."
+    "to the supervised numbers of the paper."
 )
 
 
-def _figures(folds: list[Fold], name: str) -> list[float]:
-    return [fold.figures[name] for fold in folds]
+def _areas(cells: Cells) -> dict[str, list[float]]:
+    return {short: [cell[name] for cell in cells] for name, short in MEASURES.items()}
 
 
-def _summary(folds: Folds, n_splits: int) -> str:
+def _summary(folds: Mapping[str, Cells], n_splits: int) -> str:
     def areas(name: str) -> str:
-        return " and ".join(str(spread(_figures(folds[name], area))) for area in ("roc_auc", "average_precision"))
+        return " and ".join(str(spread(values)) for values in _areas(folds[name]).values())
 
     return (
         "Brouard, d'Alché-Buc and Szafranski (2011), Table 2: ridge, published 83.3 ± 2.1 AUC-ROC and 13.7 ± 4.4 "
@@ -227,30 +217,22 @@ def _summary(folds: Folds, n_splits: int) -> str:
     )
 
 
-def _ours(folds: Folds) -> dict[str, dict[str, list[float]]]:
-    return {
-        name: {"ROC": _figures(found, "roc_auc"), "PR": _figures(found, "average_precision")}
-        for name, found in folds.items()
-    }
-
-
-def _table_2(folds: Folds, prevalence: float) -> Table:
-    ours = {name: row for name, row in _ours(folds).items() if name not in VARIANTS}
-    names = [name for name in ours if name not in (OK3_ET, POKR)]
-    names.insert(names.index("TPPK by ridge"), "TPPK by SVM")
-    published = {name: TABLE_2.get(name, {}) for name in (*names, OK3_ET, POKR)}
-    return published_beside_ours(
+def _table_2(folds: Mapping[str, Cells], compared: Sequence[str], linked: float) -> Table:
+    rows = [name for name in compared if name not in (OK3_ET, POKR)]
+    rows.insert(rows.index("TPPK by ridge"), "TPPK by SVM")
+    return beside(
         "Table 2: areas under the curves, percent",
-        ("ROC", "PR"),
-        published,
-        ours,
-        note=f"At random: ROC 50, PR {100 * prevalence:.1f}, the share of pairs that are linked. OK3+ET: 100 "
+        published("b11_table2"),
+        {name: _areas(folds[name]) for name in compared},
+        columns=tuple(MEASURES.values()),
+        rows=(*rows, OK3_ET, POKR),
+        note=f"At random: ROC 50, PR {100 * linked:.1f}, the fraction of pairs that are linked. OK3+ET: 100 "
         "output-kernel extra-trees on the expression values themselves, √p of them tried at each split (the paper does "
-        f"not say how many), {spread(fold.seconds for fold in folds[OK3_ET])} s a fold.",
+        f"not say how many), {spread(cell['seconds'] for cell in folds[OK3_ET])} s a fold.",
     )
 
 
-def _gains(folds: Folds) -> Table:
+def _gains(folds: Mapping[str, Cells]) -> Table:
     first = "on the first split: "
     changes = {
         POKR: "λ and β chosen by both areas",
@@ -266,8 +248,7 @@ def _gains(folds: Folds) -> Table:
     rows = [
         {
             "IOKR-ridge": what,
-            "ROC": spread(_figures(folds[name], "roc_auc")),
-            "PR": spread(_figures(folds[name], "average_precision")),
+            **{short: spread(values) for short, values in _areas(folds[name]).items()},
             "folds": len(folds[name]),
         }
         for name, what in changes.items()
@@ -275,24 +256,22 @@ def _gains(folds: Folds) -> Table:
     return Table("Ridge, one change at a time", rows, ours=("ROC", "PR"))
 
 
-def _table_3(semi: Semi) -> list[Table]:
-    tables = []
-    for measure, key in (("ROC", "roc_auc"), ("PR", "average_precision")):
-        rows = []
-        for name in SEMI:
-            row: dict[str, Any] = {"penalty": name}
-            for i, share in enumerate(SHARES):
-                theirs = TABLE_3.get(name, {}).get(measure)
-                row[f"{share:.0%}, published"] = Spread(*theirs[i], digits=1) if theirs else None
-                row[f"{share:.0%}, ours"] = spread(c.figures[ONE_NEW][key] for c in semi[name, share])
-            rows.append(row)
-        ours = tuple(f"{share:.0%}, ours" for share in SHARES)
-        tables.append(Table(f"Table 3: {measure}, percent", rows, ours=ours))
-    rows = []
-    for name in SEMI:
-        row = {"penalty": name}
-        for measure, key in (("ROC", "roc_auc"), ("PR", "average_precision")):
-            for share in SHARES:
-                row[f"{measure}, {share:.0%}"] = spread(c.figures[BOTH_NEW][key] for c in semi[name, share])
-        rows.append(row)
-    return [*tables, Table("Ours on pairs of two unlabelled proteins alone, percent", rows)]
+def _table_3(results: Results, plan: LinkPlan, measure: str) -> Table:
+    short = MEASURES[measure]
+    ours = {name: at_percents(results, plan, f"{ONE_NEW}.{measure}", method=name) for name in SEMI}
+    printed = published("b11_table3", short)
+    return beside(f"Table 3: {short}, percent", printed, ours, columns=PERCENTS, rows=SEMI, label="penalty")
+
+
+def _both_new(results: Results, plan: LinkPlan) -> Table:
+    rows = [{"penalty": name, **areas_row(results, plan, BOTH_NEW, method=name)} for name in SEMI]
+    return Table("Ours on pairs of two unlabelled proteins alone, percent", rows)
+
+
+STUDY = Study(
+    plans={"short": LinkPlan(repeat=1, candidates=1, n_trees=20, betas=(1.0,)), "default": LinkPlan(repeat=10)},
+    load=load,
+    cases=cases,
+    work=work,
+    page=page,
+)

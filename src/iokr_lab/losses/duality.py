@@ -7,107 +7,118 @@ the same losses again with every parameter chosen on the training part.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
-from iokr.report.progress import Progress, silent
-from iokr_lab.data.multilabel import load_multilabel
+from iokr.report.figures import Canvas
 from iokr_lab.losses.duality_protocol import (
     FAMILIES,
     LAMBDAS,
     RIDGE,
+    TEST_FRACTION,
+    Chosen,
+    Column,
+    Curve,
+    Data,
+    DualityPlan,
+    Family,
     Grid,
     Matrix,
     Published,
-    Reading,
-    chosen_on_training_part,
-    first_rows,
-    on_grid,
-    published,
-    random_splits,
-    readings,
-    ridge_errors,
-    their_splits,
+    cases,
+    load,
+    work,
 )
 from iokr_lab.losses.duality_stopping import RULES, Stopped, as_they_stop
+from iokr_lab.study import Results, Study
+from iokr_lab.tables import difference, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
-Place = tuple[int, int]
 # Rows Λ of the figures. Where λ is much smaller, a gap of 1e-8 does not tell a small coefficient from zero.
 SHOWN = {"krr": (10, 14, 16, 18), "svr": (10, 15, 16, 18), "huber": (8, 11, 14, 17)}
+Place = tuple[int, int]
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Run the three losses on the grid of the paper, and again with everything chosen on the training part.
+@dataclass(frozen=True)
+class Both:
+    """A loss on the grid: ours and theirs."""
 
-    Parameters
-    ----------
-    seed : int, default=0
-        For the splits of the last part; those of the paper are fixed.
-    repeat : int, default=10
-        How many splits the last part draws.
-    progress : callable, optional
-    """
-    data = load_multilabel("yeast")
-    theirs = published()
-    X, Y = first_rows(data)
-    splits, others = their_splits(X, Y), list(random_splits(X, Y, seed, repeat or 10))
-    n_readings, n_methods = 6, 1 + len(FAMILIES)
-    n_steps = sum(len(splits) * len(f.values) for f in FAMILIES.values())
-    n_steps += n_readings + 2 * len(FAMILIES) + n_methods * len(others)
-    steps = itertools.count()
+    key: str
+    family: Family
+    ours: Grid
+    theirs: Published
 
-    def step(what: str) -> None:
-        progress(next(steps), n_steps, what)
 
-    ridge = ridge_errors(splits)
-    ours = {key: on_grid(splits, family, step) for key, family in FAMILIES.items()}
-    stopped: dict[tuple[str, Place], Stopped] = {}
-    for key in FAMILIES:
-        for place in (_lowest(theirs[key].errors), _farthest(ours[key].errors, theirs[key].errors)):
-            step("their algorithms with their rule to stop")
-            stopped[key, place] = as_they_stop(key, *place, splits)
-    read = readings(data, step)
-    chosen = chosen_on_training_part(others, step)
-    progress(n_steps, n_steps, "drawing the page")
+Point = tuple[Both, Place, Stopped]  # of a grid, by their algorithm with their rule to stop
+
+
+def page(results: Results, plan: DualityPlan, data: Data) -> Report:
+    """The three losses on the grid of the paper, and again with everything chosen on the training part."""
+    grids = [
+        Both(key, family, _grid(results, key, len(family.values)), data.theirs[key])
+        for key, family in data.families.items()
+    ]
+    curves = {
+        name: [np.array(curve) for curve in results.numbers(Curve, "errors", interpretation=name)]
+        for name in data.interpretations
+    }
+    ridge, their_ridge = next(iter(curves.values()))[0], data.theirs["krr"].ridge
+    methods = dict.fromkeys(case.method for case in results.of(Chosen))
+    chosen = {name: np.array(results.numbers(Chosen, "error", method=name)) for name in methods}
+    gap, points = max(results.numbers(Column, "gap")), [point for both in grids for point in _points(both, data)]
     return Report(
         "Three losses by duality, on the labels of yeast genes",
-        _summary(ridge, ours, theirs),
+        _summary(ridge, their_ridge, grids),
         (
             Text("As published", (_PROTOCOL,)),
-            _minima_table(ridge, ours, theirs),
-            *(
-                _along(key, ours[key], theirs[key], what)
-                for key, what in itertools.product(FAMILIES, ("errors", "shares"))
-            ),
+            _minima_table(ridge, their_ridge, grids),
+            *(_along(both, what) for both, what in itertools.product(grids, ("errors", "fractions"))),
             Text("Along Λ, as in the paper", (_LAMBDA,)),
-            *(_along_lambda(key, ours[key], theirs[key], ridge) for key in FAMILIES),
-            _all_losses(ours, ridge),
-            Text("What is left: when to stop", (_stopping_text(stopped, ours, theirs),)),
-            _stopping_table(stopped, ours, theirs),
-            Text("Which splits", (_reading_text(read, theirs["krr"].ridge),)),
-            _readings_table(read, theirs["krr"].ridge),
+            *(_along_lambda(both, ridge) for both in grids),
+            _all_losses(grids, ridge),
+            Text("What is left: when to stop", (_stopping_text(points, gap),)),
+            _stopping_table(points),
+            Text("Which splits", (_interpretation_text(ridge, their_ridge),)),
+            _interpretations_table(curves, their_ridge),
             Text("Everything chosen on the training part", (_CHOICE, _chosen_text(chosen))),
             _chosen_table(chosen),
-            *(_grid_table(key, ours[key], theirs[key]) for key in FAMILIES),
+            _paired_table(chosen),
+            *map(_grid_table, grids),
         ),
         (
             "Errors are means over test rows of ‖y − h(x)‖², summed over the 14 labels, which are 0 or 1.",
             "The paper's objective is (1/n) Σ ℓ + (Λ/2)‖h‖²; in this library `alpha` = nΛ, with n = 200 training rows.",
-            f"Our solutions are certified: the relative duality gap is at most "
-            f"{max(grid.gap for grid in ours.values()):.0e} on the whole grid.",
+            f"Our solutions are certified: the relative duality gap is at most {gap:.0e} on the whole grid.",
             "The smallest error of a grid is chosen on the test rows, by them and by us; not so in the last part.",
             "Sources: Laforgue, Lambert, Brogat-Motte, d'Alché-Buc, “Duality in RKHSs with Infinite Dimensional "
             "Outputs: Application to Robust Losses”, ICML 2020, and the scripts and results published with it.",
         ),
     )
+
+
+def _grid(results: Results, key: str, n_values: int) -> Grid:
+    """Means over the splits."""
+
+    def mean(what: str) -> Matrix:
+        columns = [results.numbers(Column, what, family=key, parameter=j) for j in range(n_values)]
+        return np.asarray(np.mean(columns, axis=1).T)
+
+    return Grid(mean("errors"), mean("fractions"))
+
+
+def _points(both: Both, data: Data) -> list[Point]:
+    """Where their error is smallest, and where ours differs most from it."""
+    theirs = both.theirs.errors
+    places = _lowest(theirs), _lowest(-np.abs(both.ours.errors / theirs - 1))
+    values = both.family.values
+    return [(both, (i, j), as_they_stop(both.key, LAMBDAS[i], float(values[j]), data.splits)) for i, j in places]
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -116,7 +127,7 @@ _PROTOCOL = (
     "The first 300 rows of the yeast data, in the order of the file that the authors read: 103 features of a gene, and "
     "which of 14 functional classes it has. Gaussian kernel exp(−‖x−x'‖²), outputs as vectors of zeros and ones, "
     "three random splits into 200 training and 100 test rows. For each loss, 20 values of Λ from 1e-8 to 0.1 by 10 "
-    "values of ε from 0.1 to 1, or by 16 values of κ from 0.001 to 10. Rings are the authors' saved figures, lines are "
+    "values of ε from 0.1 to 1, or by 16 values of κ from 0.001 to 10. Rings are the authors' saved numbers, lines are "
     "ours."
 )
 _LAMBDA = (
@@ -134,98 +145,62 @@ def _lowest(errors: Matrix) -> Place:
     return int(i), int(j)
 
 
-def _farthest(ours: Matrix, theirs: Matrix) -> Place:
-    return _lowest(-np.abs(ours / theirs - 1))
+def _off(ours: Matrix, theirs: Matrix) -> float:
+    """The largest relative difference."""
+    return float(np.abs(ours / theirs - 1).max())
 
 
-def _percent(share: float) -> str:
-    return f"{share:+.2%}"
-
-
-def _summary(ridge: Matrix, ours: dict[str, Grid], theirs: dict[str, Published]) -> str:
+def _summary(ridge: Matrix, their_ridge: Matrix, grids: list[Both]) -> str:
     parts = [
-        f"{family.name} {ours[key].errors.min():.3f} (theirs {theirs[key].errors.min():.3f})"
-        for key, family in FAMILIES.items()
+        f"{both.family.name} {both.ours.errors.min():.3f} (theirs {both.theirs.errors.min():.3f})" for both in grids
     ]
-    largest = max(float(np.abs(ours[key].errors / theirs[key].errors - 1).max()) for key in FAMILIES)
-    n_points = sum(grid.errors.size for grid in ours.values())
     return (
         f"Laforgue et al. (2020): smallest test errors {', '.join(parts)}; plain IOKR {ridge.min():.3f} (theirs "
-        f"{theirs['krr'].ridge.min():.3f}). Over all {n_points} points of the grid the largest difference is "
-        f"{largest:.1%}."
+        f"{their_ridge.min():.3f}). Over all {sum(both.ours.errors.size for both in grids)} points of the grid the "
+        f"largest difference is {max(_off(both.ours.errors, both.theirs.errors) for both in grids):.1%}."
     )
 
 
-def _stopping_text(
-    stopped: dict[tuple[str, Place], Stopped], ours: dict[str, Grid], theirs: dict[str, Published]
-) -> str:
-    gaps = [found.gap for found in stopped.values()]
-    off = max(abs(found.error / theirs[key].errors[place] - 1) for (key, place), found in stopped.items())
+def _stopping_text(points: list[Point], gap: float) -> str:
+    gaps = [stopped.gap for _, _, stopped in points]
+    off = max(abs(stopped.error / both.theirs.errors[place] - 1) for both, place, stopped in points)
     return (
         "Plain IOKR has a closed form and agrees to rounding. The other losses were solved by block coordinate descent "
         "(Huber: projected gradient), stopped when the objective changed by less than "
         f"{RULES['krr'][0]:.0e} ({FAMILIES['svr'].name}: {RULES['svr'][0]:.0e}) of its first value. Run again with "
         "that rule, where their error is smallest and where ours is farthest from it, these algorithms give the "
-        f"authors' figures to {off:.0e}. Their relative duality gaps are then {min(gaps):.0e} to {max(gaps):.0e}, "
-        f"against {max(grid.gap for grid in ours.values()):.0e} or less for ours."
+        f"authors' errors to {off:.0e}. Their relative duality gaps are then {min(gaps):.0e} to {max(gaps):.0e}, "
+        f"against {gap:.0e} or less for ours."
     )
 
 
-def _reading_text(read: list[Reading], ridge: Matrix) -> str:
-    [exact, *_] = read
+def _interpretation_text(ridge: Matrix, their_ridge: Matrix) -> str:
     return (
-        "Plain IOKR has no iterations to stop, so that it tells readings of the protocol apart. What the authors' "
-        "scripts call folds are three random splits, whose test parts may overlap; with their seeds our 20 errors "
-        f"equal theirs to {np.abs(exact.curves[0] / ridge - 1).max():.0e}."
+        "Plain IOKR has no iterations to stop, so that it tells interpretations of the protocol apart. What the "
+        "authors' scripts call folds are three random splits, whose test parts may overlap; with their seeds our "
+        f"{len(LAMBDAS)} errors equal theirs to {_off(ridge, their_ridge):.0e}."
     )
 
 
-def _chosen_text(chosen: dict[str, list[float]]) -> str:
-    means = {name: float(np.mean(errors)) for name, errors in chosen.items()}
-    best = min(means, key=lambda name: means[name])
+def _chosen_text(chosen: dict[str, Matrix]) -> str:
+    best = min(chosen, key=lambda name: float(chosen[name].mean()))
     if best == RIDGE:
         return (
             "No loss is ahead of plain IOKR on average: the advantage on the grid was one of choice on the test rows."
         )
-    better = np.array(chosen[RIDGE]) - np.array(chosen[best])
+    better = chosen[RIDGE] - chosen[best]
     return (
-        f"{best} has the smallest error on average, {_percent(-better.mean() / means[RIDGE])} from plain IOKR, and is "
-        f"ahead in {int((better > 0).sum())} of {len(better)} splits."
+        f"{best} has the smallest error on average, {-better.mean() / chosen[RIDGE].mean():+.2%} from plain IOKR, and "
+        f"is ahead in {int((better > 0).sum())} of {len(better)} splits."
     )
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def _minima_table(ridge: Matrix, ours: dict[str, Grid], theirs: dict[str, Published]) -> Table:
-    their_ridge = theirs["krr"].ridge
-    rows: list[dict[str, object]] = [
-        {
-            "loss": "plain IOKR",
-            "authors": float(their_ridge.min()),
-            "ours": float(ridge.min()),
-            "difference": _percent(ridge.min() / their_ridge.min() - 1),
-            "at Λ": _short(LAMBDAS[their_ridge.argmin()]),
-            "at ε or κ": None,
-            "same point": bool(ridge.argmin() == their_ridge.argmin()),
-            "largest on the grid": f"{np.abs(ridge / their_ridge - 1).max():.2%}",
-        }
-    ]
-    for key, family in FAMILIES.items():
-        mine, their = ours[key].errors, theirs[key].errors
-        i, j = _lowest(their)
-        rows.append(
-            {
-                "loss": family.name,
-                "authors": float(their.min()),
-                "ours": float(mine.min()),
-                "difference": _percent(mine.min() / their.min() - 1),
-                "at Λ": _short(LAMBDAS[i]),
-                "at ε or κ": _short(family.values[j]),
-                "same point": _lowest(mine) == (i, j),
-                "largest on the grid": f"{np.abs(mine / their - 1).max():.2%}",
-            }
-        )
+def _minima_table(ridge: Matrix, their_ridge: Matrix, grids: list[Both]) -> Table:
+    rows = [_minimum("plain IOKR", ridge[:, None], their_ridge[:, None], None)]
+    rows += [_minimum(both.family.name, both.ours.errors, both.theirs.errors, both.family.values) for both in grids]
     note = (
         "Where the authors' smallest error is, and whether ours is at the same point; the last column is the largest "
         "difference between their error and ours at any point of the grid."
@@ -233,28 +208,40 @@ def _minima_table(ridge: Matrix, ours: dict[str, Grid], theirs: dict[str, Publis
     return Table("The smallest test error on the grid", rows, note=note, ours=("ours",))
 
 
+def _minimum(name: str, ours: Matrix, theirs: Matrix, values: Matrix | None) -> dict[str, Any]:
+    i, j = _lowest(theirs)
+    return {
+        "loss": name,
+        "authors": float(theirs.min()),
+        "ours": float(ours.min()),
+        "difference": f"{ours.min() / theirs.min() - 1:+.2%}",
+        "at Λ": _short(LAMBDAS[i]),
+        "at ε or κ": None if values is None else _short(values[j]),
+        "same point": _lowest(ours) == (i, j),
+        "largest on the grid": f"{_off(ours, theirs):.2%}",
+    }
+
+
 def _short(value: float, digits: int = 2) -> float:
     """Rounded to as many digits as there is something to say."""
     return float(f"{value:.{digits}g}")
 
 
-def _stopping_table(
-    stopped: dict[tuple[str, Place], Stopped], ours: dict[str, Grid], theirs: dict[str, Published]
-) -> Table:
+def _stopping_table(points: list[Point]) -> Table:
     rows = []
-    for (key, (i, j)), found in stopped.items():
-        their, mine = float(theirs[key].errors[i, j]), float(ours[key].errors[i, j])
+    for both, (i, j), stopped in points:
+        theirs, ours = both.theirs.errors[i, j], both.ours.errors[i, j]
         rows.append(
             {
-                "loss": FAMILIES[key].name,
+                "loss": both.family.name,
                 "Λ": _short(LAMBDAS[i]),
-                "ε or κ": _short(FAMILIES[key].values[j]),
-                "authors": f"{their:.6f}",
-                "their rule": f"{found.error:.6f}",
-                "off by": _short(abs(found.error / their - 1), 1),
-                "ours": f"{mine:.6f}",
-                "ours, off by": _percent(mine / their - 1),
-                "their gap": _short(found.gap, 1),
+                "ε or κ": _short(both.family.values[j]),
+                "authors": f"{theirs:.6f}",
+                "their rule": f"{stopped.error:.6f}",
+                "off by": _short(abs(stopped.error / theirs - 1), 1),
+                "ours": f"{ours:.6f}",
+                "ours, off by": f"{ours / theirs - 1:+.2%}",
+                "their gap": _short(stopped.gap, 1),
             }
         )
     return Table(
@@ -266,44 +253,43 @@ def _stopping_table(
     )
 
 
-def _readings_table(read: list[Reading], ridge: Matrix) -> Table:
+def _interpretations_table(curves: dict[str, list[Matrix]], ridge: Matrix) -> Table:
     rows = [
         {
-            "reading": reading.name,
-            "smallest error": Spread.of([curve.min() for curve in reading.curves], digits=3),
+            "reading": name,
+            "smallest error": Spread.of([curve.min() for curve in found], digits=3),
             "authors": f"{ridge.min():.3f}",
-            "largest difference over Λ": f"{np.mean([np.abs(c / ridge - 1).max() for c in reading.curves]):.1%}",
+            "largest difference over Λ": f"{np.mean([_off(curve, ridge) for curve in found]):.1%}",
         }
-        for reading in read
+        for name, found in curves.items()
     ]
     note = "The first line is the authors' protocol, the others change one thing; ± is over the seeds."
     return Table("Plain IOKR under every reading", rows, note=note, ours=("smallest error",))
 
 
-def _chosen_table(chosen: dict[str, list[float]]) -> Table:
-    ridge = np.array(chosen[RIDGE])
-    rows = []
-    for name, values in chosen.items():
-        gain = np.array(values) - ridge
-        rows.append(
-            {
-                "loss": name,
-                "test error": Spread.of(values, digits=3),
-                "minus ridge, same split": None if name == RIDGE else Spread.of(gain, digits=3),
-                "ahead of ridge in": None if name == RIDGE else f"{int((gain < 0).sum())} of {len(gain)}",
-            }
-        )
-    title = f"Test error over {len(ridge)} random splits, every parameter chosen on the training part"
+def _chosen_table(chosen: dict[str, Matrix]) -> Table:
+    rows = [{"loss": name, "test error": Spread.of(errors, digits=3)} for name, errors in chosen.items()]
+    title = f"Test error over {len(chosen[RIDGE])} random splits, every parameter chosen on the training part"
     return Table(title, rows, ours=("test error",))
 
 
-def _grid_table(key: str, ours: Grid, theirs: Published) -> Table:
-    family = FAMILIES[key]
+def _paired_table(chosen: dict[str, Matrix]) -> Table:
+    ratio = TEST_FRACTION / (1 - TEST_FRACTION)
+    rows = [
+        ({"loss": name}, difference(errors, chosen[RIDGE], ratio=ratio, larger=False))
+        for name, errors in chosen.items()
+        if name != RIDGE
+    ]
+    return paired("Each loss minus ridge, the same split", rows)
+
+
+def _grid_table(both: Both) -> Table:
+    family = both.family
     rows = [
         {
             "Λ": f"{lam:.1e}",
             **{
-                f"{family.symbol} = {value:.2g}": f"{ours.errors[i, j]:.3f} ({theirs.errors[i, j]:.3f})"
+                f"{family.symbol} = {value:.2g}": f"{both.ours.errors[i, j]:.3f} ({both.theirs.errors[i, j]:.3f})"
                 for j, value in enumerate(family.values)
             },
         }
@@ -315,32 +301,31 @@ def _grid_table(key: str, ours: Grid, theirs: Published) -> Table:
 # ------------------------------------------------------------------------------------------------------------ figures
 
 
-def _along(key: str, ours: Grid, theirs: Published, what: str) -> Figure:
-    """Errors or shares along ε or κ, a curve for each of four Λ."""
-    family = FAMILIES[key]
-    scale = 100 if what == "shares" else 1
-    styles = ("-", "--", "-.", ":")
+def _along(both: Both, what: str) -> Figure:
+    """Errors or fractions along ε or κ, a curve for each of four Λ."""
+    family = both.family
+    scale = 100 if what == "fractions" else 1
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        for i, style in zip(SHOWN[key], styles, strict=True):
-            mine, their = scale * getattr(ours, what)[i], scale * getattr(theirs, what)[i]
-            axes.plot(family.values, their, "o", color=THEIRS, fillstyle="none", markersize=5)
-            axes.plot(family.values, mine, style, color=OURS, label=f"Λ = {LAMBDAS[i]:.1e}")
+        for i, style in zip(SHOWN[both.key], ("-", "--", "-.", ":"), strict=True):
+            ours, theirs = (scale * getattr(side, what)[i] for side in (both.ours, both.theirs))
+            axes.plot(family.values, theirs, "o", color=THEIRS, fillstyle="none", markersize=5)
+            axes.plot(family.values, ours, style, color=OURS, label=f"Λ = {LAMBDAS[i]:.1e}")
         axes.plot([], [], "o", color=THEIRS, fillstyle="none", label="authors")
-        axes.set(xlabel=family.symbol, ylabel="test error" if what == "errors" else f"{family.share} (%)")
+        axes.set(xlabel=family.symbol, ylabel="test error" if what == "errors" else f"{family.counted} (%)")
         if family.saturates:
             axes.set_xscale("log")
         canvas.legend(loc="outside upper center", ncols=3)
 
-    subject = "test error" if what == "errors" else f"share of {family.share}"
+    subject = "test error" if what == "errors" else f"fraction of {family.counted}"
     return plot(draw, caption=f"{family.name}: {subject} along {family.symbol}, for four values of Λ.", size=(4.8, 3.5))
 
 
-def _along_lambda(key: str, ours: Grid, theirs: Published, ridge: Matrix) -> Figure:
+def _along_lambda(both: Both, ridge: Matrix) -> Figure:
     """Errors along Λ at the authors' best parameter, beside plain IOKR."""
-    family = FAMILIES[key]
-    _, j = _lowest(theirs.errors)
+    family, (_, j) = both.family, _lowest(both.theirs.errors)
+    ours, theirs = both.ours.errors[:, j], both.theirs.errors[:, j]
 
     def curve(axes: Axes, mine: Matrix, their: Matrix, colour: str, style: str, label: str) -> None:
         axes.semilogx(LAMBDAS, their, "o", color=THEIRS, fillstyle="none", markersize=5)
@@ -348,26 +333,31 @@ def _along_lambda(key: str, ours: Grid, theirs: Published, ridge: Matrix) -> Fig
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        curve(axes, ridge, theirs.ridge, MUTED, "--", "square loss")
-        curve(axes, ours.errors[:, j], theirs.errors[:, j], OURS, "-", f"{family.symbol} = {family.values[j]:.2g}")
+        curve(axes, ridge, both.theirs.ridge, MUTED, "--", "square loss")
+        curve(axes, ours, theirs, OURS, "-", f"{family.symbol} = {family.values[j]:.2g}")
         axes.plot([], [], "o", color=THEIRS, fillstyle="none", label="authors")
-        axes.axhline(float(ours.errors[:, j].min()), color=INK, linewidth=0.6, linestyle=":")
+        axes.axhline(float(ours.min()), color=INK, linewidth=0.6, linestyle=":")
         axes.set(xlabel="Λ", ylabel="test error", ylim=(2.0, 2.6))
         canvas.legend(loc="outside upper center", ncols=3)
 
     return plot(draw, caption=f"{family.name}: test error along Λ, beside the square loss.", size=(4.8, 3.5))
 
 
-def _all_losses(ours: dict[str, Grid], ridge: Matrix) -> Figure:
+def _all_losses(grids: list[Both], ridge: Matrix) -> Figure:
     """The smallest error over ε or κ, along Λ, for every loss."""
     styles = {"krr": (INK, ":"), "svr": (THEIRS, "-."), "huber": (OURS, "-")}
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         axes.semilogx(LAMBDAS, ridge, "--", color=MUTED, label="square loss")
-        for key, (colour, style) in styles.items():
-            axes.semilogx(LAMBDAS, ours[key].errors.min(axis=1), style, color=colour, label=FAMILIES[key].name)
+        for both in grids:
+            colour, style = styles[both.key]
+            axes.semilogx(LAMBDAS, both.ours.errors.min(axis=1), style, color=colour, label=both.family.name)
         axes.set(xlabel="Λ", ylabel="test error, best ε or κ", xlim=(1e-6, 1e-1), ylim=(2.05, 2.25))
         canvas.legend(loc="outside upper center", ncols=4)
 
     return plot(draw, caption="Ours, every loss at its best ε or κ for each Λ; the scale is finer.", size=(4.8, 3.5))
+
+
+PLANS = {"short": DualityPlan(repeat=1, stride=5), "default": DualityPlan(repeat=10)}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)

@@ -1,4 +1,4 @@
-"""Laforgue et al. 2020 on the yeast data: the protocol and the runs; `duality.py` shows them.
+"""Laforgue et al. 2020 on the yeast data: the protocol and the runs; `duality.py` makes the page.
 
 The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so that `alpha` = nΛ; ε and κ are the paper's.
 """
@@ -6,11 +6,9 @@ The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so th
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,39 +22,17 @@ from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.square import Square
 from iokr.solvers.auto import Auto
-from iokr_lab.data.multilabel import MultiLabel
-
-__all__ = [
-    "FAMILIES",
-    "GAMMA",
-    "LAMBDAS",
-    "RIDGE",
-    "TOL",
-    "Family",
-    "Grid",
-    "Matrix",
-    "Published",
-    "Reading",
-    "Split",
-    "chosen_on_training_part",
-    "first_rows",
-    "held_out_error",
-    "on_grid",
-    "published",
-    "random_splits",
-    "readings",
-    "ridge_errors",
-    "their_splits",
-]
+from iokr_lab.data.archives import read_arrays
+from iokr_lab.data.multilabel import MultiLabel, load_multilabel
+from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
-Step = Callable[[str], None]
 
-ROWS, TEST_SHARE, SEEDS = 300, 1 / 3, (0, 1, 2)
+ROWS, TEST_FRACTION, SEEDS = 300, 1 / 3, (0, 1, 2)
 GAMMA = 1.0  # k(x, z) = exp(−‖x − z‖²)
 LAMBDAS = np.logspace(-8, -1, 20)  # Λ of the paper
 TOL = 1e-8  # relative duality gap
-ZERO = 1e-3  # a row is zero below this share of the longest, and saturated above 1 − this share of its bound
+ZERO = 1e-3  # a row is zero below this fraction of the longest, and saturated above 1 − this fraction of its bound
 RIDGE = "ridge"
 
 
@@ -72,7 +48,7 @@ class Family:
     to_choose_from: tuple[float, ...]  # when the parameter is chosen on the training part
 
     @property
-    def share(self) -> str:
+    def counted(self) -> str:
         """What is counted, in words."""
         return "saturated rows" if self.saturates else "zero rows"
 
@@ -92,27 +68,33 @@ FAMILIES = {
 
 
 @dataclass(frozen=True)
-class Published:
-    """The authors' saved figures for one loss: rows are Λ, columns ε or κ."""
+class Grid:
+    """A loss on the grid of the paper, means over the splits: rows are Λ, columns ε or κ."""
 
     errors: Matrix
-    shares: Matrix
+    fractions: Matrix  # of zero or saturated rows
+
+
+@dataclass(frozen=True)
+class Published(Grid):
+    """The authors' saved numbers for one loss."""
+
     ridge: Matrix  # plain IOKR, by Λ
 
 
 def published() -> dict[str, Published]:
     """The arrays of `data_home()`/duality2020_results/results.npz, by family."""
     path = find_data("duality2020_results/results.npz")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: (file[f"yeast_{key}_MSEs"], file[f"yeast_{key}_Spar"]) for key in FAMILIES}
-    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path} does not hold the results of Laforgue et al. 2020: {error}") from error
-    for key, (errors, shares) in arrays.items():
-        sizes = (len(LAMBDAS), len(FAMILIES[key].values))
-        if shares.shape != sizes or errors.shape != (sizes[0], sizes[1] + 1):
-            raise ValueError(f"{path} must hold {sizes} shares for {key!r}, and a column more of errors.")
-    return {key: Published(errors[:, :-1], shares, errors[:, -1]) for key, (errors, shares) in arrays.items()}
+    names = tuple(f"yeast_{key}_{what}" for key in FAMILIES for what in ("MSEs", "Spar"))
+    arrays = read_arrays(path, "a Laforgue et al. 2020 results", names)
+    found = {}
+    for key, family in FAMILIES.items():
+        errors, fractions = arrays[f"yeast_{key}_MSEs"], arrays[f"yeast_{key}_Spar"]
+        sizes = (len(LAMBDAS), len(family.values))
+        if fractions.shape != sizes or errors.shape != (sizes[0], sizes[1] + 1):
+            raise ValueError(f"{path} must hold {sizes} fractions for {key!r}, and a column more of errors.")
+        found[key] = Published(errors[:, :-1], fractions, errors[:, -1])
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------- splits
@@ -143,17 +125,16 @@ def first_rows(data: MultiLabel) -> tuple[Matrix, Matrix]:
 
 def their_splits(X: Matrix, Y: Matrix) -> list[Split]:
     """Three random splits that may overlap, as drawn by the authors' scripts: not three folds."""
-    parts = [train_test_split(X, Y, test_size=TEST_SHARE, random_state=seed) for seed in SEEDS]
+    parts = [train_test_split(X, Y, test_size=TEST_FRACTION, random_state=seed) for seed in SEEDS]
     return [Split(X_train, Y_train, X_test, Y_test) for X_train, X_test, Y_train, Y_test in parts]
 
 
-def random_splits(X: Matrix, Y: Matrix, seed: int, repeat: int) -> Iterator[Split]:
-    """As many other splits of the same sizes."""
-    n_test = round(len(X) * TEST_SHARE)
-    for i in range(repeat):
-        rows = np.random.default_rng((seed, i)).permutation(len(X))
-        train, test = rows[n_test:], rows[:n_test]
-        yield Split(X[train], Y[train], X[test], Y[test])
+def random_split(X: Matrix, Y: Matrix, seed: int, i: int) -> Split:
+    """The i-th of other splits of the same sizes."""
+    n_test = round(len(X) * TEST_FRACTION)
+    rows = np.random.default_rng((seed, i)).permutation(len(X))
+    train, test = rows[n_test:], rows[:n_test]
+    return Split(X[train], Y[train], X[test], Y[test])
 
 
 def folds(X: Matrix, Y: Matrix, seed: int | None = None) -> list[Split]:
@@ -185,87 +166,146 @@ def ridge_errors(splits: Sequence[Split], alphas: Callable[[Split], Matrix] | No
     return errors
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Ours on the grid of the paper: rows are Λ, columns ε or κ."""
-
-    errors: Matrix
-    shares: Matrix
-    gap: float  # the largest relative duality gap
-
-
-def on_grid(splits: Sequence[Split], family: Family, step: Step) -> Grid:
-    """Test error and share of zero or saturated rows for every Λ and parameter, means over the splits."""
-    errors, shares = np.zeros((2, len(LAMBDAS), len(family.values)))
-    gaps = []
-    for split, (j, value) in itertools.product(splits, enumerate(family.values)):
-        step(f"{family.name} on the grid of the paper")
-        for i, alpha in enumerate((split.n * LAMBDAS).tolist()):
-            model = IOKR(RBF(GAMMA), loss=family.loss(float(value)), alpha=alpha, solver=Auto(tol=TOL))
-            model.fit(split.X, split.Y)
-            errors[i, j] += held_out_error(model.decision_function(split.X_test), split.Y_test) / len(splits)
-            shares[i, j] += share(family, model, float(value)) / len(splits)
-            gaps.append(model.solution_.gap)
-    return Grid(errors, shares, max(gaps))
+def column(split: Split, family: Family, value: float) -> dict[str, Any]:
+    """Test error and fraction of zero or saturated rows for every Λ, and the largest relative duality gap."""
+    errors, fractions, gaps = [], [], []
+    for alpha in (split.n * LAMBDAS).tolist():
+        model = IOKR(RBF(GAMMA), loss=family.loss(value), alpha=alpha, solver=Auto(tol=TOL)).fit(split.X, split.Y)
+        errors.append(held_out_error(model.decision_function(split.X_test), split.Y_test))
+        fractions.append(fraction_of(family, model, value))
+        gaps.append(model.solution_.gap)
+    return {"errors": errors, "fractions": fractions, "gap": max(gaps)}
 
 
-def share(family: Family, model: IOKR, value: float) -> float:
-    """The share of training points whose coefficients are zero, or as long as the loss lets them be."""
+def fraction_of(family: Family, model: IOKR, value: float) -> float:
+    """The fraction of training points whose coefficients are zero, or as long as the loss lets them be."""
     lengths = np.linalg.norm(np.asarray(model.solution_.C), axis=1)
     if family.saturates:
         return float(np.mean(model.alpha * lengths >= (1 - ZERO) * value))
     return float(np.mean(lengths <= ZERO * lengths.max()))
 
 
-# ------------------------------------------------------------------------------------------ which reading is theirs
-
-
 @dataclass(frozen=True)
-class Reading:
-    """Plain IOKR under one reading of the protocol: a curve over Λ for every way to draw the splits."""
+class Interpretation:
+    """A way to understand the protocol: several drawings of splits, and `alpha` from Λ."""
 
-    name: str
-    curves: list[Matrix]
+    drawings: list[list[Split]]
+    alphas: Callable[[Split], Matrix] | None = None
 
 
-def readings(data: MultiLabel, step: Step, shuffles: int = 10) -> list[Reading]:
+def interpretations(data: MultiLabel, shuffles: int = 10) -> dict[str, Interpretation]:
     """The protocol as the authors ran it, then with one thing changed at a time."""
     X, Y = first_rows(data)
     their = their_splits(X, Y)
     other_rows = np.asarray(data.X[:ROWS]), data.Y[:ROWS]
-    variants: list[tuple[str, list[list[Split]], Callable[[Split], Matrix] | None]] = [
-        (f"random splits with seeds {', '.join(map(str, SEEDS))}", [their], None),
-        ("folds of consecutive rows", [folds(X, Y)], None),
-        (f"shuffled folds, {shuffles} seeds", [folds(X, Y, seed) for seed in range(shuffles)], None),
-        ("rows of the other distribution of the data", [their_splits(*other_rows)], None),
-        ("labels −½ and ½", [their_splits(X, Y - 0.5)], None),
-        ("`alpha` = Λ, not nΛ", [their], lambda split: LAMBDAS),
-    ]
-    found = []
-    for name, drawn, alphas in variants:
-        step("plain IOKR under every reading")
-        found.append(Reading(name, [ridge_errors(splits, alphas) for splits in drawn]))
-    return found
+    shuffled = [folds(X, Y, seed) for seed in range(shuffles)]
+    return {
+        f"random splits with seeds {', '.join(map(str, SEEDS))}": Interpretation([their]),
+        "folds of consecutive rows": Interpretation([folds(X, Y)]),
+        f"shuffled folds, {shuffles} seeds": Interpretation(shuffled),
+        "rows of the other distribution of the data": Interpretation([their_splits(*other_rows)]),
+        "labels −½ and ½": Interpretation([their_splits(X, Y - 0.5)]),
+        "`alpha` = Λ, not nΛ": Interpretation([their], lambda split: LAMBDAS),
+    }
 
-
-# ------------------------------------------------------------------------------- everything chosen on the training part
 
 TO_CHOOSE = LAMBDAS[8:18]
 
 
-def chosen_on_training_part(splits: Sequence[Split], step: Step) -> dict[str, list[float]]:
-    """Test errors by method, a figure a split; Λ and ε or κ by three folds of the training part."""
-    errors: dict[str, list[float]] = defaultdict(list)
-    candidates: dict[str, list[Loss]] = {RIDGE: [Square()]}
-    candidates |= {f.name: [f.loss(value) for value in f.to_choose_from] for f in FAMILIES.values()}
-    for split, (name, losses) in itertools.product(splits, candidates.items()):
-        step("parameters chosen on the training part")
-        errors[name].append(_error(split, *_best(split, losses)))
-    return errors
-
-
-def _best(split: Split, losses: list[Loss]) -> tuple[Loss, float]:
-    """The loss and alpha with the smallest error over three folds of the training part, whose order is random."""
+def chosen_error(split: Split, losses: Sequence[Loss]) -> float:
+    """Test error with the loss and Λ of the smallest error over three folds of the training part, in random order."""
     parts = folds(split.X, split.Y)
     grid = itertools.product(losses, (split.n * TO_CHOOSE).tolist())
-    return min(grid, key=lambda candidate: sum(_error(part, *candidate) for part in parts))
+    return _error(split, *min(grid, key=lambda candidate: sum(_error(part, *candidate) for part in parts)))
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class DualityPlan(Plan):
+    """New splits are drawn `repeat` times; of the values of ε and κ, every `stride`-th is taken."""
+
+    stride: int = 1
+
+
+@dataclass(frozen=True)
+class Data:
+    """What all cases share; families and the authors' grids are those of the plan."""
+
+    families: dict[str, Family]
+    theirs: dict[str, Published]
+    X: Matrix
+    Y: Matrix
+    splits: list[Split]  # of the paper
+    interpretations: dict[str, Interpretation]
+
+
+def load(plan: DualityPlan) -> Data:
+    """The yeast data and the authors' results."""
+    every, data = slice(None, None, plan.stride), load_multilabel("yeast")
+    families = {
+        key: replace(family, values=family.values[every], to_choose_from=family.to_choose_from[every])
+        for key, family in FAMILIES.items()
+    }
+    theirs = {
+        key: replace(found, errors=found.errors[:, every], fractions=found.fractions[:, every])
+        for key, found in published().items()
+    }
+    X, Y = first_rows(data)
+    return Data(families, theirs, X, Y, their_splits(X, Y), interpretations(data))
+
+
+@dataclass(frozen=True)
+class Curve(Case):
+    """Plain IOKR over Λ under one interpretation of the protocol."""
+
+    interpretation: str
+    drawing: int
+
+
+@dataclass(frozen=True)
+class Column(Case):
+    """A value of ε or κ at every Λ, on one split of the paper."""
+
+    family: str
+    parameter: int
+    split: int
+
+
+@dataclass(frozen=True)
+class Chosen(Case):
+    """A method that chooses on the training part, on one new split."""
+
+    method: str
+    draw: int
+
+
+def cases(plan: DualityPlan, data: Data) -> list[Case]:
+    """Every column of the grids, every interpretation, every new split."""
+    return [
+        *(Curve(name, i) for name, found in data.interpretations.items() for i in range(len(found.drawings))),
+        *(
+            Column(key, j, i)
+            for key, family in data.families.items()
+            for i, j in itertools.product(range(len(data.splits)), range(len(family.values)))
+        ),
+        *(Chosen(name, i) for i in range(plan.repeat) for name in _candidates(data.families)),
+    ]
+
+
+def work(case: Curve | Column | Chosen, plan: DualityPlan, data: Data) -> dict[str, Any]:
+    """The errors along Λ; or the test error alone."""
+    if isinstance(case, Curve):
+        found = data.interpretations[case.interpretation]
+        return {"errors": ridge_errors(found.drawings[case.drawing], found.alphas)}
+    if isinstance(case, Column):
+        family = data.families[case.family]
+        return column(data.splits[case.split], family, float(family.values[case.parameter]))
+    split = random_split(data.X, data.Y, plan.seed, case.draw)
+    return {"error": chosen_error(split, _candidates(data.families)[case.method])}
+
+
+def _candidates(families: dict[str, Family]) -> dict[str, list[Loss]]:
+    """The losses that each method chooses from."""
+    return {RIDGE: [Square()]} | {f.name: [f.loss(value) for value in f.to_choose_from] for f in families.values()}

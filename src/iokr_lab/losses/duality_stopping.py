@@ -1,7 +1,7 @@
-"""The algorithms of Laforgue et al. 2020 with their rule to stop: what is left between their figures and ours.
+"""The algorithms of Laforgue et al. 2020 with their rule to stop: what is left between their errors and ours.
 
 In the scale of h(x) = Σ cᵢ k(x, xᵢ) the dual problem is min ½⟨C, QC⟩ − ⟨C, Y⟩ + ε Σ‖cᵢ‖ with ‖cᵢ‖ ≤ ρ, where Q = K + λI
-(ε-SVR: K) and ρ = κ/λ (Huber), 1/λ (ε-SVR). They stop when the objective changes by less than a share of its first
+(ε-SVR: K) and ρ = κ/λ (Huber), 1/λ (ε-SVR). They stop when the objective changes by less than a fraction of its first
 value: cheap, and no bound on the distance from the minimum.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
-from iokr_lab.losses.duality_protocol import FAMILIES, GAMMA, LAMBDAS, Matrix, Split, held_out_error
+from iokr_lab.losses.duality_protocol import FAMILIES, GAMMA, Matrix, Split, held_out_error
 
-__all__ = ["Stopped", "as_they_stop"]
+__all__ = ["RULES", "Stopped", "as_they_stop"]
 
 JITTER = 1e-8  # added to K for ε-SVR
 RULES = {"krr": (1e-4, 60), "svr": (1e-5, 500), "huber": (1e-4, 500)}  # change of the objective, rounds at most
@@ -30,12 +30,11 @@ class Stopped:
     gap: float  # relative duality gap where it stopped, the largest
 
 
-def as_they_stop(key: str, i: int, j: int, splits: list[Split]) -> Stopped:
-    """The point (Λ_i, ε_j or κ_j) of the grid, by block coordinate descent or projected gradient."""
-    value = float(FAMILIES[key].values[j])
+def as_they_stop(key: str, Lambda: float, value: float, splits: list[Split]) -> Stopped:
+    """The point (Λ, ε or κ) of the grid, by block coordinate descent or projected gradient."""
     errors, rounds, gaps = [], [], []
     for split in splits:
-        lam = split.n * float(LAMBDAS[i])
+        lam = split.n * Lambda
         K = np.asarray(RBF(GAMMA)(split.X))
         C, n_rounds = _descend(key, K, split.Y, lam, value)
         errors.append(held_out_error(np.asarray(RBF(GAMMA)(split.X_test, split.X)) @ C, split.Y_test))

@@ -1,4 +1,4 @@
-"""A share of the training outputs is far from where it should be: ridge against Huber and the ε losses.
+"""A fraction of the training outputs is far from where it should be: ridge against Huber and the ε losses.
 
 Data made here, so that the truth is known; every parameter chosen on the training part, outliers and all.
 """
@@ -6,21 +6,20 @@ Data made here, so that the truth is known; every parameter chosen on the traini
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.radial import RadialLoss
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
-from iokr.report.progress import Progress, silent
+from iokr.report.figures import Canvas
 from iokr_lab.losses.robust_protocol import (
     CRITERIA,
     DISTANCE,
     FLOOR,
+    FRACTIONS,
     HUBER,
     KINDS,
     METHODS,
@@ -29,17 +28,16 @@ from iokr_lab.losses.robust_protocol import (
     NOISE,
     OUTPUTS,
     RIDGE,
-    SHARES,
+    Drawn,
     Matrix,
-    Results,
+    cases,
     choose,
-    run_all,
+    work,
 )
+from iokr_lab.study import Plan, Results, Study
+from iokr_lab.tables import Difference, chosen, difference, paired
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 HEADLINE, MEDIAN = 0.2, "median"
 STYLES = {
@@ -51,33 +49,20 @@ STYLES = {
 }
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Clean test error against the share of outliers, for four losses.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    repeat : int, default=10
-        How many samples are drawn; a figure is mean ± deviation over them.
-    progress : callable, optional
-    """
-    repeat = repeat or 10
-    n_steps = repeat * (1 + len(KINDS) * (len(SHARES) - 1))
-    steps = itertools.count()
-    results = run_all(seed, repeat, lambda what: progress(next(steps), n_steps, what))
-    progress(n_steps, n_steps, "drawing the page")
+def page(results: Results, plan: Plan, data: None) -> Report:
+    """Clean test error against the fraction of outliers, for four losses."""
     return Report(
         "Outliers among the outputs",
         _summary(results),
         (
             Text("The setting", (_SETTING, _CHOICE)),
-            *(_errors_table(results, kind, MEDIAN) for kind in KINDS),
+            *(_errors_table(results, kind) for kind in KINDS),
             *(_errors_figure(results, kind) for kind in KINDS),
             Text("Huber against ridge, sample by sample", (_verdict(results),)),
             _paired_table(results),
             Text("Why", (_WHY,)),
             _pull_figure(),
-            _plane_figure(seed),
+            _plane_figure(plan.seed),
             Text("How the parameters are chosen matters as much", (_criterion_text(results),)),
             _criteria_table(results),
             _chosen_table(results),
@@ -85,9 +70,9 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
         (
             f"Errors are means over {N_TEST} new inputs of ‖f(x) − h(x)‖², f being the true function: the test is "
             f"clean, without outliers and without noise. Predicting zero would cost about {OUTPUTS}.",
-            f"± is the standard deviation over {results.n_seeds} samples. For one sample the same function, inputs and "
-            "noise serve every share and kind.",
-            f"“{FLOOR}” is told which rows are outliers: what is lost against it is the price of not knowing.",
+            f"± is the standard deviation over {plan.repeat} samples. For one sample the same function, inputs and "
+            "noise serve every fraction and kind.",
+            f"“{FLOOR}” is given which rows are outliers: what is lost against it is the price of not knowing.",
         ),
     )
 
@@ -96,7 +81,7 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
 
 _SETTING = (
     f"A smooth function of two inputs with {OUTPUTS} outputs of unit variance, {N_TRAIN} training rows, Gaussian noise "
-    f"of deviation {NOISE:g}. A share of the training outputs is moved by {DISTANCE:g}, about "
+    f"of deviation {NOISE:g}. A fraction of the training outputs is moved by {DISTANCE:g}, about "
     f"{DISTANCE / np.sqrt(OUTPUTS):.1f} times the typical length of an output: scattered, {KINDS['scattered']}, or "
     f"one-sided, {KINDS['one-sided']}. Nobody says which rows these are."
 )
@@ -112,8 +97,12 @@ _WHY = (
 )
 
 
-def _of(results: Results, kind: str, share: float, method: str, criterion: str = MEDIAN) -> Matrix:
-    return np.array(results.errors[kind, share, method, criterion])
+def _of(
+    results: Results, kind: str, fraction: float, method: str, criterion: str = MEDIAN, what: str = "error"
+) -> Matrix:
+    """A value per sample; without outliers there is one kind."""
+    first = kind if fraction else next(iter(KINDS))
+    return np.array(results.numbers(Drawn, f"{what}.{method}.{criterion}", outliers=first, fraction=fraction))
 
 
 def _summary(results: Results) -> str:
@@ -125,18 +114,18 @@ def _summary(results: Results) -> str:
 
 
 def _verdict(results: Results) -> str:
-    wins = {kind: int((_gain(results, kind, HEADLINE) > 0).sum()) for kind in KINDS}
-    parts = [f"in {n} of {results.n_seeds} samples when they are {kind}" for kind, n in wins.items()]
+    gains = {kind: _gain(results, kind, HEADLINE) for kind in KINDS}
+    parts = [f"in {gain.wins} of {gain.n} samples when they are {kind}" for kind, gain in gains.items()]
     clean = _gain(results, next(iter(KINDS)), 0.0)
     return (
         f"With {HEADLINE:.0%} outliers Huber has the smaller error {' and '.join(parts)}. Without outliers it costs "
-        f"{-clean.mean():+.3f} on average."
+        f"{-clean.mean:+.3f} on average."
     )
 
 
-def _gain(results: Results, kind: str, share: float) -> Matrix:
-    """How much smaller Huber's error is, sample by sample."""
-    return _of(results, kind, share, RIDGE) - _of(results, kind, share, HUBER)
+def _gain(results: Results, kind: str, fraction: float) -> Difference:
+    """How much smaller Huber's error is; samples are drawn anew."""
+    return difference(_of(results, kind, fraction, RIDGE), _of(results, kind, fraction, HUBER), ratio=0)
 
 
 def _criterion_text(results: Results) -> str:
@@ -151,31 +140,25 @@ def _criterion_text(results: Results) -> str:
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def _errors_table(results: Results, kind: str, criterion: str) -> Table:
+def _errors_table(results: Results, kind: str) -> Table:
     rows = [
         {
-            "outliers": f"{share:.0%}",
-            **{method: Spread.of(_of(results, kind, share, method, criterion), digits=3) for method in STYLES},
+            "outliers": f"{fraction:.0%}",
+            **{method: Spread.of(_of(results, kind, fraction, method), digits=3) for method in STYLES},
         }
-        for share in SHARES
+        for fraction in FRACTIONS
     ]
     title = f"{kind.capitalize()} outliers, {KINDS[kind]}: clean test error"
     return Table(title, rows, ours=(HUBER,))
 
 
 def _paired_table(results: Results) -> Table:
-    rows = []
-    for kind, share in itertools.product(KINDS, SHARES):
-        gain = _gain(results, kind, share)
-        rows.append(
-            {
-                "outliers": kind,
-                "share": f"{share:.0%}",
-                "ridge minus Huber": Spread.of(gain, digits=3),
-                "Huber ahead in": f"{int((gain > 0).sum())} of {len(gain)}",
-            }
-        )
-    return Table("Ridge minus Huber, the same sample", rows, ours=("ridge minus Huber",))
+    rows = [
+        ({"outliers": kind, "share": f"{fraction:.0%}"}, _gain(results, kind, fraction))
+        for kind, fraction in itertools.product(KINDS, FRACTIONS)
+    ]
+    note = "Samples are drawn anew, so there is nothing to correct for (ρ = 0)."
+    return paired("Ridge minus Huber, the same sample", rows, note=note, ours=("difference",))
 
 
 def _criteria_table(results: Results) -> Table:
@@ -191,39 +174,41 @@ def _criteria_table(results: Results) -> Table:
 
 
 def _chosen_table(results: Results) -> Table:
-    rows = []
-    for kind, share, method in itertools.product(KINDS, SHARES, METHODS):
-        chosen = results.chosen[kind, share, method, MEDIAN]
-        alphas = [choice.alpha for choice in chosen]
-        counts = sorted(Counter(_parameter(choice.loss) for choice in chosen).items())
-        rows.append(
-            {
-                "outliers": kind,
-                "share": f"{share:.0%}",
-                "method": method,
-                "ε or κ": None if method == RIDGE else ", ".join(f"{value:g} ({n} ×)" for value, n in counts),
-                "alpha": f"{np.median(alphas):.2g} ({min(alphas):.2g} to {max(alphas):.2g})",
-            }
+    every = [
+        {
+            "outliers": kind,
+            "share": f"{fraction:.0%}",
+            "method": method,
+            "ε or κ": None if method == RIDGE else f"{parameter:g}",
+            "alpha": alpha,
+        }
+        for kind, fraction, method in itertools.product(KINDS, FRACTIONS, METHODS)
+        for parameter, alpha in zip(
+            *(_of(results, kind, fraction, method, what=what) for what in ("parameter", "alpha")), strict=True
         )
-    return Table("What was chosen by the median; of alpha, the median (smallest to largest)", rows, folded=True)
-
-
-def _parameter(loss: Loss) -> float:
-    """ε or κ; 0 for the square loss, which has none."""
-    return float(getattr(loss, "kappa", getattr(loss, "epsilon", 0.0)))
+    ]
+    return chosen(
+        pd.DataFrame(every),
+        by={name: name for name in ("outliers", "share", "method")},
+        what={name: name for name in ("ε or κ", "alpha")},
+        title="What was chosen by the median; of alpha, the median (smallest to largest)",
+        numbers="range",
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ figures
 
 
 def _errors_figure(results: Results, kind: str) -> Figure:
+    percents = [100 * fraction for fraction in FRACTIONS]
+
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         for method, (colour, style) in STYLES.items():
-            values = np.array([_of(results, kind, share, method) for share in SHARES])
-            axes.plot([100 * share for share in SHARES], values.mean(axis=1), style, color=colour, label=method)
+            values = np.array([_of(results, kind, fraction, method) for fraction in FRACTIONS])
+            axes.plot(percents, values.mean(axis=1), style, color=colour, label=method)
             low, high = values.min(axis=1), values.max(axis=1)
-            axes.fill_between([100 * share for share in SHARES], low, high, color=colour, alpha=0.08, linewidth=0)
+            axes.fill_between(percents, low, high, color=colour, alpha=0.08, linewidth=0)
         axes.set(xlabel=f"{kind} outliers (%)", ylabel="clean test error", yscale="log")
         canvas.legend(loc="outside upper center", ncols=2)
 
@@ -261,8 +246,8 @@ def _plane_figure(seed: int) -> Figure:
     Y = curve(t) + 0.05 * rng.normal(size=(n, 2))
     outlier = np.isin(np.arange(n), rng.permutation(n)[: round(HEADLINE * n)])
     Y[outlier] += np.array([2.0, 2.0]) + 0.3 * rng.normal(size=(int(outlier.sum()), 2))
-    chosen = {method: choose(t, Y, METHODS[method])[MEDIAN].model for method in (RIDGE, HUBER)}
-    curves = {method: np.asarray(model.decision_function(place)) for method, model in chosen.items()}
+    models = {method: choose(t, Y, METHODS[method])[MEDIAN].model for method in (RIDGE, HUBER)}
+    curves = {method: np.asarray(model.decision_function(place)) for method, model in models.items()}
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
@@ -276,3 +261,7 @@ def _plane_figure(seed: int) -> Figure:
 
     caption = f"One input, two outputs, {HEADLINE:.0%} one-sided outliers: the curve h(x) over all inputs."
     return plot(draw, caption=caption, size=(4.8, 3.8))
+
+
+PLANS = {"short": Plan(repeat=1), "default": Plan(repeat=10)}
+STUDY = Study(plans=PLANS, load=lambda plan: None, cases=cases, work=work, page=page)

@@ -1,4 +1,4 @@
-"""Outputs with a share of outliers: the data, the methods and the runs; `robust.py` shows them."""
+"""Outputs with a fraction of outliers: the data and the methods; `robust.py` makes the page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -17,37 +18,13 @@ from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.square import Square
-
-__all__ = [
-    "ALPHAS",
-    "CRITERIA",
-    "DISTANCE",
-    "FLOOR",
-    "HUBER",
-    "KINDS",
-    "METHODS",
-    "NOISE",
-    "N_TEST",
-    "N_TRAIN",
-    "OUTPUTS",
-    "RIDGE",
-    "SHARES",
-    "Choice",
-    "Matrix",
-    "Results",
-    "Sample",
-    "choose",
-    "draw",
-    "run_all",
-]
+from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
-Step = Callable[[str], None]
-Case = tuple[str, float, str, str]  # kind, share, method, criterion
 
 N_TRAIN, N_TEST, INPUTS, OUTPUTS = 150, 500, 2, 8
 NOISE, DISTANCE = 0.1, 10.0  # deviation of the noise in each output; how far an outlier is from its place
-SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
+FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3)
 KINDS = {"scattered": "each outlier in a direction of its own", "one-sided": "all outliers in the same direction"}
 ALPHAS = np.logspace(-3, 2, 9)
 RIDGE, HUBER, FLOOR = "ridge", "Huber", "ridge without the outliers"
@@ -74,10 +51,10 @@ class Sample:
     F_test: Matrix  # without noise
 
 
-def draw(kind: str, share: float, seed: tuple[int, int]) -> Sample:
-    """A smooth function of two inputs with eight outputs of unit variance; noise; a share of the rows moved far away.
+def draw(kind: str, fraction: float, seed: tuple[int, int]) -> Sample:
+    """A smooth function of two inputs with eight outputs of unit variance; noise; some rows moved far away.
 
-    The same seed gives the same function, inputs and noise for every kind and share, and a larger share moves more
+    The same seed gives the same function, inputs and noise for every kind and fraction, and a larger one moves more
     rows.
     """
     rng = np.random.default_rng(seed)
@@ -88,7 +65,7 @@ def draw(kind: str, share: float, seed: tuple[int, int]) -> Sample:
     order, directions = rng.permutation(N_TRAIN), rng.normal(size=(N_TRAIN, OUTPUTS))
     if kind == "one-sided":
         directions = np.broadcast_to(directions[0], directions.shape)
-    outlier = np.isin(np.arange(N_TRAIN), order[: round(share * N_TRAIN)])
+    outlier = np.isin(np.arange(N_TRAIN), order[: round(fraction * N_TRAIN)])
     moved = Y + DISTANCE * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     return Sample(X, np.where(outlier[:, None], moved, Y), outlier, X_test, F_test)
 
@@ -119,7 +96,7 @@ class Choice:
     model: IOKR
 
 
-def _model(loss: Loss, alpha: float) -> IOKR:
+def model_of(loss: Loss, alpha: float) -> IOKR:
     return IOKR(RBF(), loss=loss, alpha=alpha)
 
 
@@ -131,49 +108,50 @@ def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:
     cut = len(X) - len(X) // 3
     scores: dict[str, dict[tuple[int, float], float]] = defaultdict(dict)
     for (i, loss), alpha in itertools.product(enumerate(losses), ALPHAS.tolist()):
-        residuals = np.asarray(_model(loss, alpha).fit(X[:cut], Y[:cut]).decision_function(X[cut:])) - Y[cut:]
+        residuals = np.asarray(model_of(loss, alpha).fit(X[:cut], Y[:cut]).decision_function(X[cut:])) - Y[cut:]
         for name, criterion in CRITERIA.items():
             scores[name][i, alpha] = criterion(np.linalg.norm(residuals, axis=1))
     best = {name: min(found, key=found.__getitem__) for name, found in scores.items()}
-    models = {(i, alpha): _model(losses[i], alpha).fit(X, Y) for i, alpha in set(best.values())}
+    models = {(i, alpha): model_of(losses[i], alpha).fit(X, Y) for i, alpha in set(best.values())}
     return {name: Choice(losses[at[0]], at[1], models[at]) for name, at in best.items()}
 
 
-@dataclass(frozen=True)
-class Results:
-    """Clean test errors, a figure a seed, and what was chosen."""
-
-    errors: dict[Case, list[float]]
-    chosen: dict[Case, list[Choice]]
-
-    @property
-    def n_seeds(self) -> int:
-        """How many samples were drawn for each figure."""
-        return len(next(iter(self.errors.values())))
-
-
-def run_all(seed: int, repeat: int, step: Step) -> Results:
-    """Every method on every kind and share of outliers."""
-    errors: dict[Case, list[float]] = defaultdict(list)
-    chosen: dict[Case, list[Choice]] = defaultdict(list)
-    cases = [(tuple(KINDS), 0.0)] + [((kind,), share) for kind, share in itertools.product(KINDS, SHARES) if share > 0]
-    for i, (kinds, share) in itertools.product(range(repeat), cases):
-        step(f"{share:.0%} outliers")
-        sample = draw(kinds[0], share, (seed, i))
-        for method, criterion, choice in _fitted(sample):
-            residuals = np.asarray(choice.model.decision_function(sample.X_test)) - sample.F_test
-            error = float((residuals**2).sum(axis=1).mean())
-            for kind in kinds:  # without outliers, all kinds are the same
-                errors[kind, share, method, criterion].append(error)
-                chosen[kind, share, method, criterion].append(choice)
-    return Results(errors, chosen)
-
-
-def _fitted(sample: Sample) -> Iterator[tuple[str, str, Choice]]:
-    """Every method, by every criterion; and ridge for which somebody took the outliers out."""
+def fitted(sample: Sample) -> Iterator[tuple[str, str, Choice]]:
+    """Every method, by every criterion; and ridge without the outliers."""
     for method, losses in METHODS.items():
         for criterion, choice in choose(sample.X, sample.Y, losses).items():
             yield method, criterion, choice
     clean = ~sample.outlier
     for criterion, choice in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
         yield FLOOR, criterion, choice
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class Drawn(Case):
+    """A sample; without outliers all kinds are the same, and only the first is run."""
+
+    outliers: str
+    fraction: float
+    sample: int
+
+
+def cases(plan: Plan, data: None) -> list[Drawn]:
+    """Every kind and fraction of outliers in every sample."""
+    settings = [(next(iter(KINDS)), 0.0), *itertools.product(KINDS, FRACTIONS[1:])]
+    return [Drawn(kind, fraction, i) for i in range(plan.repeat) for kind, fraction in settings]
+
+
+def work(case: Drawn, plan: Plan, data: None) -> dict[str, Any]:
+    """Clean test error, alpha and ε or κ (0 for the square loss), by method and criterion."""
+    sample = draw(case.outliers, case.fraction, (plan.seed, case.sample))
+    metrics: dict[str, Any] = {"error": {}, "alpha": {}, "parameter": {}}
+    for method, criterion, choice in fitted(sample):
+        residuals = np.asarray(choice.model.decision_function(sample.X_test)) - sample.F_test
+        parameter = getattr(choice.loss, "kappa", getattr(choice.loss, "epsilon", 0.0))
+        found = {"error": float((residuals**2).sum(axis=1).mean()), "alpha": choice.alpha, "parameter": parameter}
+        for name, value in found.items():
+            metrics[name].setdefault(method, {})[criterion] = value
+    return metrics

@@ -2,100 +2,69 @@
 
 from __future__ import annotations
 
-import itertools
-import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from iokr.report import INK, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
-from iokr.report.progress import Progress, silent
-from iokr_lab.cells import Cells
+from iokr.report import INK, THEIRS, Figure, Report, Spread, Table, Text, plot
+from iokr.report.figures import Canvas
 from iokr_lab.pairs.protocol import (
+    BOTH,
     DUPLICATE,
     KERNEL,
+    PLANS,
+    POSSIBLE,
     PUBLISHED,
-    Protocol,
+    Fold,
+    PairsPlan,
     Row,
     cases,
-    curves,
-    default,
-    full,
-    run_case,
+    load,
+    work,
 )
+from iokr_lab.study import Results, Study
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+__all__ = ["STUDY"]
 
-__all__ = ["run"]
-
-NAMES = {KERNEL: "pair kernel", DUPLICATE: "duplicate", None: "both (TPPK)"}
+NAMES = {KERNEL: "pair kernel", DUPLICATE: "duplicate", BOTH: "both (TPPK)"}
 SHOWN = (("metabolic", "loc"), ("interaction", "exp"), ("interaction", "integrated"))  # Fig. 2
-Curves = dict[Row, dict[str, list[list[float]]]]
+Curve = dict[str, list[list[float]]]  # strategy: for each δ the ROC of every fold
+Curves = dict[Row, Curve]
 
 
-def run(
-    *,
-    seed: int = 0,
-    repeat: int | None = None,
-    progress: Progress = silent,
-    complete: bool = False,
-    folder: Path | None = None,
-) -> Report:
-    """Mean ROC of support vector machines on pairs along δ, for both strategies.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Draws decoys and folds.
-    repeat : None
-        Decoys and folds are drawn once; another `seed` draws others.
-    progress : callable, optional
-    complete : bool, default=False
-        The published protocol instead of the short one: four times the cells, each with more folds and pairs.
-    folder : Path, optional
-        Where finished cells are kept, in `cells.jsonl`; a run that is taken up again begins where it stopped.
-    """
-    if repeat is not None:
-        raise ValueError(
-            "pairs draws decoys and folds once, so `--repeat` means nothing; another `--seed` draws others."
-        )
-    protocol = full() if complete else default()
-    cells = Cells(None if folder is None else folder / "cells.jsonl", protocol.key(seed))
-    every, steps = list(cases(protocol)), itertools.count(1)
-    total = len(every)
-    progress(0, total, "data")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the page reports the gap instead
-        cells.fill(
-            every,
-            lambda case: run_case(case, protocol, seed),
-            lambda what: progress(next(steps), total, what),
-            usable_cores(),
-        )
-    progress(total, total, "drawing the page")
-    found = {row: curves(row, protocol, cells) for row in PUBLISHED if row.possible}
+def page(results: Results, plan: PairsPlan, data: object) -> Report:
+    """Mean ROC of support vector machines on pairs along δ, for both strategies."""
+    found = {row: curve(results, row, plan) for row in POSSIBLE}
+    figures = {row: _curve_figure(row, found[row], plan) for row in POSSIBLE}
     return Report(
         "Unordered pairs: between TPPK and local models",
-        _summary(found, protocol),
+        _summary(found, plan),
         (
-            Text("The setting", (_SETTING, _which(protocol, cells))),
-            _winners_table(found, protocol),
-            *(_curve_figure(row, found[row], protocol) for row in found if (row.network, row.inputs) in SHOWN),
-            _roc_table(found, protocol),
-            *(_curve_figure(row, found[row], protocol) for row in found if (row.network, row.inputs) not in SHOWN),
+            Text("The setting", (_SETTING, _which(results, plan))),
+            winners_table(found, plan),
+            *(figure for row, figure in figures.items() if (row.network, row.inputs) in SHOWN),
+            roc_table(found, plan),
+            *(figure for row, figure in figures.items() if (row.network, row.inputs) not in SHOWN),
             Text("What differs from the paper", _DIFFERENCES),
-            _cells_table(protocol, cells),
+            _cells_table(results),
         ),
         (
-            "± is the standard deviation over the five folds of one drawing of decoys.",
-            "The best strategy and δ are picked on the folds that judge them; a lead small beside ± says little.",
+            f"± is the standard deviation over the {plan.folds} folds of one drawing of decoys.",
+            "The best strategy and δ are picked on the folds that evaluate them; a lead small beside ± says little.",
             "The paper prints no ROC, only the best strategy and δ of each row.",
             "Pairs that localisations leave exactly alike are ties: scores are compared to nine digits.",
         ),
     )
+
+
+def curve(results: Results, row: Row, plan: PairsPlan) -> Curve:
+    """ROC of every fold along δ, for each strategy."""
+
+    def folds(strategy: str, mix: float) -> list[float]:
+        known = strategy if mix > 0 else KERNEL
+        return results.numbers(Fold, "roc", network=row.network, inputs=row.inputs, strategy=known, mix=mix)
+
+    return {strategy: [folds(strategy, mix) for mix in plan.mixes] for strategy in (KERNEL, DUPLICATE)}
 
 
 # ------------------------------------------------------------------------------------------------------------- text
@@ -113,53 +82,53 @@ _DIFFERENCES = (
     "original studies, and the forms of the published kernels are not known. There are no phylogenetic profiles, so "
     "these two rows cannot be run, and “integrated” is the sum of the others.",
     "Metabolic: a reconstruction from the genome-scale model iMM904, 666 genes and 2589 links, not the published "
-    "network of 668 and 2782. Its figures cannot be compared one by one.",
+    "network of 668 and 2782. Its numbers cannot be compared one by one.",
     "The paper used libsvm, which has a bias, and does not say how duplicates were weighted; here there is no bias and "
     "both orders weigh ½, as its theory wants.",
 )
 
 
-def _which(protocol: Protocol, cells: Cells) -> str:
-    published, figures = full(), list(cells.values.values())
-    short = "" if protocol == published else f" The published protocol ({published.words}) is `--full`."
-    gap, hours = max(cell["gap"] for cell in figures), sum(cell["seconds"] for cell in figures) / 3600
+def _which(results: Results, plan: PairsPlan) -> str:
+    full = PLANS["full"]
+    short = "" if plan.words == full.words else f" The published protocol ({full.words}) is `--full`."
+    hours = sum(results.numbers(Fold, "seconds")) / 3600
     return (
-        f"Run here: {protocol.words}; {len(figures)} cells, {len(cells.earlier)} of them found from an earlier run, in "
-        f"{hours:.2g} hours of one processor. The relative duality gap of a machine is at most {gap:.1e}.{short}"
+        f"Run here: {plan.words}; {len(results)} cells, in {hours:.2g} hours of one processor. The relative duality "
+        f"gap of an SVM is at most {max(results.numbers(Fold, 'gap')):.1e}.{short}"
     )
 
 
-def _best(curve: dict[str, list[list[float]]], protocol: Protocol) -> tuple[str | None, float, list[float]]:
-    """The strategy and δ of the largest mean ROC; None: both, at δ = 0."""
+def _best(curve: Curve, plan: PairsPlan) -> tuple[str, float, list[float]]:
+    """The strategy and δ of the largest mean ROC."""
     means = {strategy: [float(np.mean(folds)) for folds in values] for strategy, values in curve.items()}
     strategy = max(means, key=lambda name: max(means[name]))
     place = int(np.argmax(means[strategy]))
-    mix = protocol.mixes[place]
-    return (strategy if mix > 0 else None), mix, curve[strategy][place]
+    mix = plan.mixes[place]
+    return (strategy if mix > 0 else BOTH), mix, curve[strategy][place]
 
 
-def _in_words(strategy: str | None, mix: float) -> str:
+def _in_words(strategy: str, mix: float) -> str:
     """Broken at the comma only."""
     return f"{NAMES[strategy]}, δ = {mix:g}".replace(" ", "\N{NO-BREAK SPACE}").replace(",\N{NO-BREAK SPACE}", ", ")
 
 
-def _summary(found: Curves, protocol: Protocol) -> str:
-    same = [row for row, curve in found.items() if _best(curve, protocol)[0] == row.strategy]
+def _summary(found: Curves, plan: PairsPlan) -> str:
+    same = [row for row, curve in found.items() if _best(curve, plan)[0] == row.strategy]
     return (
         f"Hue and Vert (2010), Table 1: in {len(same)} of {len(found)} rows that can be run the best strategy is the "
-        f"published one. {protocol.words[0].upper()}{protocol.words[1:]}."
+        f"published one. {plan.words[0].upper()}{plan.words[1:]}."
     )
 
 
 # ----------------------------------------------------------------------------------------------------------- tables
 
 
-def _winners_table(found: Curves, protocol: Protocol) -> Table:
+def winners_table(found: Curves, plan: PairsPlan) -> Table:
     rows = []
     for row in PUBLISHED:
         cells: dict[str, Any] = {"network, inputs": str(row), "published": _in_words(row.strategy, row.mix)}
         if row in found:
-            strategy, mix, folds = _best(found[row], protocol)
+            strategy, mix, folds = _best(found[row], plan)
             at_zero, local = found[row][KERNEL][0], found[row][DUPLICATE][-1]
             cells |= {
                 "ours": _in_words(strategy, mix),
@@ -178,18 +147,18 @@ def _winners_table(found: Curves, protocol: Protocol) -> Table:
     return Table("The best strategy and δ of each row", rows, note, ours=("ours", "ROC"))
 
 
-def _roc_table(found: Curves, protocol: Protocol) -> Table:
-    narrow = len(protocol.mixes) > 5
+def roc_table(found: Curves, plan: PairsPlan) -> Table:
+    narrow = len(plan.mixes) > 5
     delta = "" if narrow else "δ = "
 
-    def figure(folds: list[float]) -> Spread:
+    def cell(folds: list[float]) -> Spread:
         return Spread.of([100 * float(np.mean(folds))], digits=1) if narrow else Spread.of(folds, digits=3)
 
     rows = [
         {
             "network, inputs": str(row),
             "strategy": NAMES[strategy],
-            **{f"{delta}{mix:g}": figure(folds) for mix, folds in zip(protocol.mixes, values, strict=True)},
+            **{f"{delta}{mix:g}": cell(folds) for mix, folds in zip(plan.mixes, values, strict=True)},
         }
         for row, curve in found.items()
         for strategy, values in curve.items()
@@ -197,7 +166,7 @@ def _roc_table(found: Curves, protocol: Protocol) -> Table:
     return Table("ROC of every curve along δ", rows, "Means over the folds, in percent." if narrow else "")
 
 
-def _cells_table(protocol: Protocol, cells: Cells) -> Table:
+def _cells_table(results: Results) -> Table:
     rows = [
         {
             "network": case.network,
@@ -205,13 +174,12 @@ def _cells_table(protocol: Protocol, cells: Cells) -> Table:
             "strategy": NAMES[case.strategy],
             "δ": case.mix,
             "fold": case.fold,
-            "ROC": cells[str(case)]["roc"],
-            "C": cells[str(case)]["C"],
-            "gap": f"{cells[str(case)]['gap']:.1e}",
-            "processor seconds": cells[str(case)]["seconds"],
-            "run": "earlier" if str(case) in cells.earlier else "now",
+            "ROC": cell["roc"],
+            "C": cell["C"],
+            "gap": f"{cell['gap']:.1e}",
+            "processor seconds": cell["seconds"],
         }
-        for case in cases(protocol)
+        for case, cell in results.of(Fold).items()
     ]
     return Table("Every cell", rows, folded=True)
 
@@ -219,22 +187,26 @@ def _cells_table(protocol: Protocol, cells: Cells) -> Table:
 # ---------------------------------------------------------------------------------------------------------- figures
 
 
-def _curve_figure(row: Row, curve: dict[str, list[list[float]]], protocol: Protocol) -> Figure:
+def _curve_figure(row: Row, curve: Curve, plan: PairsPlan) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         for strategy, colour, marker in ((DUPLICATE, THEIRS, "s-"), (KERNEL, INK, "o-")):
             values = np.array(curve[strategy])
-            axes.plot(protocol.mixes, values.mean(axis=1), marker, color=colour, label=NAMES[strategy], markersize=4)
+            axes.plot(plan.mixes, values.mean(axis=1), marker, color=colour, label=NAMES[strategy], markersize=4)
             low, high = values.min(axis=1), values.max(axis=1)
-            axes.fill_between(protocol.mixes, low, high, color=colour, alpha=0.08, linewidth=0)
-        if row.strategy is not None:
+            axes.fill_between(plan.mixes, low, high, color=colour, alpha=0.08, linewidth=0)
+        if row.strategy != BOTH:
             axes.axvline(row.mix, color=THEIRS if row.strategy == DUPLICATE else INK, linewidth=0.8, linestyle=":")
         axes.set(xlabel="δ", ylabel="ROC")
         canvas.legend(loc="outside upper center", ncols=2)
 
-    best = "δ = 0 (TPPK)" if row.strategy is None else f"{NAMES[row.strategy]} at δ = {row.mix:g} (dotted)"
+    best = "δ = 0 (TPPK)" if row.strategy == BOTH else f"{NAMES[row.strategy]} at δ = {row.mix:g} (dotted)"
     caption = (
         f"{row.network.capitalize()}, {row.inputs}: mean over the folds, bands from smallest to largest; published "
         f"best: {best}."
     )
     return plot(draw, caption=caption)
+
+
+STOPPED = (".* stopped after",)  # warnings: the page reports the gap
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page, ignored=STOPPED)

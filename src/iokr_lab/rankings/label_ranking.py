@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from iokr.report import INK, MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot, usable_cores
+from iokr.report import INK, MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
-from iokr.report.progress import Progress, silent
-from iokr_lab.cells import Cells
-from iokr_lab.data.label_ranking import LabelRanking
+from iokr.report.figures import Canvas
 from iokr_lab.rankings.protocol import (
     ALWAYS,
     FEW,
     FOLDS,
     FOREST,
     KENDALL,
+    LARGE,
     LINEAR,
     METHODS,
     MORE,
     NEAR,
     OURS,
     SPEARMAN,
-    Case,
-    Protocol,
+    Fold,
+    RankingPlan,
+    Sets,
     cases,
-    run_case,
-    small_sets,
+    load,
+    work,
 )
+from iokr_lab.study import Results, Study
+from iokr_lab.tables import difference, frequent
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 MARKS = {
     KENDALL: (COLOUR, "o"),
@@ -46,45 +43,13 @@ MARKS = {
     LINEAR: (INK, "+"),
     ALWAYS: (MUTED, "|"),
 }
-Taus = dict[str, dict[str, list[list[float]]]]  # set, method: a list of folds for each drawing
+Taus = dict[str, dict[str, list[float]]]  # set, method: a value per fold
 
 
-def run(
-    *,
-    seed: int = 0,
-    repeat: int | None = None,
-    progress: Progress = silent,
-    complete: bool = False,
-    folder: Path | None = None,
-) -> Report:
-    """Kendall's τ of every method on every set of at most 5000 rows, ten folds, drawn several times.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    repeat : int, default=5
-        How often the ten folds are drawn; those of sets of more than 1000 rows once, unless `complete`.
-    progress : callable, optional
-    complete : bool, default=False
-        Draw the folds of the large sets as often as those of the others.
-    folder : Path, optional
-        Where finished folds are kept, in `cells.jsonl`; a run that is taken up again begins where it stopped.
-    """
-    times = repeat or 5
-    protocol = Protocol(times, times if complete else 1)
-    sets = small_sets()
-    total = FOLDS * sum(protocol.times(len(data)) for data in sets.values())
-    steps = itertools.count(1)
-    cells = Cells(None if folder is None else folder / "cells.jsonl", {"seed": seed})
-    progress(0, total, "data")
-    done = list(cases(sets, protocol))
-    found = cells.fill(
-        done,
-        lambda case: run_case(case, sets[case.name], seed),
-        lambda what: progress(next(steps), total, what),
-        usable_cores(),
-    )
-    taus = _taus(done, cells)
+def page(results: Results, plan: RankingPlan, sets: Sets) -> Report:
+    """Kendall's τ of every method on every set, ten folds, drawn several times."""
+    taus = {name: {method: results.numbers(Fold, f"tau.{method}", name=name) for method in METHODS} for name in sets}
+    once = f", those of sets of more than {LARGE} rows once (`--full`: as often)"
     return Report(
         "Label ranking: Kendall's τ by ten folds",
         _summary(taus),
@@ -94,20 +59,15 @@ def run(
             _figure(taus),
             _difference_table(sets, taus),
             Text("What the two output kernels mean", (_KERNELS,)),
-            _chosen_table(done, cells),
+            _chosen_table(results, sets),
         ),
         (
-            f"Folds are drawn {_times(times)}"
-            + (
-                f", those of sets of more than {protocol.large} rows once (`--full`: as often)."
-                if times > 1 and not complete
-                else "."
-            )
-            + " ± is the standard deviation over all folds; behind a difference, its standard error over all folds, "
-            "which share training rows, so it is too small.",
-            f"{found} of {total} folds were found from an earlier run.",
+            f"Folds are drawn {'once' if plan.repeat == 1 else f'{plan.repeat} times'}"
+            f"{once if plan.repeat > 1 and not plan.full else ''}. ± is the standard deviation over all folds; behind "
+            "a difference, its standard error over all folds, corrected for the training rows that they share (Nadeau "
+            "and Bengio, 2003).",
             "The sets are those of Korba, Garcia and d'Alché-Buc (2018), Table 1, without elevators, which was not at "
-            "hand; nor were the published figures.",
+            "hand; nor were the published numbers.",
         ),
     )
 
@@ -135,27 +95,8 @@ _KERNELS = (
 )
 
 
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
-
-
-def _taus(done: list[Case], cells: Cells) -> Taus:
-    taus: Taus = {}
-    for case in done:
-        for method, tau in cells[str(case)]["tau"].items():
-            draws = taus.setdefault(case.name, {}).setdefault(method, [])
-            if len(draws) <= case.repeat:
-                draws.append([])
-            draws[case.repeat].append(tau)
-    return taus
-
-
-def _mean(draws: list[list[float]]) -> float:
-    return float(np.mean(list(itertools.chain(*draws))))
-
-
 def _summary(taus: Taus) -> str:
-    ours = ", ".join(f"{name} {_mean(found[KENDALL]):.3f}" for name, found in taus.items())
+    ours = ", ".join(f"{name} {np.mean(found[KENDALL]):.3f}" for name, found in taus.items())
     ranks = _mean_ranks(taus)
     order = ", ".join(f"{method} {ranks[method]:.1f}" for method in sorted(ranks, key=lambda method: ranks[method]))
     return f"Mean τ with Kendall's kernel: {ours}. Mean place of the methods over {len(taus)} sets: {order}."
@@ -163,7 +104,7 @@ def _summary(taus: Taus) -> str:
 
 def _mean_ranks(taus: Taus) -> dict[str, float]:
     """The mean place of each method over the sets, 1 the best."""
-    values = np.array([[_mean(found[method]) for method in METHODS] for found in taus.values()])
+    values = np.array([[np.mean(found[method]) for method in METHODS] for found in taus.values()])
     places = 1 + (values[:, None, :] > values[:, :, None]).sum(axis=2)
     return dict(zip(METHODS, places.mean(axis=0).tolist(), strict=True))
 
@@ -174,32 +115,30 @@ def _mean_ranks(taus: Taus) -> dict[str, float]:
 def _tau_table(taus: Taus) -> Table:
     rows: list[dict[str, Any]] = []
     for name, found in taus.items():
-        scores = {method: Spread.of(itertools.chain(*found[method]), digits=3) for method in METHODS}
+        scores = {method: Spread.of(found[method], digits=3) for method in METHODS}
         rows.append({"set": name, **scores})
     ranks = _mean_ranks(taus)
     rows.append({"set": "mean place", **{method: round(ranks[method], 2) for method in METHODS}})
     return Table("Kendall's τ on the test folds", rows, ours=OURS)
 
 
-def _difference_table(sets: dict[str, LabelRanking], taus: Taus) -> Table:
+def _difference_table(sets: Sets, taus: Taus) -> Table:
     rows = []
     for name, found in taus.items():
-        ours = np.concatenate(found[KENDALL])
         row: dict[str, Any] = {"set": name, "rows": len(sets[name]), "labels": sets[name].ranks.shape[1]}
         for method in list(METHODS)[1:]:
-            gap = ours - np.concatenate(found[method])
-            row[method] = f"{gap.mean():+.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}"
+            gap = difference(found[KENDALL], found[method], ratio=1 / (FOLDS - 1))
+            row[method] = f"{gap.mean:+.3f} ± {gap.error:.3f}"
         rows.append(row)
     return Table("Kendall's kernel minus each of the others, on the same folds", rows, "± is the standard error.")
 
 
-def _chosen_table(done: list[Case], cells: Cells) -> Table:
-    rows = []
-    for name, method in itertools.product(dict.fromkeys(case.name for case in done), METHODS):
-        counts = Counter(cells[str(case)]["chosen"][method] for case in done if case.name == name)
-        often = "; ".join(f"{what} ({n} ×)" for what, n in counts.most_common(4) if what)
-        if often:
-            rows.append({"set": name, "method": method, "chosen": often})
+def _chosen_table(results: Results, sets: Sets) -> Table:
+    chosen = {
+        (name, method): frequent(results.numbers(Fold, f"chosen.{method}", name=name))
+        for name, method in itertools.product(sets, METHODS)
+    }
+    rows = [{"set": name, "method": method, "chosen": often} for (name, method), often in chosen.items() if often]
     return Table("What was chosen, the four most frequent", rows, folded=True)
 
 
@@ -211,7 +150,7 @@ def _figure(taus: Taus) -> Figure:
         axes = canvas.subplots()
         places = np.arange(len(taus))
         for method, (colour, mark) in MARKS.items():
-            lost = [1 - _mean(found[method]) for found in taus.values()]
+            lost = [1 - np.mean(found[method]) for found in taus.values()]
             axes.plot(lost, places, mark, color=colour, markersize=5, label=method)
         axes.set_yticks(places, list(taus))
         axes.invert_yaxis()
@@ -222,3 +161,11 @@ def _figure(taus: Taus) -> Figure:
 
     caption = "What is missing to the true order, 1 − τ, mean over the test folds; to the left is better."
     return plot(draw, caption=caption, size=(5.6, 0.35 * len(taus) + 1.8))
+
+
+PLANS = {
+    "short": RankingPlan(repeat=1, largest=250),
+    "default": RankingPlan(repeat=5),
+    "full": RankingPlan(repeat=5, full=True),
+}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)

@@ -1,8 +1,8 @@
-"""Label ranking: the sets, the folds and the methods; `label_ranking.py` shows them."""
+"""Label ranking: the sets, the folds and the methods; `label_ranking.py` makes the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,38 +23,16 @@ from iokr.kernels.structured.rankings import Kendall, Spearman
 from iokr.kernels.vectors import RBF, Laplacian
 from iokr.metrics import kendall_tau
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
-
-__all__ = [
-    "ALWAYS",
-    "FEW",
-    "FOLDS",
-    "FOREST",
-    "KENDALL",
-    "LINEAR",
-    "METHODS",
-    "MORE",
-    "NEAR",
-    "OURS",
-    "SPEARMAN",
-    "Case",
-    "Protocol",
-    "by_forest",
-    "by_neighbours",
-    "by_ridge",
-    "cases",
-    "chosen_iokr",
-    "completed",
-    "run_case",
-    "small_sets",
-]
+from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
+Sets = dict[str, LabelRanking]
 
-FOLDS, LARGEST = 10, 5000
+FOLDS, LARGE = 10, 1000
 FEW, MORE = 400, 1000  # training rows on which the input kernel, and then λ, is chosen, at most
 GAMMAS = {RBF: (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), Laplacian: (0.1, 0.3, 1.0, 3.0, 10.0)}  # over the number of features
 ALPHAS = tuple(np.logspace(-4, 2, 13))
-NEIGHBOURS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
+NEIGHBORS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
 LEAVES = (1, 5, 25)  # rows in a leaf, at least
 KENDALL, SPEARMAN, FOREST = "IOKR, Kendall", "IOKR, Spearman", "forest, Kendall"
 NEAR, LINEAR, ALWAYS = "neighbours", "linear ridge", "one for all"
@@ -62,41 +40,45 @@ OURS = (KENDALL, SPEARMAN, FOREST)
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How often the folds are drawn: `repeats` times, `repeats_large` for sets of more than `large` rows."""
+class RankingPlan(Plan):
+    """Sets of at most `largest` rows; their folds are drawn `repeat` times, large ones once unless `full`."""
 
-    repeats: int = 5
-    repeats_large: int = 1
-    large: int = 1000
+    full: bool = False
+    largest: int = 5000
 
     def times(self, n: int) -> int:
         """How often the folds of a set of n rows are drawn."""
-        return self.repeats_large if n > self.large else self.repeats
+        return 1 if n > LARGE and not self.full else self.repeat
+
+    def key(self) -> dict[str, Any]:
+        """A fold depends on the seed alone."""
+        return {"seed": self.seed}
 
 
 @dataclass(frozen=True)
-class Case:
+class Fold(Case):
     """A fold of a drawing of folds of a set."""
 
     name: str
     repeat: int
     fold: int
 
-    def __str__(self) -> str:
-        return f"{self.name} {self.repeat} {self.fold}"
 
-
-def small_sets() -> dict[str, LabelRanking]:
-    """Every set of at most 5000 rows, the smallest first."""
+def load(plan: RankingPlan) -> Sets:
+    """The sets of the plan, the smallest first."""
     sets = {name: load_label_ranking(name) for name in label_ranking_sets()}
-    return {name: data for name, data in sorted(sets.items(), key=lambda item: len(item[1])) if len(data) <= LARGEST}
+    small = {name: data for name, data in sets.items() if len(data) <= plan.largest}
+    return dict(sorted(small.items(), key=lambda item: len(item[1])))
 
 
-def cases(sets: dict[str, LabelRanking], protocol: Protocol) -> Iterator[Case]:
+def cases(plan: RankingPlan, sets: Sets) -> list[Fold]:
     """Every fold to run."""
-    for name, data in sets.items():
-        for repeat in range(protocol.times(len(data))):
-            yield from (Case(name, repeat, fold) for fold in range(FOLDS))
+    return [
+        Fold(name, repeat, fold)
+        for name, data in sets.items()
+        for repeat in range(plan.times(len(data)))
+        for fold in range(FOLDS)
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------------- methods
@@ -140,12 +122,12 @@ def _iokr(output_kernel: Kernel) -> Callable[[Matrix, Matrix, Matrix, Generator]
     return answer
 
 
-def by_neighbours(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+def by_neighbors(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
     """Labels by their mean rank among the k nearest rows, k by leave-one-out."""
-    most = min(NEIGHBOURS[-1], len(X) - 1)
+    most = min(NEIGHBORS[-1], len(X) - 1)
     near = NearestNeighbors(n_neighbors=most).fit(X)
     own, new = near.kneighbors(return_distance=False), near.kneighbors(X_test, return_distance=False)
-    sizes = [k for k in NEIGHBOURS if k <= most]
+    sizes = [k for k in NEIGHBORS if k <= most]
     taus = [kendall_tau(Y, completed(np.nanmean(Y[own[:, :k]], axis=1))) for k in sizes]
     k = sizes[int(np.argmax(taus))]
     return Answer(completed(np.nanmean(Y[new[:, :k]], axis=1)), f"k = {k}")
@@ -177,7 +159,7 @@ METHODS: dict[str, Callable[[Matrix, Matrix, Matrix, Generator], Answer]] = {
     KENDALL: _iokr(Kendall()),
     SPEARMAN: _iokr(Spearman()),
     FOREST: by_forest,
-    NEAR: by_neighbours,
+    NEAR: by_neighbors,
     LINEAR: by_ridge,
     ALWAYS: by_mean,
 }
@@ -186,14 +168,15 @@ METHODS: dict[str, Callable[[Matrix, Matrix, Matrix, Generator], Answer]] = {
 # ---------------------------------------------------------------------------------------------------------------- runs
 
 
-def run_case(case: Case, data: LabelRanking, seed: int) -> dict[str, Any]:
+def work(case: Fold, plan: RankingPlan, sets: Sets) -> dict[str, Any]:
     """Kendall's τ on the test fold and what was chosen, by method; features scaled to [−1, 1] on the training part."""
-    split = KFold(FOLDS, shuffle=True, random_state=seed + case.repeat).split(data.X)
+    data = sets[case.name]
+    split = KFold(FOLDS, shuffle=True, random_state=plan.seed + case.repeat).split(data.X)
     train, test = list(split)[case.fold]
     scaler = MinMaxScaler((-1, 1)).fit(data.X[train])
     X, X_test = scaler.transform(data.X[train]), scaler.transform(data.X[test])
     tau, chosen = {}, {}
     for name, method in METHODS.items():
-        answer = method(X, data.ranks[train], X_test, np.random.default_rng([seed, case.repeat, case.fold]))
+        answer = method(X, data.ranks[train], X_test, np.random.default_rng([plan.seed, case.repeat, case.fold]))
         tau[name], chosen[name] = kendall_tau(data.ranks[test], answer.ranks), answer.chosen
     return {"tau": tau, "chosen": chosen}

@@ -1,27 +1,30 @@
-"""What `synthetic-networks` measured, and how far it is from the printed figures."""
+"""What `synthetic-networks` measured, cell by cell of the tables, and how far it is from the printed numbers."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from iokr.report import Spread
-from iokr_lab.synthetic_networks.models import Both, Grid, Rule
-from iokr_lab.synthetic_networks.protocol import Areas
-from iokr_lab.synthetic_networks.published import MIXTURES, RANDOM, SHARES, Row
+from iokr_lab.published import published
+from iokr_lab.study import Case, Results
+from iokr_lab.synthetic_networks.models import Rule
+from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
 
-__all__ = ["Gaps", "Results"]
+__all__ = ["Cell", "Found", "Gaps", "Labels", "gaps_of", "printed", "spread"]
 
+RANDOM, MIXTURES = published("b16_table8", n=10), published("b16_table9", n=10)
 DENSITIES = (0.007, 0.01, 0.02)
-CLASSES = tuple(dict.fromkeys((inside, between) for inside, between, _ in MIXTURES))
-INERTIAS = (75, 85, 95, 100)
-HEADLINE = 95
 # diffusion time of networks with classes, in units of that of random graphs of their density
 LONGER = {(0.02, 5e-4): 2.1, (0.02, 1e-3): 1.6, (0.03, 5e-4): 3.5, (0.03, 1e-3): 2.6}
-MEASURES = {"roc_auc": "ROC", "average_precision": "PR"}
+FRACTIONS = {0.05: "5%", 0.1: "10%", 0.2: "20%"}
+INERTIAS = (75, 85, 95, 100)
+HEADLINE = 95
+OTHERS = 3  # further draws of each random graph
 TOLERANCE = {
     "ridge": {"roc_auc": 1.5, "average_precision": 3.0},
     "margin": {"roc_auc": 2.5, "average_precision": 4.0},
@@ -32,33 +35,60 @@ RULES = {
     AS_SAID: Rule("loo"),
     "node folds, once a cell": Rule("folds", once=True),
     "leave-one-out, once a cell": Rule("loo", once=True),
-    "judged pairs, each set": Rule("judged"),
+    "evaluated pairs, each set": Rule("evaluated"),
 }
 
-Cell = tuple[float, float]  # density and share of labelled nodes
-CELLS: list[Cell] = list(itertools.product(DENSITIES, SHARES))
+GRAPHS = tuple(f"{density:g}" for density in DENSITIES)
+CLASSED = tuple(f"{inside:g}, {between:g}" for inside, between in LONGER)
+Cell = tuple[str, float]  # graph and fraction of labelled nodes
+CELLS: list[Cell] = list(itertools.product(GRAPHS, FRACTIONS))
+MIXED: list[Cell] = list(itertools.product(CLASSED, FRACTIONS))
 
 
-@dataclass
-class Results:
-    """What was measured: lists have an entry for each labelled set."""
+@dataclass(frozen=True)
+class Labels(Case):
+    """One labelled set of a graph whose inputs keep `inertia` percent; other draws of a graph are `"0.01 again 1"`."""
 
-    grids: dict[tuple[str, Cell], list[Grid]] = field(default_factory=dict)  # ridge at 95 %, by reading
-    margins: dict[tuple[str, Cell], list[Areas]] = field(default_factory=dict)  # at 95 %, one thing changed
-    inertia: dict[tuple[int, Cell], list[Both]] = field(default_factory=dict)
-    others: dict[Cell, list[list[Both]]] = field(default_factory=dict)  # at 95 %, for each other graph
-    mixtures: dict[tuple[int, tuple[float, float], float], list[Both]] = field(default_factory=dict)
-    mixtures_as_said: dict[tuple[tuple[float, float], float], list[Areas]] = field(default_factory=dict)
-    counts: dict[tuple[float, int], int] = field(default_factory=dict)
-    betas: dict[float, float] = field(default_factory=dict)
+    graph: str
+    inertia: int
+    fraction: float
+    draw: int
+
+
+def again(graph: str, i: int) -> str:
+    """The name of another draw of a random graph."""
+    return f"{graph} again {i}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured, a list with an entry for each labelled set of a cell."""
+
+    results: Results
+
+    def cells(self, cell: Cell, inertia: int = HEADLINE) -> list[Mapping[str, Any]]:
+        """All of it."""
+        return list(self.results.of(Labels, graph=cell[0], inertia=inertia, fraction=cell[1]).values())
 
     def fixed(self, model: str, cell: Cell, inertia: int = HEADLINE) -> list[Areas]:
         """With the one setting."""
-        return [getattr(both, model) for both in self.inertia[inertia, cell]]
+        return [found[model] for found in self.cells(cell, inertia)]
 
-    def chosen(self, reading: str, rule: str, cell: Cell) -> list[Areas]:
+    def others(self, model: str, cell: Cell) -> list[Areas]:
+        """With the one setting, on the other draws of the graph."""
+        return [areas for i in range(OTHERS) for areas in self.fixed(model, (again(cell[0], i), cell[1]))]
+
+    def chosen(self, interpretation: str, rule: str, cell: Cell) -> list[Areas]:
         """Ridge at 95 % with what a rule chooses."""
-        return RULES[rule].choose(self.grids[reading, cell])
+        return RULES[rule].choose([found["grids"][interpretation] for found in self.cells(cell)])
+
+    def margins(self, variant: str, cell: Cell) -> list[Areas]:
+        """Margin at 95 %, with one thing changed."""
+        return [found["margins"][variant] for found in self.cells(cell)]
+
+    def variants(self) -> list[str]:
+        """What was changed for the margin."""
+        return list(self.cells(CELLS[0])[0]["margins"])
 
 
 # ---------------------------------------------------------------------------------------------------------------- gaps
@@ -66,12 +96,12 @@ class Results:
 
 def spread(found: Iterable[Areas], measure: str) -> Spread:
     """Mean and deviation over the labelled sets."""
-    return Spread.of([getattr(areas, measure) for areas in found], digits=1)
+    return Spread.of([areas[measure] for areas in found], digits=1)
 
 
-def published(row: Row, model: str, measure: str, share: float) -> Spread:
-    """A printed figure."""
-    return row[f"{model} {measure}"][SHARES.index(share)]
+def printed(cell: Cell, model: str, measure: str, inertia: int = HEADLINE) -> Spread:
+    """A number of Table 8 or 9."""
+    return (RANDOM | MIXTURES)[f"{cell[0]}, {inertia} %"][f"{model} {MEASURES[measure]}, {FRACTIONS[cell[1]]}"]
 
 
 @dataclass(frozen=True)
@@ -81,19 +111,8 @@ class Gaps:
     model: str
     pairs: tuple[tuple[float, float], ...]
 
-    @classmethod
-    def of(cls, model: str, cells: Iterable[tuple[Row, float, Sequence[Areas]]]) -> Gaps:
-        """From the printed row, the share of labelled nodes and our figures of each cell."""
-        return cls(
-            model,
-            tuple(
-                (
-                    spread(found, "roc_auc").mean - published(row, model, "roc_auc", share).mean,
-                    spread(found, "average_precision").mean - published(row, model, "average_precision", share).mean,
-                )
-                for row, share, found in cells
-            ),
-        )
+    def __add__(self, other: Gaps) -> Gaps:
+        return Gaps(self.model, self.pairs + other.pairs)
 
     @property
     def within(self) -> list[bool]:
@@ -120,55 +139,27 @@ class Gaps:
         return float(f"{max((pair[place] for pair in self.pairs), key=abs):.1f}")
 
 
-def random_gaps(model: str, found: Mapping[Cell, Sequence[Areas]], inertia: int = HEADLINE) -> Gaps:
-    """Over the nine cells of Table 8 at one inertia."""
-    return Gaps.of(model, ((RANDOM[cell[0], inertia][1], cell[1], found[cell]) for cell in CELLS))
+def gaps_of(
+    model: str, values: Callable[[Cell], list[Areas]], cells: Iterable[Cell] = CELLS, inertia: int = HEADLINE
+) -> Gaps:
+    """Of what `values` gives for each cell, at one inertia."""
+
+    def gap(cell: Cell, measure: str) -> float:
+        return spread(values(cell), measure).mean - printed(cell, model, measure, inertia).mean
+
+    return Gaps(model, tuple((gap(cell, "roc_auc"), gap(cell, "average_precision")) for cell in cells))
 
 
-def fixed_gaps(results: Results, model: str, inertia: int = HEADLINE) -> Gaps:
+def fixed_gaps(found: Found, model: str, cells: Iterable[Cell] = CELLS, inertia: int = HEADLINE) -> Gaps:
     """With the one setting."""
-    return random_gaps(model, {cell: results.fixed(model, cell, inertia) for cell in CELLS}, inertia)
+    return gaps_of(model, lambda cell: found.fixed(model, cell, inertia), cells, inertia)
 
 
-def rule_gaps(results: Results, reading: str, rule: str) -> Gaps:
+def rule_gaps(found: Found, interpretation: str, rule: str) -> Gaps:
     """Ridge, with what a rule chooses."""
-    return random_gaps("ridge", {cell: results.chosen(reading, rule, cell) for cell in CELLS})
+    return gaps_of("ridge", lambda cell: found.chosen(interpretation, rule, cell))
 
 
-def other_gaps(results: Results, model: str) -> Gaps:
-    """With the one setting, on the other draws of the graphs."""
-    found = {cell: [getattr(both, model) for both in itertools.chain(*results.others[cell])] for cell in CELLS}
-    return random_gaps(model, found)
-
-
-def margin_gaps(results: Results, variant: str) -> Gaps:
+def margin_gaps(found: Found, variant: str) -> Gaps:
     """Margin, with one thing changed."""
-    return random_gaps("margin", {cell: results.margins[variant, cell] for cell in CELLS})
-
-
-def variants(results: Results) -> list[str]:
-    """What was changed for the margin."""
-    return list(dict.fromkeys(name for name, _ in results.margins))
-
-
-def mixture_gaps(results: Results, model: str, inertias: Iterable[int] = INERTIAS) -> Gaps:
-    """Over the cells of Table 9, with the one setting."""
-    return Gaps.of(
-        model,
-        (
-            (MIXTURES[(*classes, inertia)], share, [getattr(both, model) for both in found])
-            for (inertia, classes, share), found in results.mixtures.items()
-            if inertia in inertias
-        ),
-    )
-
-
-def mixture_as_said_gaps(results: Results) -> Gaps:
-    """Over the cells of Table 9a at 95 %, supervised and by leave-one-out."""
-    return Gaps.of(
-        "ridge",
-        (
-            (MIXTURES[(*classes, HEADLINE)], share, found)
-            for (classes, share), found in results.mixtures_as_said.items()
-        ),
-    )
+    return gaps_of("margin", lambda cell: found.margins(variant, cell))

@@ -17,21 +17,9 @@ from iokr.kernels.nodes import Diffusion
 from iokr.losses.margin import MaxMargin
 from iokr.manifolds.heat import Heat
 from iokr_lab.links.protocol import Lookup
-from iokr_lab.synthetic_networks.protocol import Areas, Matrix, Network, judge
+from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Network, evaluate
 
-__all__ = [
-    "Both",
-    "Draw",
-    "Grid",
-    "Kernels",
-    "Rule",
-    "Setting",
-    "grams",
-    "margin_at",
-    "output_kernel",
-    "ridge_at",
-    "ridge_grid",
-]
+__all__ = ["Grid", "Kernels", "Rule", "Setting", "grams", "margin_at", "output_kernel", "ridge_at", "ridge_grid"]
 
 Labeled = NDArray[np.int64]
 
@@ -88,10 +76,10 @@ def centred(network: Network, width: float) -> Lookup:
 
 
 def output_kernel(
-    network: Network, reading: str = SUBGRAPH, beta: float | None = None, normalized: bool = False
+    network: Network, interpretation: str = SUBGRAPH, beta: float | None = None, normalized: bool = False
 ) -> Kernel:
     """The kernel on labelled nodes: of the links between them alone, or the block of the whole network's."""
-    if reading == BLOCK:
+    if interpretation == BLOCK:
         return Lookup(network.kernel)
     kernel = Diffusion(network.beta if beta is None else beta)
     return Normalized(kernel) if normalized else kernel
@@ -102,50 +90,41 @@ def output_kernel(
 
 def ridge_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel, alpha: float = RIDGE.alpha) -> Areas:
     """Ridge with one kernel and one λ."""
-    return judge(network, labeled)(LinkPredictor(kernel, output_kernel=target, alpha=alpha))
+    return evaluate(network, labeled)(LinkPredictor(kernel, output_kernel=target, alpha=alpha))
 
 
 def margin_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel) -> Areas:
     """Maximum margin with one kernel; the diagonal of K_Y is as published, not constant."""
-    return judge(network, labeled)(LinkPredictor(kernel, output_kernel=target, loss=MaxMargin(), alpha=MARGIN_ALPHA))
+    return evaluate(network, labeled)(LinkPredictor(kernel, output_kernel=target, loss=MaxMargin(), alpha=MARGIN_ALPHA))
 
 
 # -------------------------------------------------------------------------------------------------------- ridge, a grid
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Areas of one labelled set at every width and λ, (widths, λs, 2): ROC and PR, in percent.
+Grid = dict[str, Any]
+"""Areas of one labelled set at every width and λ, (widths, λs, 2): ROC and PR, in percent.
 
-    Of the judged pairs; of labelled pairs by leave-one-out, K_Y held fixed; of labelled pairs by five folds of nodes,
-    K_Y from the links of the rest.
-    """
-
-    judged: Matrix
-    loo: Matrix
-    folds: Matrix
-
-    def at(self, place: tuple[int, int]) -> Areas:
-        """What is judged, there."""
-        return Areas(*(float(figure) for figure in self.judged[place]))
+"evaluated": of the evaluated pairs; "loo": of labelled pairs by leave-one-out, K_Y held fixed; "folds": of labelled
+pairs by five folds of nodes, K_Y from the links of the rest.
+"""
 
 
 def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], target: Kernel) -> Grid:
     """Ridge at every kernel and λ of the grid."""
-    figures, nodes = judge(network, labeled), np.arange(len(network.W))
-    judged = [[figures(LinkPredictor(k, output_kernel=target, alpha=alpha)) for alpha in ALPHAS] for k in kernels]
+    measure, nodes = evaluate(network, labeled), np.arange(len(network.W))
+    found = [[measure(LinkPredictor(k, output_kernel=target, alpha=alpha)) for alpha in ALPHAS] for k in kernels]
 
     def search(cv: int | None) -> Matrix:
         model = LinkPredictorCV(list(kernels), alphas=ALPHAS, output_kernel=target, cv=cv)
-        found = model.fit(nodes, network.W, labeled=labeled).areas_
-        return 100 * np.stack([found["roc_auc"], found["average_precision"]], axis=-1)
+        areas = model.fit(nodes, network.W, labeled=labeled).areas_
+        return 100 * np.stack([areas[name] for name in MEASURES], axis=-1)
 
     loo = search(None)
     try:
         folds = search(5)
     except ValueError:  # so few links that no fold has some to learn from and some to find
         folds = loo
-    return Grid(np.array([[(a.roc_auc, a.average_precision) for a in row] for row in judged]), loo, folds)
+    return {"evaluated": np.array([[list(one.values()) for one in row] for row in found]), "loo": loo, "folds": folds}
 
 
 @dataclass(frozen=True)
@@ -156,11 +135,16 @@ class Rule:
     once: bool = False
 
     def choose(self, grids: Sequence[Grid]) -> list[Areas]:
-        """What is judged, with what the rule chooses, for each labelled set."""
-        scores = [getattr(grid, self.by)[..., 0] for grid in grids]
+        """What is evaluated, with what the rule chooses, for each labelled set."""
+        scores = [np.asarray(grid[self.by])[..., 0] for grid in grids]
         if self.once:
             scores = [np.mean(scores, axis=0)] * len(grids)
-        return [grid.at(_argmax(score)) for grid, score in zip(grids, scores, strict=True)]
+        return [at(grid, _argmax(score)) for grid, score in zip(grids, scores, strict=True)]
+
+
+def at(grid: Grid, place: tuple[int, int]) -> Areas:
+    """What is evaluated at a width and a λ."""
+    return dict(zip(MEASURES, map(float, np.asarray(grid["evaluated"])[place]), strict=True))
 
 
 def _argmax(values: Matrix) -> tuple[int, int]:
@@ -169,23 +153,6 @@ def _argmax(values: Matrix) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------------------------------------------- one labelled set
-
-
-@dataclass(frozen=True)
-class Both:
-    """Ridge and margin on one labelled set, each with its one setting."""
-
-    ridge: Areas
-    margin: Areas
-
-
-@dataclass(frozen=True)
-class Draw:
-    """All that is measured on one labelled set at 95 % inertia."""
-
-    both: Both
-    grids: dict[str, Grid]
-    margins: dict[str, Areas]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,29 +170,23 @@ class Kernels:
         """Those of the one setting of each model, and those of the widths that are asked for."""
         [ridge] = grams(network, [RIDGE.width], RIDGE.ratio)
         [margin] = grams(network, [MARGIN.width], MARGIN.ratio)
-        return cls(
-            network,
-            ridge,
-            margin,
-            grams(network, penalty, RIDGE.ratio),
-            grams(network, plain, 0.0),
-        )
+        return cls(network, ridge, margin, grams(network, penalty, RIDGE.ratio), grams(network, plain, 0.0))
 
-    def both(self, labeled: Labeled) -> Both:
+    def both(self, labeled: Labeled) -> dict[str, Any]:
         """Ridge and margin, each with its one setting."""
         target = output_kernel(self.network)
-        return Both(
-            ridge_at(self.network, labeled, self.ridge, target),
-            margin_at(self.network, labeled, self.margin, target),
-        )
+        return {
+            "ridge": ridge_at(self.network, labeled, self.ridge, target),
+            "margin": margin_at(self.network, labeled, self.margin, target),
+        }
 
-    def as_said(self, labeled: Labeled) -> Areas:
+    def as_said(self, labeled: Labeled) -> dict[str, Any]:
         """Supervised ridge, width and λ by leave-one-out with K_Y held fixed."""
-        target = output_kernel(self.network)
-        return judge(self.network, labeled)(LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target))
+        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=output_kernel(self.network))
+        return {"as said": evaluate(self.network, labeled)(model)}
 
-    def everything(self, labeled: Labeled) -> Draw:
-        """Also ridge over the grid, by reading, and the margin with one thing changed at a time."""
+    def changed(self, labeled: Labeled) -> dict[str, Any]:
+        """Ridge over the grid, by interpretation, and the margin with one thing changed at a time."""
         network, target = self.network, output_kernel(self.network)
         block = output_kernel(network, BLOCK)
         grids = {
@@ -245,4 +206,4 @@ class Kernels:
             "exp(−L), K_Y with unit diagonal": (self.margin, output_kernel(network, normalized=True)),
         }
         margins = {name: margin_at(network, labeled, *variant) for name, variant in variants.items()}
-        return Draw(self.both(labeled), grids, margins)
+        return {"grids": grids, "margins": margins}

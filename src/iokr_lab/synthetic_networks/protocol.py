@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from iokr.kernels.nodes import Diffusion
 
-__all__ = ["Areas", "Network", "areas", "calibrate", "judge", "labelled_sets", "mixture", "random_graph"]
+__all__ = ["MEASURES", "Areas", "Network", "areas", "calibrate", "evaluate", "labeled_set", "mixture", "random_graph"]
 
 Matrix = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ N_NODES = 700
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A graph, the diffusion time of its generator, and the share of inertia that the inputs keep."""
+    """A graph, the diffusion time of its generator, and the fraction of inertia that the inputs keep."""
 
     W: Matrix
     beta: float
@@ -65,7 +65,7 @@ def mixture(inside: float, between: float, rng: np.random.Generator, n: int = N_
 
 
 def components(K: Matrix, inertia: float) -> Matrix:
-    """Centred kernel PCA, (n, m): the first m components whose eigenvalues sum to the share `inertia` of all."""
+    """Centred kernel PCA, (n, m): the first m components whose eigenvalues sum to the fraction `inertia` of all."""
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(centred)
     values, vectors = np.clip(values[::-1], 0.0, None), vectors[:, ::-1]
@@ -88,47 +88,43 @@ def calibrate(W: Matrix, n_components: int, inertia: float = 0.95) -> float:
     return high
 
 
-def labelled_sets(W: Matrix, share: float, repeat: int, seed: int) -> list[NDArray[np.int64]]:
-    """Random choices of the labelled nodes, each with at least one link to learn from."""
-    sets: list[NDArray[np.int64]] = []
+def labeled_set(W: Matrix, fraction: float, draw: int, seed: int) -> NDArray[np.int64]:
+    """The random choice number `draw` of the labelled nodes, each with at least one link to learn from."""
     rng = np.random.default_rng(seed)
-    while len(sets) < repeat:
-        labeled = rng.permutation(len(W))[: round(share * len(W))]
-        if W[np.ix_(labeled, labeled)].any():
-            sets.append(labeled)
-    return sets
+    while True:
+        labeled = rng.permutation(len(W))[: round(fraction * len(W))]
+        draw -= bool(W[np.ix_(labeled, labeled)].any())
+        if draw < 0:
+            return labeled
 
 
 # -------------------------------------------------------------------------------------------------------------- scores
 
-
-@dataclass(frozen=True)
-class Areas:
-    """Areas under the ROC and the PR curve, in percent."""
-
-    roc_auc: float
-    average_precision: float
+MEASURES = {"roc_auc": "ROC", "average_precision": "PR"}
+Areas = dict[str, float]
+"""Under the ROC and the PR curve, in percent."""
 
 
 def areas(scores: Matrix, linked: NDArray[np.bool_]) -> Areas:
-    """From the scores of pairs; the same figures as `pair_metrics` when no scores are equal, from one sort.
+    """From the scores of pairs; the same numbers as `pair_metrics` when no scores are equal, from one sort.
 
     A link counts as above half of the other pairs with its score.
     """
     others, links = np.sort(scores[~linked]), np.sort(scores[linked])[::-1]
     above = len(others) - (np.searchsorted(others, links, "left") + np.searchsorted(others, links, "right")) / 2
     rank = np.arange(1, len(links) + 1)
-    return Areas(100 * (1 - float(above.mean()) / len(others)), 100 * float((rank / (rank + above)).mean()))
+    roc, pr = 100 * (1 - float(above.mean()) / len(others)), 100 * float((rank / (rank + above)).mean())
+    return dict(zip(MEASURES, (roc, pr), strict=True))
 
 
-def judge(network: Network, labeled: NDArray[np.int64]) -> Callable[[Any], Areas]:
-    """A function that fits a model on the labelled nodes and judges its scores of pairs with an unlabelled node."""
+def evaluate(network: Network, labeled: NDArray[np.int64]) -> Callable[[Any], Areas]:
+    """A function that fits a model on the labelled nodes and evaluates its scores of pairs with an unlabelled node."""
     known = np.isin(np.arange(len(network.W)), labeled)
     pairs = np.flatnonzero(np.triu(~(known[:, None] & known[None, :]), k=1))
     linked, nodes = network.W.ravel()[pairs] > 0, np.arange(len(network.W))
 
-    def figures(model: Any) -> Areas:
+    def measure(model: Any) -> Areas:
         model.fit(nodes, network.W, labeled=labeled)
         return areas(np.asarray(model.decision_function()).ravel()[pairs].astype(np.float32), linked)
 
-    return figures
+    return measure

@@ -7,16 +7,20 @@ labelled molecules, coupled tasks against independent ones, split by split.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+import math
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
-from iokr.report.progress import Progress, silent
-from iokr_lab.data.nci import load_nci_cancer
-from iokr_lab.tasks.figures import claims_table, figure6, figure7, figure7_table, sweep_table
+from iokr.report.figures import Canvas
+from iokr_lab.study import Plan, Results, Study
+from iokr_lab.tables import Difference, chosen, difference, holm, paired
+from iokr_lab.tasks.figures import Errors, claims_table, figure6, figure7, figure7_table, sweep_table, swept_errors
 from iokr_lab.tasks.protocol import (
     ALONE,
+    FRACTIONS,
     LAMBDA1,
     LAMBDA2,
     LEARNED,
@@ -26,87 +30,84 @@ from iokr_lab.tasks.protocol import (
     OUTPUTS,
     OWN,
     POWER,
-    SHARES,
     SIMILAR,
-    Comparison,
+    Compared,
+    Data,
     Matrix,
-    Sweep,
-    centred_gain,
-    compare,
-    holm,
-    molecules,
-    paired_p,
-    sweep,
+    Swept,
+    cases,
+    load,
+    work,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-__all__ = ["run"]
+__all__ = ["STUDY"]
 
 COUPLED = (SIMILAR, LEARNED)
 HEADLINE = ("±1", True)  # outputs as in the data author's own table, with an intercept
-Gains = dict[tuple[str, bool, float], list[float]]
+SETTINGS = tuple(itertools.product(OUTPUTS, (False, True)))  # outputs, centred
+Gains = dict[tuple[str, bool], list[Matrix]]  # model 0: for each λ₂ a value per split
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
-    """Run Figures 6 and 7, then coupled against independent tasks with every parameter chosen on the labelled part.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Of the first split; the others follow it.
-    repeat : int, default=10
-        How many sets of labelled molecules are drawn.
-    progress : callable, optional
-    """
-    seeds = [seed + i for i in range(repeat or 10)]
-    n_steps = 2 + len(seeds) * len(SHARES) * len(OUTPUTS) * 3
-    steps = itertools.count()
-
-    def step(what: str) -> None:
-        progress(next(steps), n_steps, what)
-
-    step("the kernel of the molecules and the spectrum of its graph")
-    data = load_nci_cancer()
-    modes = molecules(data)
-    swept = sweep(data, modes, seeds, step)
-    compared = compare(data, modes, seeds, step)
-    step("model 0 on centred outputs")
-    gains = centred_gain(data, modes, seeds)
-    progress(n_steps, n_steps, "drawing the page")
+def page(results: Results, plan: Plan, data: Data) -> Report:
+    """Coupled against independent tasks with every parameter chosen on the labelled part, then Figures 6 and 7."""
+    errors = swept_errors(results)
+    gains = _gains(results, errors)
+    seeds = range(plan.seed, plan.seed + plan.repeat)
+    n, d = data.nci.score.shape
     return Report(
         "NCI-Cancer: 59 cell lines that should help each other",
-        _summary(compared),
+        _summary(results),
         (
-            Text("Coupled against independent tasks", (_CHOICE, _verdict(compared))),
-            _paired_table(compared),
-            _paired_figure(compared),
-            _splits_table(compared, seeds),
-            Text("Where coupling does not help", (_cause(compared),)),
-            _cause_table(compared),
-            _shares_table(compared),
-            Text("Figures 6 and 7 as published", (_PROTOCOL, _metrics(swept))),
-            claims_table(swept),
-            *(figure6(swept, kind, model) for kind in OUTPUTS for model in (2, 1)),
-            *(figure7(swept, kind, metric) for kind in OUTPUTS for metric in ("published", "y")),
-            figure7_table(swept),
+            Text("Coupled against independent tasks", (_CHOICE, _verdict(results))),
+            _paired_table(results),
+            _paired_figure(results),
+            _splits_table(results, seeds),
+            Text("Where coupling does not help", (_cause(results),)),
+            _cause_table(results),
+            _fractions_table(results),
+            Text("Figures 6 and 7 as published", (_PROTOCOL, _metrics(errors))),
+            claims_table(errors),
+            *(figure6(errors, kind, model) for kind in OUTPUTS for model in (2, 1)),
+            *(figure7(errors, kind, metric) for kind in OUTPUTS for metric in ("published", "y")),
+            figure7_table(errors),
             Text("What the unlabelled molecules give", (_intercept(gains),)),
             _centred_table(gains),
-            sweep_table(swept),
-            _chosen_table(compared),
+            sweep_table(errors),
+            _chosen_table(results),
         ),
         (
-            f"Errors are means over the unlabelled molecules of the squared norm over {data.score.shape[1]} cell "
-            f"lines. {len(data.score)} molecules (the paper has 2303), {len(seeds)} random choices of the labelled "
-            f"ones, seeds {seeds[0]} to {seeds[-1]}; ± is the standard deviation over them.",
+            f"Errors are means over the unlabelled molecules of the squared norm over {d} cell lines. {n} molecules "
+            f"(the paper has 2303), {plan.repeat} random choices of the labelled ones, seeds {seeds[0]} to "
+            f"{seeds[-1]}; ± is the standard deviation over them.",
             "p: paired t-test over the splits, two-sided; Holm's correction is over all comparisons of the table. The "
-            "splits share molecules, so they are not independent, which no such test knows.",
+            "labelled molecules are drawn anew for every split, so p is about these molecules, not about others.",
             "The paper prints no number, only curves, and does not say whether outputs are ±1 or scores: both are run.",
             "M_pq = exp(−γ‖Yᵖ − Y^q‖²) from the labelled outputs, 1/γ the median of these squared distances; the paper "
             "takes γ from an information criterion that it does not define.",
         ),
     )
+
+
+def _of(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Matrix:
+    """A value per split, at the smallest fraction or another."""
+    same: dict[str, Any] = {"outputs": kind, "centred": centred, "fraction": FRACTIONS[at]}
+    return np.array(results.numbers(Compared, f"{what}.{method}", **same))
+
+
+def _gain(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Difference:
+    """Error of independent tasks minus that of coupled ones; splits are drawn anew."""
+    alone, coupled = (_of(results, kind, centred, name, what, at) for name in (ALONE, method))
+    return difference(alone, coupled, ratio=0)
+
+
+def _gains(results: Results, errors: Errors) -> Gains:
+    """Model 0 at the smallest fraction, on outputs as they are and centred."""
+    gains: Gains = {}
+    for kind, centred in SETTINGS:
+        found = np.array(results.numbers(Swept, "centred", outputs=kind, fraction=FRACTIONS[0]))
+        as_they_are = [errors[kind, FRACTIONS[0], 1, lam2, 0.0, "y"] for lam2 in LAMBDA2]
+        gains[kind, centred] = list(found.T) if centred else as_they_are
+    return gains
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -124,13 +125,13 @@ _PROTOCOL = (
 )
 
 
-def _metrics(swept: Sweep) -> str:
-    plain, metric = (swept.of("±1", SHARES[0], 1, 0.0, mu_t, "published").mean() for mu_t in (0.0, 1.0))
+def _metrics(errors: Errors) -> str:
+    plain, metric = (errors["±1", FRACTIONS[0], 1, 0.0, mu_t, "published"].mean() for mu_t in (0.0, 1.0))
     return (
         "The published error of model 1 is measured in the metric A₁, which changes with μ_t and is another one than "
         "that of models 0 and 2. On y, model 1 predicts exactly what model 0 predicts, whatever μ_t: a curve of model "
         "1 over μ_t shows how the ruler changes, not how predictions do. In the paper that curve falls. Here it rises, "
-        f"with {SHARES[0]:.0%} labelled and outputs ±1 from {plain:.1f} at μ_t = 0 to {metric:.0f} at μ_t = 1: the "
+        f"with {FRACTIONS[0]:.0%} labelled and outputs ±1 from {plain:.1f} at μ_t = 0 to {metric:.0f} at μ_t = 1: the "
         "errors on a molecule mostly agree in sign over the lines, and a similarity M with ones on its diagonal and no "
         "negative entry then adds them up. To fall, M must be scaled in a way that the paper does not describe."
     )
@@ -140,78 +141,54 @@ def _name(kind: str, centred: bool) -> str:
     return f"{kind}, {'centred' if centred else 'as they are'}"
 
 
-def _gain(compared: Comparison, kind: str, centred: bool, share: float, method: str) -> Matrix:
-    """Error of independent tasks minus that of coupled ones, split by split."""
-    return compared.of(kind, centred, share, ALONE) - compared.of(kind, centred, share, method)
-
-
-def _summary(compared: Comparison) -> str:
+def _summary(results: Results) -> str:
     parts = []
     for method in COUPLED:
-        gain = _gain(compared, *HEADLINE, SHARES[0], method)
-        p = paired_p(compared.of(*HEADLINE, SHARES[0], method), compared.of(*HEADLINE, SHARES[0], ALONE))
-        parts.append(
-            f"{method} {compared.of(*HEADLINE, SHARES[0], method).mean():.2f} (ahead in {_wins(gain)}, p = {p:.1g})"
-        )
-    alone = compared.of(*HEADLINE, SHARES[0], ALONE).mean()
+        gain = _gain(results, *HEADLINE, method)
+        error = _of(results, *HEADLINE, method).mean()
+        parts.append(f"{method} {error:.2f} (ahead in {gain.wins} of {gain.n}{_p(gain)})")
+    alone = _of(results, *HEADLINE, ALONE).mean()
     return (
-        f"Mean squared error on y with {SHARES[0]:.0%} of the molecules labelled, outputs {_name(*HEADLINE)}: "
+        f"Mean squared error on y with {FRACTIONS[0]:.0%} of the molecules labelled, outputs {_name(*HEADLINE)}: "
         f"independent tasks {alone:.2f}, {' and '.join(parts)}. "
         "Output coupling as in the paper's model 1 changes nothing on y."
     )
 
 
-def _wins(gain: Matrix) -> str:
-    return f"{int((gain > 0).sum())} of {len(gain)}"
+def _p(found: Difference) -> str:
+    return "" if math.isnan(found.p) else f", p = {found.p:.1g}"
 
 
-def _tests(compared: Comparison) -> dict[tuple[str, bool, str], tuple[float, float]]:
-    """p and Holm's p of every comparison at the smallest share."""
-    keys = list(itertools.product(OUTPUTS, (False, True), COUPLED))
-    p = [
-        paired_p(compared.of(kind, centred, SHARES[0], method), compared.of(kind, centred, SHARES[0], ALONE))
-        for kind, centred, method in keys
-    ]
-    return dict(zip(keys, zip(p, holm(p), strict=True), strict=True))
-
-
-def _verdict(compared: Comparison) -> str:
-    tests = _tests(compared)
-    better: list[str] = []
-    same: list[str] = []
-    worse: list[str] = []
-    for (kind, centred, method), (_, p) in tests.items():
-        gain = _gain(compared, kind, centred, SHARES[0], method).mean()
-        (same if p > 0.05 else better if gain > 0 else worse).append(f"{method} on {_name(kind, centred)}")
-    lists = {"Better": better, "Worse": worse, "Undecided": same}
-    return f"At {SHARES[0]:.0%} labelled, at the 5 % level after correction. " + " ".join(
+def _verdict(results: Results) -> str:
+    keys = list(itertools.product(SETTINGS, COUPLED))
+    gains = [_gain(results, *setting, method) for setting, method in keys]
+    lists: dict[str, list[str]] = {"Better": [], "Worse": [], "Undecided": []}
+    for (setting, method), gain, p in zip(keys, gains, holm([gain.p for gain in gains]), strict=True):
+        word = "Undecided" if not p <= 0.05 else "Better" if gain.mean > 0 else "Worse"
+        lists[word].append(f"{method} on {_name(*setting)}")
+    return f"At {FRACTIONS[0]:.0%} labelled, at the 5 % level after correction. " + " ".join(
         f"{word}: {'; '.join(names)}." for word, names in lists.items() if names
     )
 
 
-def _cause(compared: Comparison) -> str:
-    kind, centred = "score", True
-    chosen = -_gain(compared, kind, centred, SHARES[0], SIMILAR).mean()
-    alone, coupled = (np.array(compared.best[kind, centred, method]) for method in (ALONE, SIMILAR))
-    lost = (compared.of(kind, centred, SHARES[0], ALONE) - alone).mean()
-    p = paired_p(coupled, alone)
+def _cause(results: Results) -> str:
+    setting = "score", True
+    chosen, best = (-_gain(results, *setting, SIMILAR, what).mean for what in ("error", "best"))
+    lost = (_of(results, *setting, ALONE) - _of(results, *setting, ALONE, "best")).mean()
     return (
         f"On centred scores coupling changes the error by {chosen:+.2f}. The scores of a molecule against the 59 lines "
         "are nearly one number, so there is little that one task could tell another, and the choice of parameters from "
-        f"{SHARES[0]:.0%} of the molecules costs more than that: {lost:.2f} for independent tasks alone. When the "
+        f"{FRACTIONS[0]:.0%} of the molecules costs more than that: {lost:.2f} for independent tasks alone. When the "
         "parameters are the best ones for the unlabelled molecules, for both models alike, the difference is "
-        f"{(coupled - alone).mean():+.2f} (p = {p:.1g}). Nothing but the choice of parameters changes between the two "
-        "rows of each pair."
+        f"{best:+.2f}{_p(_gain(results, *setting, SIMILAR, 'best'))}. Nothing but the choice of parameters changes "
+        "between the two rows of each pair."
     )
 
 
 def _intercept(gains: Gains) -> str:
-    low = {
-        (kind, centred): min(np.mean(gains[kind, centred, lam2]) for lam2 in LAMBDA2[1:]) for kind, centred, _ in gains
-    }
     rows = [
-        f"{_name(kind, centred)}: {np.mean(gains[kind, centred, 0.0]):.2f} without, {best:.2f} with"
-        for (kind, centred), best in low.items()
+        f"{_name(*setting)}: {errors[0].mean():.2f} without, {min(error.mean() for error in errors[1:]):.2f} with"
+        for setting, errors in gains.items()
     ]
     return (
         "The paper finds that unlabelled molecules lower the error. Model 0 at its best λ₂ > 0: "
@@ -226,71 +203,61 @@ def _intercept(gains: Gains) -> str:
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def _paired_table(compared: Comparison) -> Table:
-    rows = []
-    for (kind, centred, method), (p, corrected) in _tests(compared).items():
-        gain = _gain(compared, kind, centred, SHARES[0], method)
-        rows.append(
-            {
-                "outputs": _name(kind, centred),
-                "coupled by": method,
-                "independent": Spread.of(compared.of(kind, centred, SHARES[0], ALONE), digits=2),
-                "coupled": Spread.of(compared.of(kind, centred, SHARES[0], method), digits=2),
-                "gain": Spread.of(gain, digits=2),
-                "ahead in": _wins(gain),
-                "p": f"{p:.1g}",
-                "p, Holm": f"{corrected:.1g}",
-            }
-        )
-    return Table(f"{SHARES[0]:.0%} labelled, mean squared error on y: independent minus coupled", rows, ours=("gain",))
+_ANEW = "The labelled molecules are drawn anew for every split, so there is nothing to correct for (ρ = 0)."
 
 
-def _splits_table(compared: Comparison, seeds: list[int]) -> Table:
+def _comparison(
+    results: Results, setting: tuple[str, bool], method: str, what: str = "error", name: str = "coupled", **more: str
+) -> tuple[dict[str, Any], Difference]:
+    """A row of a paired table: the two errors and their difference."""
+    alone, coupled = (Spread.of(_of(results, *setting, one, what), digits=2) for one in (ALONE, method))
+    return {"outputs": _name(*setting), **more, ALONE: alone, name: coupled}, _gain(results, *setting, method, what)
+
+
+def _paired_table(results: Results) -> Table:
+    rows = [
+        _comparison(results, setting, method, **{"coupled by": method})
+        for setting, method in itertools.product(SETTINGS, COUPLED)
+    ]
+    title = f"{FRACTIONS[0]:.0%} labelled, mean squared error on y: independent minus coupled"
+    return paired(title, rows, note=_ANEW, digits=2, ours=("difference",))
+
+
+def _splits_table(results: Results, seeds: range) -> Table:
+    errors = {(setting, method): _of(results, *setting, method) for setting in SETTINGS for method in METHODS}
     rows = [
         {
-            "outputs": _name(kind, centred),
+            "outputs": _name(*setting),
             "seed": seed,
-            **{method: f"{compared.of(kind, centred, SHARES[0], method)[i]:.2f}" for method in METHODS},
+            **{method: f"{errors[setting, method][i]:.2f}" for method in METHODS},
         }
-        for kind, centred in itertools.product(OUTPUTS, (False, True))
+        for setting in SETTINGS
         for i, seed in enumerate(seeds)
     ]
-    return Table(f"Every split: mean squared error on y, {SHARES[0]:.0%} labelled", rows, ours=COUPLED)
+    return Table(f"Every split: mean squared error on y, {FRACTIONS[0]:.0%} labelled", rows, ours=COUPLED)
 
 
-def _cause_table(compared: Comparison) -> Table:
-    rows = []
-    for kind, centred in itertools.product(OUTPUTS, (False, True)):
-        chosen = {method: compared.of(kind, centred, SHARES[0], method) for method in (ALONE, SIMILAR)}
-        best = {method: np.array(compared.best[kind, centred, method]) for method in (ALONE, SIMILAR)}
-        for how, errors in (("leave-one-out on the labelled", chosen), ("the unlabelled themselves", best)):
-            gain = errors[ALONE] - errors[SIMILAR]
-            rows.append(
-                {
-                    "outputs": _name(kind, centred),
-                    "parameters chosen on": how,
-                    ALONE: Spread.of(errors[ALONE], digits=2),
-                    SIMILAR: Spread.of(errors[SIMILAR], digits=2),
-                    "gain": Spread.of(gain, digits=2),
-                    "ahead in": _wins(gain),
-                    "p": f"{paired_p(errors[SIMILAR], errors[ALONE]):.1g}",
-                }
-            )
+def _cause_table(results: Results) -> Table:
+    ways = {"error": "leave-one-out on the labelled", "best": "the unlabelled themselves"}
+    rows = [
+        _comparison(results, setting, SIMILAR, what, SIMILAR, **{"parameters chosen on": way})
+        for setting in SETTINGS
+        for what, way in ways.items()
+    ]
     note = "The second row of each pair is no method, as it looks at the answers; it says what there is to gain."
-    return Table(
-        f"One cause alone: who chooses the parameters, {SHARES[0]:.0%} labelled", rows, note=note, ours=("gain",)
-    )
+    title = f"One cause alone: who chooses the parameters, {FRACTIONS[0]:.0%} labelled"
+    return paired(title, rows, note=f"{note} {_ANEW}", digits=2, ours=("difference",))
 
 
-def _shares_table(compared: Comparison) -> Table:
+def _fractions_table(results: Results) -> Table:
     rows = []
-    for kind, centred, share in itertools.product(OUTPUTS, (False, True), SHARES):
-        row: dict[str, object] = {"outputs": _name(kind, centred), "labelled": f"{share:.0%}"}
+    for setting, (at, fraction) in itertools.product(SETTINGS, enumerate(FRACTIONS)):
+        row: dict[str, object] = {"outputs": _name(*setting), "labelled": f"{fraction:.0%}"}
         for method in (MEAN, ALONE, *COUPLED):
-            row[method] = Spread.of(compared.of(kind, centred, share, method), digits=2)
+            row[method] = Spread.of(_of(results, *setting, method, at=at), digits=2)
         for method in COUPLED:
-            p = paired_p(compared.of(kind, centred, share, method), compared.of(kind, centred, share, ALONE))
-            row[f"p, {method}"] = f"{p:.1g}"
+            p = _gain(results, *setting, method, at=at).p
+            row[f"p, {method}"] = None if math.isnan(p) else f"{p:.1g}"
         rows.append(row)
     return Table("All shares: mean squared error on y, parameters chosen on the labelled", rows, ours=COUPLED)
 
@@ -298,53 +265,57 @@ def _shares_table(compared: Comparison) -> Table:
 def _centred_table(gains: Gains) -> Table:
     rows = [
         {
-            "outputs": _name(kind, centred),
-            **{f"λ₂ = {lam2:g}": Spread.of(gains[kind, centred, lam2], digits=2) for lam2 in LAMBDA2},
+            "outputs": _name(*setting),
+            **{f"λ₂ = {lam2:g}": Spread.of(found, digits=2) for lam2, found in zip(LAMBDA2, errors, strict=True)},
         }
-        for kind, centred in itertools.product(OUTPUTS, (False, True))
+        for setting, errors in gains.items()
     ]
-    return Table(f"Model 0, λ₁ = {LAMBDA1:g}, {SHARES[0]:.0%} labelled: mean squared error on y", rows)
+    return Table(f"Model 0, λ₁ = {LAMBDA1:g}, {FRACTIONS[0]:.0%} labelled: mean squared error on y", rows)
 
 
-def _chosen_table(compared: Comparison) -> Table:
-    rows = []
-    for (kind, centred, share, method), parameters in compared.chosen.items():
-        alphas, strengths = zip(*parameters, strict=True)
-        rows.append(
-            {
-                "outputs": _name(kind, centred),
-                "labelled": f"{share:.0%}",
-                "method": method,
-                "alpha": f"{np.median(alphas):.3g} ({min(alphas):.3g} to {max(alphas):.3g})",
-                "μ_t": None
-                if method != SIMILAR
-                else f"{np.median(strengths):.3g} ({min(strengths)} to {max(strengths)})",
-            }
-        )
-    return Table("What was chosen: median (smallest to largest) over the splits", rows, folded=True)
+def _chosen_table(results: Results) -> Table:
+    every = [
+        {
+            "outputs": _name(case.outputs, case.centred),
+            "labelled": f"{case.fraction:.0%}",
+            "method": method,
+            "alpha": alpha,
+            "μ_t": cell["strength"][method] if method == SIMILAR else None,
+        }
+        for case, cell in results.of(Compared).items()
+        for method, alpha in cell["alpha"].items()
+    ]
+    return chosen(
+        pd.DataFrame(every),
+        by={name: name for name in ("outputs", "labelled", "method")},
+        what={name: name for name in ("alpha", "μ_t")},
+        title="What was chosen: median (smallest to largest) over the splits",
+        numbers="range",
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------ figures
+# ------------------------------------------------------------------------------------------------------------- figure
 
 
-def _paired_figure(compared: Comparison) -> Figure:
-    readings = list(itertools.product(OUTPUTS, (False, True)))
-
+def _paired_figure(results: Results) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        for place, (kind, centred) in enumerate(readings):
+        for place, setting in enumerate(SETTINGS):
             for method, colour, shift in zip(COUPLED, (OURS, THEIRS), (-0.15, 0.15), strict=True):
-                gain = _gain(compared, kind, centred, SHARES[0], method)
-                at = [place + shift] * len(gain)
-                axes.plot(gain, at, "|", color=colour, alpha=0.6, markersize=9)
+                gain = _of(results, *setting, ALONE) - _of(results, *setting, method)
+                axes.plot(gain, [place + shift] * len(gain), "|", color=colour, alpha=0.6, markersize=9)
                 axes.plot(gain.mean(), place + shift, "o", color=colour, label=None if place else method)
         axes.axvline(0, color=MUTED, linewidth=1)
-        axes.set_yticks(range(len(readings)), [_name(*reading) for reading in readings])
+        axes.set_yticks(range(len(SETTINGS)), [_name(*setting) for setting in SETTINGS])
         axes.invert_yaxis()
         axes.set_xlabel("independent minus coupled, error on y")
         canvas.legend(loc="outside upper center", ncols=2)
 
     caption = (
-        f"{SHARES[0]:.0%} labelled: what coupling gains, a stroke per split, a dot at their mean; right of 0 it helps."
+        f"{FRACTIONS[0]:.0%} labelled: what coupling gains, a stroke per split, a dot at the mean; right of 0 it helps."
     )
     return plot(draw, caption=caption, size=(4.8, 3.4))
+
+
+PLANS = {"short": Plan(repeat=1), "default": Plan(repeat=10)}
+STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)

@@ -7,9 +7,7 @@ of 26 letters after the other. Both kernels are inner products of these.
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,41 +23,17 @@ from iokr.kernels.features import EmpiricalMap
 from iokr.kernels.structured.sequences import Positional
 from iokr.kernels.vectors import Linear, Polynomial
 from iokr.operator_kernels import ConditionalCovariance, Covariance
-from iokr.report import Spread
 from iokr_lab.data.ocr import OCRLetters
-
-__all__ = [
-    "ALPHABET",
-    "BASELINE",
-    "CHOICES",
-    "CUBIC",
-    "EPSILONS",
-    "LAM",
-    "LAMS",
-    "OPERATORS",
-    "PUBLISHED",
-    "Draw",
-    "Split",
-    "along_epsilon",
-    "along_lambda",
-    "chosen_words",
-    "input_kernel",
-    "one_hot",
-    "predictions",
-    "recognised",
-    "splits",
-    "table",
-]
+from iokr_lab.published import published
+from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
 Letters = NDArray[np.int64]
 Draw = tuple[int, int]  # seed of one drawing of words
-Step = Callable[[str], None]
-Scores = dict[tuple[str, ...], list[float]]
 
 ALPHABET = 26
 LAM = 0.01
-PUBLISHED = {"covariance": Spread(83.8, 5.0, digits=1), "conditional covariance": Spread(86.1, 4.0, digits=1)}
+PUBLISHED = {operator: row["letters"] for operator, row in published("k12_table3").items()}
 OPERATORS: dict[str, Callable[[Kernel], Any]] = {
     "identity": lambda kernel: kernel,
     "covariance": Covariance,
@@ -73,6 +47,7 @@ CUBIC: dict[str, Kernel] = {  # the paper gives the degree, neither offset nor s
     "(⟨c,x⟩/128+1)³": Polynomial(3, 1 / 128, 1.0),
     "cos³(c,x)": Normalized(Polynomial(3, 1.0, 0.0)),
 }
+ALONG = "cos³(c,x)"  # the cubic kernel along λ
 N_WORDS, N_FOLDS = 100, 5
 LAMS = tuple(10.0**k for k in range(-4, 5))
 EPSILONS = (1e-6, 1e-4, 1e-2, 1.0)  # in units of s_max(K)/n
@@ -108,12 +83,12 @@ def chosen_words(words: OCRLetters, choice: str, draw: Draw) -> NDArray[np.int64
     return rng.permutation(found)
 
 
-def splits(words: OCRLetters, choice: str, draw: Draw) -> Iterator[Split]:
+def splits(words: OCRLetters, choice: str, draw: Draw) -> list[Split]:
     """Train on one fifth of the words and test on the others, for every fifth in turn."""
     chosen = chosen_words(words, choice, draw)
-    for train in np.array_split(np.arange(len(chosen)), N_FOLDS):
-        test = np.delete(np.arange(len(chosen)), train)
-        yield Split(*_part(words, chosen[train]), *_part(words, chosen[test]))
+    every = np.arange(len(chosen))
+    parts = ((train, np.delete(every, train)) for train in np.array_split(every, N_FOLDS))
+    return [Split(*_part(words, chosen[train]), *_part(words, chosen[test])) for train, test in parts]
 
 
 def _part(words: OCRLetters, rows: NDArray[np.int64]) -> tuple[NDArray[np.object_], list[Letters]]:
@@ -122,7 +97,7 @@ def _part(words: OCRLetters, rows: NDArray[np.int64]) -> tuple[NDArray[np.object
 
 
 def one_hot(y: Sequence[Letters], length: int) -> Matrix:
-    """Φ_l(y) in ℝ^{26p}; letters past position p have no place in it."""
+    """Φ_l(y) in ℝ^{26p}; letters past position p are left out."""
     Y = np.zeros((len(y), length, ALPHABET))
     for row, letters in zip(Y, y, strict=True):
         kept = letters[:length]
@@ -131,16 +106,13 @@ def one_hot(y: Sequence[Letters], length: int) -> Matrix:
 
 
 def input_kernel(cubic: str) -> Kernel:
-    """⟨Φ_k(x), Φ_k(x')⟩: letters compared with the training letters at their place."""
+    """⟨Φ_k(x), Φ_k(x')⟩: letters compared with the training letters at their position."""
     return Positional(EmpiricalMap(CUBIC[cubic]), pooled=False)
 
 
 def predictions(split: Split, kernel: Any, lam: float) -> list[Letters]:
     """The letters read in the test words: at each position, the largest of its 26 coordinates; −1 past position p."""
-    model = IOKR(kernel, output_kernel=Linear(), alpha=lam)
-    with warnings.catch_warnings():  # λ of the paper is tiny beside the unscaled kernels, as the page says
-        warnings.simplefilter("ignore", RuntimeWarning)
-        model.fit(split.X, one_hot(split.y, split.length))
+    model = IOKR(kernel, output_kernel=Linear(), alpha=lam).fit(split.X, one_hot(split.y, split.length))
     H = model.embedding_.vectors(model.decision_function(split.X_test))
     best = H.reshape(len(H), split.length, ALPHABET).argmax(axis=2)
     answers = []
@@ -157,48 +129,57 @@ def recognised(split: Split, answers: Sequence[Letters]) -> float:
 
 
 def nearest_letters(split: Split) -> list[Letters]:
-    """Every test letter as the training letter nearest to it, wherever in a word that stood."""
+    """Every test letter as the training letter nearest to it, whatever its position."""
     nearest = KNeighborsClassifier(n_neighbors=1)
     nearest.fit(np.concatenate(list(split.X)), np.concatenate(split.y))
     return [nearest.predict(word) for word in split.X_test]
 
 
-# --------------------------------------------------------------------------------------------------------- the runs
+# ------------------------------------------------------------------------------------------------------------- cases
 
 
-def table(words: OCRLetters, draws: Sequence[Draw], step: Step) -> Scores:
-    """(choice, cubic kernel, operator): the percentages of all folds and draws; and the baseline for each choice."""
-    scores: Scores = defaultdict(list)
-    for draw, choice in itertools.product(draws, CHOICES):
-        step("Table 3, every reading")
-        for split in splits(words, choice, draw):
-            for cubic, (name, operator) in itertools.product(CUBIC, OPERATORS.items()):
-                answers = predictions(split, operator(input_kernel(cubic)), LAM)
-                scores[choice, cubic, name].append(recognised(split, answers))
-            scores[choice, BASELINE].append(recognised(split, nearest_letters(split)))
-    return scores
+@dataclass(frozen=True)
+class Draws(Plan):
+    """How often words are drawn and cut into folds."""
+
+    repeat: int = 10
 
 
-def along_lambda(words: OCRLetters, choice: str, cubic: str, draws: Sequence[Draw], step: Step) -> Scores:
-    """(operator, λ): the same, over λ."""
-    scores: Scores = defaultdict(list)
-    for draw in draws:
-        step("along λ")
-        for split, (name, operator), lam in itertools.product(splits(words, choice, draw), OPERATORS.items(), LAMS):
-            answers = predictions(split, operator(input_kernel(cubic)), lam)
-            scores[name, f"{lam:g}"].append(recognised(split, answers))
-    return scores
+@dataclass(frozen=True)
+class Read(Case):
+    """One drawing of words, read by one operator, or by the baseline."""
+
+    choice: str
+    draw: int
+    cubic: str
+    operator: str
+    lam: float = LAM
+    epsilon: float | None = None  # in units of s_max(K)/n
 
 
-def along_epsilon(words: OCRLetters, choice: str, draws: Sequence[Draw], step: Step) -> Scores:
-    """(cubic kernel, ε in units of s_max(K)/n): conditional covariance at the published λ."""
-    scores: Scores = defaultdict(list)
-    for draw in draws:
-        step("along ε")
-        for split, cubic in itertools.product(splits(words, choice, draw), CUBIC):
-            kernel = input_kernel(cubic)
-            largest = float(np.linalg.eigvalsh(kernel(split.X))[-1]) / len(split.X)
-            for unit in EPSILONS:
-                answers = predictions(split, ConditionalCovariance(kernel, unit * largest), LAM)
-                scores[cubic, f"{unit:g}"].append(recognised(split, answers))
-    return scores
+def cases(plan: Draws, words: OCRLetters) -> list[Read]:
+    """On every draw Table 3 under every interpretation, and one of the kernels along λ, and all along ε."""
+    found: dict[Read, None] = {}
+    for draw in range(plan.repeat):
+        table = itertools.product(CHOICES, [draw], CUBIC, OPERATORS)
+        along_lambda = itertools.product(("five", "random"), [draw], [ALONG], OPERATORS, LAMS)
+        along_epsilon = itertools.product(["five"], [draw], CUBIC, ["conditional covariance"], [LAM], EPSILONS)
+        baseline = itertools.product(CHOICES, [draw], [""], [BASELINE])
+        found |= {Read(*which): None for which in itertools.chain(table, along_lambda, along_epsilon, baseline)}
+    return list(found)
+
+
+def work(case: Read, plan: Draws, words: OCRLetters) -> dict[str, list[float]]:
+    """Percentages of letters recognised, a value for each fold."""
+    parts = splits(words, case.choice, (plan.seed, case.draw))
+    return {"recognised": [recognised(split, _answers(case, split)) for split in parts]}
+
+
+def _answers(case: Read, split: Split) -> list[Letters]:
+    if case.operator == BASELINE:
+        return nearest_letters(split)
+    kernel = input_kernel(case.cubic)
+    if case.epsilon is None:
+        return predictions(split, OPERATORS[case.operator](kernel), case.lam)
+    unit = float(np.linalg.eigvalsh(kernel(split.X))[-1]) / len(split.X)
+    return predictions(split, ConditionalCovariance(kernel, case.epsilon * unit), case.lam)

@@ -18,7 +18,7 @@ ROUTES = ["listed", "mixed", "words", "compiled", "numpy"]
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch):
     if request.param != "listed":  # else these strings have few places
-        monkeypatch.setattr(subsequences, "_PLACES", 20 if request.param == "mixed" else -1)
+        monkeypatch.setattr(subsequences, "_OCCURRENCES", 20 if request.param == "mixed" else -1)
     if request.param in ("compiled", "numpy"):
         monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
     elif request.param == "words":
@@ -71,7 +71,7 @@ def test_many_pairs_at_once_in_small_tiles(monkeypatch):
 
     X = words(23, 12)
     whole = Subsequence(2, 0.5)(X)
-    monkeypatch.setattr(subsequences, "_PLACES", -1)
+    monkeypatch.setattr(subsequences, "_OCCURRENCES", -1)
     monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
     monkeypatch.setattr(ragged, "_CELLS", 300)
     with compiling(False):
@@ -83,7 +83,7 @@ def test_many_pairs_at_once_in_small_tiles(monkeypatch):
 def test_all_words_by_a_few_first_letters_and_strings_at_a_time(monkeypatch):
     X, Z = words(23, 12), ["zab", "cc", *words(9, 12, seed=1)]
     whole = Subsequence(3, 0.5)(X, Z)
-    monkeypatch.setattr(subsequences, "_PLACES", -1)
+    monkeypatch.setattr(subsequences, "_OCCURRENCES", -1)
     monkeypatch.setattr(subsequences, "words_pay", lambda *given: True)
     monkeypatch.setattr(gapped, "_ENTRIES", 2 * 9 * (len(X) + len(Z)))
     monkeypatch.setattr(gapped, "_TILE", 50)

@@ -7,6 +7,8 @@ from iokr.kernels import Spearman
 from iokr.report import Table
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, kernels
+from iokr_lab.bench.kernels.question import LOOP, ask, pair_loop, whole_loops
+from iokr_lab.bench.kernels.rankings import spearman_pair
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -23,19 +25,19 @@ def test_all_contenders_agree(make, compiled, monkeypatch):
 
 def test_the_time_of_the_loop_is_that_of_all_pairs():
     X = [[1, 2], [2, 1], [1, 2], [2, 1]]
-    question = kernels._ask("Q", Spearman(), X, kernels.spearman_pair, 2)  # 3 pairs are timed out of 10
-    verdict = question.targets[0].judge(question, {"Spearman": 1.0, kernels._LOOP: 60.0})
+    question = ask("Q", Spearman(), X, spearman_pair, 2)  # 3 pairs are timed out of 10
+    verdict = question.targets[0].judge(question, {"Spearman": 1.0, LOOP: 60.0})
     assert (verdict.measured, verdict.met) == (pytest.approx(200.0), True)
-    rows = [{"contender": "Spearman", "seconds": 1.0}, {"contender": kernels._LOOP, "seconds": 60.0}]
-    table = kernels._whole_loops(Table("Q", rows), [question])
+    rows = [{"contender": "Spearman", "seconds": 1.0}, {"contender": LOOP, "seconds": 60.0}]
+    table = whole_loops(Table("Q", rows), [question])
     assert [row["seconds"] for row in table.rows] == [1.0, pytest.approx(200.0)]
-    assert kernels._whole_loops(Table("Targets", rows), [question]).rows == rows
+    assert whole_loops(Table("Targets", rows), [question]).rows == rows
 
 
 def test_the_loop_visits_every_pair():
     X = np.arange(4.0)
     np.testing.assert_array_equal(
-        kernels.pair_loop(X, lambda x, z: 10 * min(x, z) + max(x, z)),
+        pair_loop(X, lambda x, z: 10 * min(x, z) + max(x, z)),
         [[10 * min(x, z) + max(x, z) for z in X] for x in X],
     )
 

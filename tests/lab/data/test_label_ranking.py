@@ -67,11 +67,19 @@ def test_the_sets_have_the_sizes_that_were_checked():
     assert sizes["algae"].order(0) == "e>f>abcdg" and sizes["glass"].order(0) == "b>a>e>c>d>f"
 
 
+def test_the_words_of_english():
+    try:
+        words = load_inflection("english", "train-low")
+    except DataNotFound as error:
+        pytest.skip(str(error))
+    assert len(words) == 100
+
+
 def test_words(home):
     write(home, "stodge\tstodged\tV;PST\nüben\tübte\tV;PST\n", "inflection/toy-dev.tsv.gz")
     words = load_inflection("toy", "dev")
     assert words.form.tolist() == ["stodged", "übte"] and words.tags.tolist() == ["V;PST"] * 2 and len(words) == 2
-    with pytest.raises(DataNotFound, match="the languages are: toy"):
+    with pytest.raises(DataNotFound, match="the sets there are: toy-dev"):
         load_inflection("toy", "test")
     with pytest.raises(ValueError, match="`part` must be one of"):
         load_inflection("toy", "some")

@@ -191,6 +191,7 @@ def test_the_real_yeast_networks():
 def test_the_real_annotations():
     data, ppi = real(load_yeast_go), real(load_yeast_ppi)
     assert [data.direct[o].nnz for o in ONTOLOGIES] == [20863, 18383, 15856]
+    assert (len(data.orf), data.terms["cc"].shape[1]) == (5617, 824)
     annotated = np.all([data.direct[o].sum(axis=1) > 0 for o in ONTOLOGIES], axis=0)
     assert annotated.sum() == 4077 and np.isin(ppi.orf, data.orf[annotated]).sum() == 872
 
@@ -198,5 +199,6 @@ def test_the_real_annotations():
 def test_the_real_authors():
     data = real(load_nips_coauthorship)
     several = data.adjacency.sum(axis=0) >= 2
+    assert data.words.shape[1] == 13649
     assert (len(data.author), several.sum(), data.adjacency[several][:, several].sum() / 2) == (2865, 2026, 4191)
     assert (several & (data.words.sum(axis=1) > 0)).sum() == 1458

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
-from sklearn.utils import Bunch
 
 from iokr.report import Figure, Pictures
 from iokr_lab import find
@@ -12,11 +10,7 @@ from iokr_lab.images.halves import halves, hidden, whole
 
 @pytest.fixture(scope="module")
 def report():
-    with pytest.MonkeyPatch.context() as patch:
-        full = load_digits()
-        some = Bunch(data=full.data[:400], target=full.target[:400])
-        patch.setattr("iokr_lab.images.digits.load_digits", lambda: some)
-        return find("digits").run(seed=0)
+    return find("digits").run(plan="short", seed=0)
 
 
 def test_errors_are_below_both_baselines(report):
@@ -39,6 +33,11 @@ def test_page_has_pictures_of_ten_digits_and_the_curve(report):
     assert all(len(row) == 10 for row in pictures.rows.values())
     assert sum(isinstance(item, Figure) for item in report.items) == 1
     assert report.html().count("<img") == 10 * len(pictures.rows)
+
+
+def test_nothing_is_repeated():
+    with pytest.raises(ValueError, match="`--repeat` has no effect"):
+        find("digits").run(repeat=2)
 
 
 def test_halves_make_a_whole():

@@ -7,10 +7,21 @@ from iokr.datasets import DataNotFound
 from iokr.report import Figure, Pictures
 from iokr_lab import find
 from iokr_lab.data import load_usps
-from iokr_lab.images import usps_methods as methods
 from iokr_lab.images import usps_protocol as protocol
-from iokr_lab.images.usps_methods import METHODS, chosen_model, own_model
-from iokr_lab.images.usps_protocol import PUBLISHED, Split, loss, published_model, splits
+from iokr_lab.images.halves import Split
+from iokr_lab.images.usps import STUDY, differences
+from iokr_lab.images.usps_protocol import (
+    METHODS,
+    PUBLISHED,
+    Chosen,
+    Published,
+    chosen_model,
+    loss,
+    own_model,
+    published_model,
+    splits,
+)
+from iokr_lab.study import Results
 
 
 def digits(n: int = 60, seed: int = 0) -> np.ndarray:
@@ -60,7 +71,7 @@ def test_published_rows_are_those_of_the_paper():
 @pytest.mark.parametrize("n_folds", [5, 3])
 def test_splits_train_on_one_fold_and_test_on_the_rest(n_folds):
     images = digits()
-    parts = list(splits(images, n_folds, "[−1, 1]", (0, 0)))
+    parts = splits(images, n_folds, "[−1, 1]", (0, 0))
     assert len(parts) == n_folds
     for part in parts:
         assert part.X.shape == (60 // n_folds, 128) and part.Y_test.shape == (60 - 60 // n_folds, 128)
@@ -72,7 +83,7 @@ def test_splits_train_on_one_fold_and_test_on_the_rest(n_folds):
 
 def test_draws_differ_and_repeat():
     images = digits(800)
-    first, again, other = (next(splits(images, 5, "[−1, 1]", draw)).X for draw in [(0, 0), (0, 0), (0, 1)])
+    first, again, other = (splits(images, 5, "[−1, 1]", draw)[0].X for draw in [(0, 0), (0, 0), (0, 1)])
     assert first.shape == (120, 128)
     assert np.array_equal(first, again) and not np.array_equal(first, other)
 
@@ -89,15 +100,15 @@ def test_pixel_scales():
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.method)
 def test_published_model_is_the_formula(row):
-    split = next(splits(digits(), 3, "[−1, 1]", (0, 0)))
+    split = splits(digits(), 3, "[−1, 1]", (0, 0))[0]
     expected = answers_in_numpy(split, row.lam, row.sigma_k, row.sigma_l)
     np.testing.assert_array_equal(published_model(row).fit(split.X, split.Y).predict(split.X_test), expected)
 
 
 @pytest.mark.parametrize("row", PUBLISHED[2:], ids=lambda row: row.method)
 def test_covariance_rows_are_the_papers_large_system(row):
-    split = next(splits(digits(36), 3, "[−1, 1]", (0, 0)))
-    row = protocol.Row(row.method, row.lam, 4.0, row.sigma_l, row.loss)
+    split = splits(digits(36), 3, "[−1, 1]", (0, 0))[0]
+    row = protocol.Row(row.method, row.lam, 4.0, row.sigma_l)
     expected = covariance_answers_in_numpy(split, row, conditional=row.method.startswith("conditional"))
     np.testing.assert_array_equal(own_model(row).fit(split.X, split.Y).predict(split.X_test), expected)
 
@@ -114,60 +125,66 @@ def test_loss_is_that_of_the_paper():
 
 
 def test_left_out_loss_equals_refitting():
-    split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
+    split = splits(digits(30), 2, "[−1, 1]", (0, 0))[0]
     model = chosen_model(METHODS[0], split.X, split.Y)
-    found = methods.chosen_parameters(model)
+    found = protocol.chosen_parameters(model)
     answers = []
     for i in range(len(split.X)):
         rest = np.delete(np.arange(len(split.X)), i)
         one = Split(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
         answers.append(answers_in_numpy(one, found["λ"], found["σ_k"], found["σ_l"])[0])
-    left_out = methods.left_out_loss(model, split.X, split.Y)
+    left_out = protocol.left_out_loss(model, split.X, split.Y)
     assert left_out == pytest.approx(loss(split.Y, np.array(answers), protocol.COMMON))
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_every_method_chooses_from_its_grid(method, monkeypatch):
-    monkeypatch.setattr(methods, "SIGMAS_L", (5.0, 10.0))
-    split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
+    monkeypatch.setattr(protocol, "SIGMAS_L", (5.0, 10.0))
+    split = splits(digits(30), 2, "[−1, 1]", (0, 0))[0]
     model = chosen_model(method, split.X, split.Y)
-    found = methods.chosen_parameters(model)
+    found = protocol.chosen_parameters(model)
     assert min(abs(found["σ_k"] - np.array(protocol.SIGMAS_K))) < 1e-9
-    assert min(abs(found["σ_l"] - np.array(protocol.SIGMAS_L))) < 1e-9
+    assert min(abs(found["σ_l"] - np.array([5.0, 10.0, *protocol.FEW_SIGMAS[1] * method.by_folds]))) < 1e-9
     assert ("ε" in found) == method.name.startswith("conditional")
     assert ("components" in found) == (method.name == "kernel PCA")
     assert model.predict(split.X_test).shape == split.Y_test.shape
 
 
 def test_out_of_fold_loss_refits_on_the_other_folds():
-    split = next(splits(digits(30), 2, "[−1, 1]", (0, 0)))
+    split = splits(digits(30), 2, "[−1, 1]", (0, 0))[0]
     method = next(method for method in METHODS if method.name == "covariance, by folds")
     model = chosen_model(method, split.X, split.Y)
-    found = methods.chosen_parameters(model)
-    row = protocol.Row("covariance", found["λ"], found["σ_k"], found["σ_l"], PUBLISHED[2].loss)
+    found = protocol.chosen_parameters(model)
+    row = protocol.Row("covariance", found["λ"], found["σ_k"], found["σ_l"])
     answers = np.empty_like(split.Y)
-    for fold in np.array_split(np.arange(15), methods.N_FOLDS):
+    for fold in np.array_split(np.arange(15), protocol.N_FOLDS):
         rest = np.delete(np.arange(15), fold)
         part = Split(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
         answers[fold] = covariance_answers_in_numpy(part, row, conditional=False)
-    assert methods.out_of_fold_loss(model, split.X, split.Y) == pytest.approx(loss(split.Y, answers, protocol.COMMON))
+    assert protocol.out_of_fold_loss(model, split.X, split.Y) == pytest.approx(loss(split.Y, answers, protocol.COMMON))
 
 
 def test_differences_count_a_draw_once():
-    losses = {("identity", 5, 10): [[1.0, 3.0], [2.0, 2.0]], ("other", 5, 10): [[1.5, 3.5], [2.6, 2.8]]}
-    gap = methods.differences(methods.Common(losses, {}), 5)["other"]
-    assert gap.mean == pytest.approx(0.6) and gap.error == pytest.approx(0.1) and not gap.clear
-    assert methods.Difference(0.6, 0.01, 5).clear and not methods.Difference(0.6, 0.01, 1).clear
+    losses = {"identity": [[1.0, 3.0], [2.0, 2.0]], "other": [[1.5, 3.5], [2.6, 2.8]]}
+    cells = {
+        Chosen(draw, 2, fold, name): {"losses": {"10": values[draw][fold]}}
+        for name, values in losses.items()
+        for draw in range(2)
+        for fold in range(2)
+    }
+    gap = differences(Results(cells), 2, list(losses))["other"]
+    assert gap.mean == pytest.approx(0.6) and gap.error == pytest.approx(0.1) and gap.p > 0.05
+    assert (gap.n, gap.wins) == (2, 0)
 
 
 def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     from iokr_lab.images import usps
 
-    for module in (methods, usps):
+    for module in (protocol, usps):
         monkeypatch.setattr(module, "SIGMAS_K", (4.0, 8.0))
-    monkeypatch.setattr(methods, "SIGMAS_L", (10.0,))
-    monkeypatch.setattr(methods, "FEW_SIGMAS", ((4.0, 8.0), (10.0,)))
-    monkeypatch.setattr(methods, "ALPHAS", (1e-3, 1e-1))
+    monkeypatch.setattr(protocol, "SIGMAS_L", (10.0,))
+    monkeypatch.setattr(protocol, "FEW_SIGMAS", ((4.0, 8.0), (10.0,)))
+    monkeypatch.setattr(protocol, "ALPHAS", (1e-3, 1e-1))
     images = (1000 * digits(45)).astype(np.int16)
     (tmp_path / "usps").mkdir()
     labels = np.zeros(45, dtype=int)
@@ -183,18 +200,31 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     assert {row["reading"] for row in common.rows} == {"5 folds of 120", "3 folds of 200"}
     assert len(common.rows) == 2 * (len(METHODS) + 3) and len(chosen.rows) == 2 * len(METHODS)
     assert [row["minus identity"] is None for row in common.rows] == ([True] + [False] * 8) * 2
+    assert all(("ε" in row and row["ε"] is not None) == row["method"].startswith("cond") for row in chosen.rows)
     assert sum(isinstance(item, Figure) for item in report.items) == 4
     [pictures] = [item for item in report.items if isinstance(item, Pictures)]
     assert {len(images) for images in pictures.rows.values()} == {12}
     assert "1.0423 ± 0.0996" in report.html()
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+    _, _, common, chosen = find("usps").run(plan="short").tables
+    assert len(common.rows) == 2 * (4 + 3) and len(chosen.rows) == 2 * 4, "methods by folds are left out"
+    n_cases = 2 * (8 + 2 * 4 - 1 + 8 * 9)
+    assert steps[-1] == (n_cases, n_cases), "progress counts every case, to the end"
 
 
-def test_same_seed_same_figures(monkeypatch, tmp_path):
-    images = digits(40)
-    first, again = (protocol.as_published(images, [(3, 0)], lambda what: None) for _ in range(2))
-    assert first == again
-    assert first != protocol.as_published(images, [(4, 0)], lambda what: None)
+def test_same_seed_same_losses():
+    first, again, other = (
+        STUDY.work(Published(0, 5, "[−1, 1]", PUBLISHED[0].method), STUDY.plan(seed=seed), digits(40))
+        for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+def test_a_short_plan_leaves_out_what_is_chosen_by_folds():
+    cases = STUDY.cases(STUDY.plan("short"), digits(40))
+    assert {case.method for case in cases if isinstance(case, Chosen)} < {
+        case.method for case in STUDY.cases(STUDY.plan(), digits(40)) if isinstance(case, Chosen)
+    }
+    assert not any("by folds" in str(case) for case in cases)
 
 
 def test_real_digits_behave_as_when_the_data_was_checked():

@@ -19,11 +19,12 @@ from iokr.report import Figure
 from iokr.solvers import Eigen
 from iokr_lab import find
 from iokr_lab.data import MultiLabel, load_multilabel
-from iokr_lab.label_sets import multilabel as experiment
 from iokr_lab.label_sets import protocol
-from iokr_lab.label_sets.protocol import METHODS, OURS, logistic, random_forests, ridges, task_of
+from iokr_lab.label_sets.multilabel import STUDY
+from iokr_lab.label_sets.protocol import METHODS, OURS, Seeds, logistic, random_forests, ridges, task_of
 from iokr_lab.label_sets.ridge import Ridge, by_f1, by_labels, by_seen_sets
 from iokr_lab.label_sets.sets import THRESHOLDS, F1Map, best_threshold, nearest_sets
+from iokr_lab.study import run
 
 
 def rows_of(rng, n, p=6, d=4):
@@ -141,23 +142,23 @@ def test_test_rows_change_nothing_but_their_own_answers(quick, data):
     """Scaling, choices and models see the training part alone."""
     X = data.X.copy()
     X[50:] = 1e3  # the last ten test rows
-    for run in (lambda task: ridges(task, print), lambda task: logistic(task, 0, print)):
-        one = dict(run(task_of("one", data)))
-        other = dict(run(task_of("other", MultiLabel(X, data.Y, 40, data.label_names))))
+    for method_of in (ridges, lambda task: logistic(task, 0)):
+        one = dict(method_of(task_of(data)))
+        other = dict(method_of(task_of(MultiLabel(X, data.Y, 40, data.label_names))))
         for method, answer in one.items():
             assert answer.chosen == other[method].chosen
             np.testing.assert_array_equal(answer.sets[:10], other[method].sets[:10])
 
 
 def test_columns_are_scaled_by_the_training_part(data):
-    task = task_of("one", data)
+    task = task_of(data)
     np.testing.assert_allclose(task.unit_test, StandardScaler().fit(data.X[:40]).transform(data.X[40:]))
     assert len(task.X) == len(task.Y) == 40 and len(task.X_test) == len(task.Y_test) == 20
 
 
 def test_sparse_rows_take_the_low_rank_route(quick, data):
     sparse = MultiLabel(csr_array((data.X > 0.5).astype(float)), data.Y, 40, data.label_names)
-    answers = dict(ridges(task_of("sparse", sparse), lambda what: None))
+    answers = dict(ridges(task_of(sparse)))
     assert all(answer.sets.shape == (20, 4) for answer in answers.values())
     assert "cosine" in answers[protocol.IOKR_F1].chosen
 
@@ -166,51 +167,59 @@ def test_linear_models_choose_how_words_are_weighted(quick, data):
     """Both weightings are tried, and tf-idf counts documents of the training part alone."""
     words = (np.abs(data.X) * 3).astype(int)
     sparse = MultiLabel(csr_array(words), data.Y, 40, data.label_names)
-    task = task_of("sparse", sparse)
+    task = task_of(sparse)
     expected = TfidfTransformer().fit(words[:40]).transform(words)
     np.testing.assert_allclose(task.designs["tf-idf"][1].toarray(), expected[40:].toarray())
     found = {}
     for name, design in task.designs.items():
         only = dataclasses.replace(task, designs={name: design})
-        found[name] = next(answer for _, answer in logistic(only, 0, lambda what: None))
-    both = next(answer for _, answer in logistic(task, 0, lambda what: None))
+        found[name] = next(answer for _, answer in logistic(only, 0))
+    both = next(answer for _, answer in logistic(task, 0))
     assert both.chosen in [answer.chosen for answer in found.values()]
     assert {name for name in found if name in both.chosen}, both.chosen
 
 
 def test_a_seed_repeats_and_another_draws_other_trees(quick, data):
-    task = task_of("one", data)
-    one, again = (dict(protocol.forests(task, 0, print)) for _ in range(2))
+    task = task_of(data)
+    one, again = (dict(protocol.forests(task, 0)) for _ in range(2))
     for method, answer in one.items():
         np.testing.assert_array_equal(answer.sets, again[method].sets)
     half = "random forest, threshold ½"
-    draws = [dict(random_forests(task, seed, print))[half].sets for seed in range(4)]
+    draws = [dict(random_forests(task, seed))[half].sets for seed in range(4)]
     assert any(not np.array_equal(draws[0], sets) for sets in draws[1:])
 
 
 def test_every_method_learns(quick, data):
-    task = task_of("one", data)
-    seen = []
-    results = protocol.run_all(iter([task]), [0, 1], seen.append)
-    assert len(seen) == protocol.n_steps(1, 2)
-    assert {method for method, _ in results.f1} == set(METHODS)
+    task, seen = task_of(data), protocol.seen_sets(data)
+    plan = Seeds(repeat=2, sets=("one",))
+    cells = {case: STUDY.work(case, plan, {"one": data}) for case in STUDY.cases(plan, {"one": data})}
+    found = {}
+    for cell in cells.values():
+        for method, metrics in cell.items():
+            found.setdefault(method, []).append(metrics)
+    assert set(found) == set(METHODS)
     always = np.broadcast_to(task.Y.mean(axis=0) > 0.3, task.Y_test.shape)
     for method in OURS:
-        assert np.mean(results.f1[method, "one"]) > f1_samples(task.Y_test, always)
-        np.testing.assert_allclose(results.f1_by_row[method, "one"].mean(), results.f1[method, "one"][0])
-    assert len(results.f1[protocol.FOREST_F1, "one"]) == 2 and len(results.f1[protocol.IOKR_F1, "one"]) == 1
+        assert np.mean([metrics["f1"] for metrics in found[method]]) > f1_samples(task.Y_test, always)
+        first = found[method][0]
+        both = seen.mean() * first["f1 of seen sets"] + (1 - seen.mean()) * first["f1 of other sets"]
+        np.testing.assert_allclose(both, first["f1"])
+    assert len(found[protocol.FOREST_F1]) == 2 and len(found[protocol.IOKR_F1]) == 1
 
 
-def test_the_page_shows_every_method_and_the_seeds(quick, data, monkeypatch):
-    monkeypatch.setattr(experiment, "load_multilabel", lambda name: data)
-    monkeypatch.setattr(experiment, "SETS", ("bibtex", "other"))
+def test_the_page_shows_every_method_and_the_seeds(quick, data):
+    study = dataclasses.replace(STUDY, load=lambda plan: {"bibtex": data, "other": data})
     done = []
-    report = experiment.run(seed=3, repeat=2, progress=lambda *step: done.append(step))
-    assert done[-1][0] == done[-1][1] == len(done) - 1
+    plan = Seeds(seed=3, repeat=2, sets=("bibtex", "other"))
+    report = run(study, plan, progress=lambda *step: done.append(step))
+    assert done[-1][:2] == (14, 14)
     assert "Seeds: 3, 4" in report.summary
     f1, hamming = (table for table in report.tables if "test part" in table.title)
     assert [row["method"] for row in f1.rows] == [row["method"] for row in hamming.rows] == list(METHODS)
     assert all(0 <= row["bibtex"].mean <= 100 for row in (*f1.rows, *hamming.rows))
+    assert {row["bibtex"].n for row in f1.rows} == {1, 2}
+    [chosen] = [table for table in report.tables if table.title == "What was chosen"]
+    assert len(chosen.rows) == 2 * len(METHODS)
     assert sum(isinstance(item, Figure) for item in report.items) == 2
     assert "example-F1" in report.html()
 
@@ -224,7 +233,7 @@ def test_emotions_as_far_as_the_data_is_there():
         data = load_multilabel("emotions")
     except DataNotFound as error:
         pytest.skip(str(error))
-    task = task_of("emotions", data)
-    f1 = {method: f1_samples(task.Y_test, answer.sets) for method, answer in ridges(task, lambda what: None)}
+    task = task_of(data)
+    f1 = {method: f1_samples(task.Y_test, answer.sets) for method, answer in ridges(task)}
     assert f1[protocol.IOKR_TANIMOTO] > 0.67 and f1[protocol.IOKR_F1] > 0.67
     assert f1[protocol.IOKR_F1] > f1["kernel ridge, threshold ½"] + 0.03

@@ -1,22 +1,21 @@
 """B11 and B16 on networks, run on small made-up data: the protocol against plain loops, the pages complete."""
 
 import itertools
+from importlib import import_module
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from iokr import LinkPredictor, LinkPredictorCV
 from iokr.kernels import RBF, Diffusion, Normalized, Precomputed
 from iokr.manifolds import Heat, Laplacian
-from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold
 from iokr.report import Figure
-from iokr.rivals import OK3, LocalModels, Naive
+from iokr.rivals import LocalModels, Naive
 from iokr_lab import find
 from iokr_lab.data import ONTOLOGIES
-from iokr_lab.links import nips, yeast_go, yeast_ppi
 from iokr_lab.links import protocol as link_protocol
 from iokr_lab.links import rules as link_rules
 from iokr_lab.links import semi as link_semi
@@ -24,12 +23,14 @@ from iokr_lab.links.few import (
     BOTH_NEW,
     ONE_NEW,
     TEST,
+    evaluate,
     few_labels,
-    judge,
-    labelled_draws,
+    labeled_draw,
 )
-from iokr_lab.links.protocol import Lookup, best, cross_validated, five_fold, measures_of
+from iokr_lab.links.protocol import Fold, LinkPlan, Lookup, best, cross_validated, five_fold, measures_of
 from iokr_lab.links.rules import Rule, ridge_by_rules
+from iokr_lab.published import published
+from iokr_lab.study import run
 
 N = 48
 rng = np.random.default_rng(0)
@@ -47,20 +48,7 @@ def test_lookup_is_the_matrix_and_is_not_copied():
     np.testing.assert_allclose(ours.decision_function(), theirs.decision_function(), atol=1e-10)
 
 
-def test_curves_are_scikit_learns():
-    truth, scores = rng.random(500) < 0.2, rng.normal(size=500)
-    curves = Curves.of(truth, scores)
-    fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
-    np.testing.assert_allclose(curves.found, np.interp(link_protocol.GRID, fpr, tpr), atol=0.02)
-    precision, recall, _ = precision_recall_curve(truth, scores)
-    for level in (0.25, 0.5, 0.75, 1.0):
-        at = curves.precision[np.searchsorted(link_protocol.GRID, level)]
-        assert at == pytest.approx(precision[np.flatnonzero(recall >= level - 1e-9)[-1]], abs=1e-12)
-    mean = Curves.mean([curves, Curves(0 * curves.found, 0 * curves.precision)])
-    np.testing.assert_allclose(mean.found, curves.found / 2)
-
-
-def test_a_fold_is_chosen_on_training_nodes_and_judged_on_test_by_training_pairs():
+def test_a_fold_is_chosen_on_training_nodes_and_evaluated_on_test_by_training_pairs():
     candidates = [LinkPredictor(alpha=alpha) for alpha in (1e-4, 0.3, 100.0)]
     train, test = next(NodeKFold(5, random_state=3).split(np.arange(N)))
     folds = list(NodeKFold(4, random_state=3).split(train))
@@ -81,14 +69,14 @@ def test_a_fold_is_chosen_on_training_nodes_and_judged_on_test_by_training_pairs
     fold = cross_validated(candidates, K, W, train, test, folds)
     model = LinkPredictor(RBF(0.5), alpha=chosen["roc_auc"].alpha).fit(X[train], W[np.ix_(train, train)])
     scores, truth = model.decision_function(X[test], X[train]).ravel(), W[np.ix_(test, train)].ravel()
-    assert fold.figures["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
-    assert fold.seconds > 0
+    assert fold["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
+    assert fold["seconds"] > 0
     for criterion, model in chosen.items():
         fold = cross_validated(candidates, K, W, train, test, folds, (criterion,))
         model = LinkPredictor(RBF(0.5), alpha=model.alpha).fit(X[train], W[np.ix_(train, train)])
         scores = model.decision_function(X[test], X[train]).ravel()
-        assert fold.figures["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
-        assert fold.figures["average_precision"] == pytest.approx(100 * average_precision_score(truth, scores))
+        assert fold["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
+        assert fold["average_precision"] == pytest.approx(100 * average_precision_score(truth, scores))
 
 
 def test_rules_choose_from_one_search_on_training_nodes_alone(monkeypatch):
@@ -97,8 +85,8 @@ def test_rules_choose_from_one_search_on_training_nodes_alone(monkeypatch):
     grams, betas = [RBF(0.05)(X), K], (0.3, 1.0)
     rules = {name: Rule(name, betas) for name in ("roc_auc", "average_precision", "both")}
     rules["β = 1"] = Rule("both", (1.0,))
-    found = ridge_by_rules(grams, W, rules, split=2)
     for i, (train, test) in enumerate(NodeKFold(5, random_state=2).split(np.arange(N))):
+        found = ridge_by_rules(grams, W, rules, split=2, fold=i)
         hidden = W.copy()
         hidden[test] = hidden[:, test] = 0
         for name, rule in rules.items():
@@ -116,7 +104,7 @@ def test_rules_choose_from_one_search_on_training_nodes_alone(monkeypatch):
             model = LinkPredictor(Lookup(grams[g]), alpha=alpha, output_kernel=Normalized(Diffusion(beta)))
             scores = model.fit(np.arange(N), hidden, labeled=train).decision_function(test)[:, train].ravel()
             expected = measures_of(W[np.ix_(test, train)].ravel(), scores)
-            assert found[name][i].figures == pytest.approx(expected), (name, i)
+            assert {key: found[name][key] for key in expected} == pytest.approx(expected), (name, i)
 
 
 def test_the_links_of_test_nodes_are_never_read():
@@ -134,21 +122,18 @@ def test_the_links_of_test_nodes_are_never_read():
         np.testing.assert_array_equal(first, second)
 
 
-def test_quick_methods_choose_on_one_inner_fold(monkeypatch):
+def test_slow_methods_choose_on_one_inner_fold(monkeypatch):
     seen = []
-    original = link_protocol.cross_validated
-    monkeypatch.setattr(
-        link_protocol, "cross_validated", lambda *a: seen.append(len(a[5])) or original(*a[:5], a[5][:1], *a[6:])
-    )
-    steps = []
-    methods = {"A": [Naive()], "B": [LinkPredictor(alpha=1.0)]}
-    found = five_fold(methods, K, W, seed=0, inner=3, quick=("B",), step=steps.append)
-    assert seen == [3, 1] * 5 and steps == ["A", "B"] * 5
-    assert [len(folds) for folds in found.values()] == [5, 5]
+    monkeypatch.setattr(link_protocol, "cross_validated", lambda *a: seen.append((a[3], a[4], len(a[5]))) or {})
+    for name in ("EM", "kML"):
+        five_fold(Fold(name, "", 1, 2), [Naive()], K, W, seed=3)
+    train, test = list(NodeKFold(5, random_state=4).split(np.arange(N)))[2]
+    assert [n for _, _, n in seen] == [4, 1]
+    assert all(np.array_equal(one, train) and np.array_equal(other, test) for one, other, _ in seen)
 
 
 def test_draws_are_disjoint_and_repeat():
-    first, second, again = labelled_draws(np.ones((100, 100)), 20, 0.1, [(0, 0), (0, 1), (0, 0)])
+    first, second, again = (labeled_draw(np.ones((100, 100)), 20, 0.1, (0, i)) for i in (0, 1, 0))
     assert (len(first.labeled), len(first.unlabeled), len(first.test)) == (8, 72, 20)
     assert np.array_equal(np.sort(np.concatenate([first.nodes, first.test])), np.arange(100))
     assert np.array_equal(first.labeled, again.labeled) and not np.array_equal(first.labeled, second.labeled)
@@ -157,10 +142,10 @@ def test_draws_are_disjoint_and_repeat():
 def test_draws_have_a_link():
     one = np.zeros((30, 30))
     one[3, 8] = one[8, 3] = 1
-    for draw in labelled_draws(one, 5, 0.2, [(0, i) for i in range(5)]):
-        assert {3, 8} <= set(draw.labeled.tolist())
+    for i in range(5):
+        assert {3, 8} <= set(labeled_draw(one, 5, 0.2, (0, i)).labeled.tolist())
     with pytest.raises(ValueError, match="No two of 5 labelled nodes"):
-        labelled_draws(np.zeros((30, 30)), 5, 0.2, [(0, 0)])
+        labeled_draw(np.zeros((30, 30)), 5, 0.2, (0, 0))
 
 
 def test_folds_without_links_are_left_out_of_the_choice():
@@ -177,8 +162,8 @@ def test_folds_without_links_are_left_out_of_the_choice():
     [[LinkPredictor(alpha=0.3)], LinkPredictorCV(alphas=(0.3,), manifold=Heat(0.0, 1.0))],
     ids=["candidates", "cv"],
 )
-def test_few_labels_judges_each_kind_of_pairs(method):
-    [draw] = labelled_draws(W, 12, 0.4, [(0, 0)])
+def test_few_labels_evaluates_each_kind_of_pairs(method):
+    draw = labeled_draw(W, 12, 0.4, (0, 0))
     found = few_labels(method, K, W, draw)
     known = draw.labeled
     model = LinkPredictor(RBF(0.5), alpha=0.3).fit(X[known], W[np.ix_(known, known)])
@@ -191,13 +176,13 @@ def test_few_labels_judges_each_kind_of_pairs(method):
     for kind, pairs in kinds.items():
         rows, columns = np.transpose(pairs)
         truth, scores = W[rows, columns], S[rows, columns]
-        assert found.figures[kind]["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
+        assert found.metrics[kind]["roc_auc"] == pytest.approx(100 * roc_auc_score(truth, scores))
         expected = 100 * average_precision_score(truth, scores)
-        assert found.figures[kind]["average_precision"] == pytest.approx(expected)
+        assert found.metrics[kind]["average_precision"] == pytest.approx(expected)
 
 
 def test_few_labels_chooses_from_the_whole_grid_by_each_criterion():
-    [draw] = labelled_draws(W, 12, 0.4, [(0, 0)])
+    draw = labeled_draw(W, 12, 0.4, (0, 0))
     grid = {"alphas": (1e-3, 0.1, 10.0), "strengths": (0.0, 0.1, 1.0), "manifold": Laplacian(1.0, 4)}
     place, known = np.arange(len(draw.labeled)), W[np.ix_(draw.labeled, draw.labeled)]
     for criterion in ("roc_auc", "average_precision", "both"):
@@ -205,7 +190,7 @@ def test_few_labels_chooses_from_the_whole_grid_by_each_criterion():
         search = LinkPredictorCV(Lookup(K), **grid, scoring=criterion, cv=NodeKFold(5))
         search.fit(draw.nodes, known, labeled=place)
         assert (found.model.alpha, found.model.manifold.strength) == (search.alpha_, search.strength_)
-        assert found.figures[ONE_NEW] == pytest.approx(judge(search.decision_function(), W, draw)[ONE_NEW], abs=1e-6)
+        assert found.metrics[ONE_NEW] == pytest.approx(evaluate(search.decision_function(), W, draw)[ONE_NEW], abs=1e-6)
 
 
 def test_measures_are_percentages():
@@ -213,12 +198,17 @@ def test_measures_are_percentages():
     assert figures["roc_auc"] == pytest.approx(87.5)
 
 
-def test_published_figures_are_those_of_the_papers():
-    assert yeast_ppi.TABLE_2["IOKR-ridge"] == {"ROC": (83.3, 2.1), "PR": (13.7, 4.4)}
-    assert yeast_go.TABLE_4["roc_auc"]["OK3+ET"]["GO-MF"] == (79.3, 1.8)
-    assert yeast_go.TABLE_6["average_precision"][link_semi.EM]["5%"] == (15.7, 1.4)
-    assert nips.TABLE_3["roc_auc"][link_semi.IOKR] == {"5%": (83.6, 5.9), "10%": (93.6, 1.0), "20%": (96.5, 0.4)}
-    assert nips.TABLE_1[link_semi.SUPERVISED, "roc_auc"][2] == (82.2, 0.8)
+def test_published_numbers_are_those_of_the_papers():
+    assert str(published("b11_table2")["IOKR-ridge"]["ROC"]) == "83.3 ± 2.1"
+    assert str(published("b16_table4", "ROC")["OK3+ET"]["GO-MF"]) == "79.3 ± 1.8"
+    assert str(published("b16_table6", "PR")[link_semi.EM]["5%"]) == "15.7 ± 1.4"
+    row = published("b16_table3", "ROC")[link_semi.IOKR]
+    assert {column: str(number) for column, number in row.items()} == {
+        "5%": "83.6 ± 5.9",
+        "10%": "93.6 ± 1.0",
+        "20%": "96.5 ± 0.4",
+    }
+    assert str(published("b11_table1")[link_semi.SUPERVISED]["ROC, 20%"]) == "82.2 ± 0.8"
 
 
 # ---------------------------------------------------------------------------------------------- pages on small data
@@ -226,7 +216,7 @@ def test_published_figures_are_those_of_the_papers():
 
 @pytest.fixture
 def home(monkeypatch, tmp_path):
-    """Small files of the forms of the real ones; grids of one or two values, shares that leave enough labels."""
+    """Small files of the forms of the real ones."""
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     edges = np.argwhere(np.triu(W))
     orf = np.array([f"Y{i:03}" for i in range(N)])
@@ -268,26 +258,20 @@ def home(monkeypatch, tmp_path):
         counts=words.data,
         vocab=np.array(list("abcd")),
     )
-    for module in (link_semi, yeast_ppi, yeast_go, nips):
-        monkeypatch.setattr(module, "SHARES", (0.3, 0.4, 0.5))
-    one_each = {name: grid[:1] for name, grid in link_protocol.five_fold_methods().items()}
-    for module in (yeast_ppi, yeast_go):
-        monkeypatch.setattr(module, "five_fold_methods", lambda: one_each)
-        monkeypatch.setattr(module, "trees", lambda X, seed: {"OK3+ET": [OK3(features=X, n_estimators=3)]})
-    monkeypatch.setattr(yeast_ppi, "BETAS", (1.0,))
     return tmp_path
 
 
 @pytest.mark.parametrize(("name", "n_tables"), [("nips", 7), ("yeast-ppi", 5), ("yeast-go", 9)])
 def test_page_has_published_beside_ours(home, name, n_tables):
-    steps = []
-    report = find(name).run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
+    study, steps = import_module(f"iokr_lab.{find(name).module}").STUDY, []
+    plan = LinkPlan(seed=1, repeat=2, fractions=(0.3, 0.4, 0.5), betas=(1.0,), n_trees=3, candidates=1)
+    report = run(study, plan, progress=lambda *step: steps.append(step))
     assert len(report.tables) == n_tables
     assert sum(isinstance(item, Figure) for item in report.items) == 1
     page = report.html()
     printed = {"nips": "83.6 ± 5.9", "yeast-ppi": "13.7 ± 4.4", "yeast-go": "144.60 ± 70.70"}
     assert printed[name] in page
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+    assert steps[-1][:2] == (report.info["cells"],) * 2
     for table in report.tables:
         ours = [row[column] for row in table.rows for column in table.ours if row.get(column) is not None]
         assert all(np.isfinite(cell.mean) for cell in ours)

@@ -9,13 +9,14 @@ from sklearn.model_selection import train_test_split
 from iokr import IOKR
 from iokr.datasets import DataNotFound
 from iokr.kernels import RBF
-from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Square
 from iokr.report import Figure
 from iokr.solvers import ADMM
 from iokr_lab import find
 from iokr_lab.data import MultiLabel, load_multilabel
 from iokr_lab.losses import duality_protocol as protocol
 from iokr_lab.losses import duality_stopping as stopping
+from iokr_lab.losses.duality import STUDY
 from iokr_lab.losses.duality_protocol import FAMILIES, LAMBDAS, Split
 
 
@@ -74,7 +75,7 @@ def test_their_splits_are_drawn_with_seeds_0_1_2():
 
 def test_random_splits_have_the_same_sizes_and_repeat():
     X, Y = labels(30)
-    first, again, other = (list(protocol.random_splits(X, Y, seed, 2)) for seed in (0, 0, 1))
+    first, again, other = ([protocol.random_split(X, Y, seed, i) for i in range(2)] for seed in (0, 0, 1))
     assert [part.n for part in first] == [20, 20] and len(first[0].X_test) == 10
     np.testing.assert_array_equal(first[0].X, again[0].X)
     assert not np.array_equal(first[0].X, other[0].X) and not np.array_equal(first[0].X, first[1].X)
@@ -113,50 +114,48 @@ def test_ridge_is_the_formula(split):
 
 @pytest.mark.parametrize("key", FAMILIES)
 def test_grid_holds_certified_solutions(key, split):
-    family = replace(FAMILIES[key], values=np.array([0.3]))
-    grid = protocol.on_grid([split, split], family, lambda what: None)
-    assert grid.errors.shape == grid.shares.shape == (20, 1)
-    assert 0 <= grid.gap <= protocol.TOL
+    family = FAMILIES[key]
+    column = protocol.column(split, family, 0.3)
+    assert len(column["errors"]) == len(column["fractions"]) == 20
+    assert 0 <= column["gap"] <= protocol.TOL
     i = 15
     tight = IOKR(RBF(1.0), loss=family.loss(0.3), alpha=split.n * LAMBDAS[i], solver=ADMM(tol=1e-11))
     H = tight.fit(split.X, split.Y).decision_function(split.X_test)
-    assert grid.errors[i, 0] == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-4)
+    assert column["errors"][i] == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-4)
 
 
-def test_shares_at_their_limits(split):
+def test_fractions_at_their_limits(split):
     """ε beyond every output leaves nothing, ε = 0 everything; a small κ saturates every row, a large one none."""
     split = replace(split, Y=split.Y + 0.1)
 
-    def share(key: str, value: float) -> float:
+    def fraction(key: str, value: float) -> float:
         model = IOKR(RBF(1.0), loss=FAMILIES[key].loss(value), alpha=1.0).fit(split.X, split.Y)
-        return protocol.share(FAMILIES[key], model, value)
+        return protocol.fraction_of(FAMILIES[key], model, value)
 
     far = 1.01 * np.linalg.norm(split.Y, axis=1).max()
-    assert share("krr", far) == share("svr", far) == 1
-    assert share("krr", 0.0) == share("svr", 0.0) == 0
-    assert share("huber", 1e-4) == 1 and share("huber", 100.0) == 0
+    assert fraction("krr", far) == fraction("svr", far) == 1
+    assert fraction("krr", 0.0) == fraction("svr", 0.0) == 0
+    assert fraction("huber", 1e-4) == 1 and fraction("huber", 100.0) == 0
 
 
-def test_share_counts_rows(split):
+def test_fraction_counts_rows(split):
     model = IOKR(RBF(1.0), loss=EpsilonInsensitive(0.9), alpha=0.5, solver=ADMM(tol=1e-11)).fit(split.X, split.Y)
     residuals = np.linalg.norm(model.decision_function(split.X) - split.Y, axis=1)
-    counted = protocol.share(FAMILIES["svr"], model, 0.9)
+    counted = protocol.fraction_of(FAMILIES["svr"], model, 0.9)
     assert counted == np.mean(residuals < 0.9 * (1 - 1e-6)) > 0, "a row is zero where the error is within ε"
 
 
-def test_parameters_are_chosen_without_the_test_part(monkeypatch, split):
+@pytest.mark.parametrize("loss", [Square(), EpsilonSquare(0.2), EpsilonInsensitive(0.2), Huber(0.2)], ids=str)
+def test_parameters_are_chosen_without_the_test_part(monkeypatch, split, loss):
     monkeypatch.setattr(protocol, "TO_CHOOSE", LAMBDAS[14:17])
-    for key, family in FAMILIES.items():
-        monkeypatch.setitem(FAMILIES, key, replace(family, to_choose_from=(0.2, 0.8)))
     changed = replace(split, Y_test=1 - split.Y_test)
-    honest, other = (protocol.chosen_on_training_part([s], lambda what: None) for s in (split, changed))
-    assert list(honest) == ["ridge", "ε-ridge", "ε-SVR", "Huber"]
-    model = IOKR(RBF(1.0), alpha=1.0)
+    honest, other = (protocol.chosen_error(s, [loss]) for s in (split, changed))
+    model = IOKR(RBF(1.0), loss=loss)
     by_hand = []
     for alpha in split.n * LAMBDAS[14:17]:
         H = model.set_params(alpha=float(alpha)).fit(split.X, split.Y).decision_function(split.X_test)
         by_hand.append([protocol.held_out_error(H, Y) for Y in (split.Y_test, changed.Y_test)])
-    assert [honest["ridge"][0], other["ridge"][0]] in [pytest.approx(pair) for pair in by_hand], (
+    assert [honest, other] in [pytest.approx(pair) for pair in by_hand], (
         "the same alpha is chosen whatever the test labels"
     )
 
@@ -168,8 +167,8 @@ def test_parameters_are_chosen_without_the_test_part(monkeypatch, split):
 def test_their_algorithms_reach_our_solution_when_they_go_on(monkeypatch, key, split):
     monkeypatch.setitem(stopping.RULES, key, (0.0, 3000))
     i, j = 16, 2 if key != "huber" else 8
-    found = stopping.as_they_stop(key, i, j, [split])
     value = float(FAMILIES[key].values[j])
+    found = stopping.as_they_stop(key, LAMBDAS[i], value, [split])
     model = IOKR(RBF(1.0), loss=FAMILIES[key].loss(value), alpha=split.n * LAMBDAS[i], solver=ADMM(tol=1e-11))
     H = model.fit(split.X, split.Y).decision_function(split.X_test)
     assert found.error == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-5)
@@ -178,7 +177,8 @@ def test_their_algorithms_reach_our_solution_when_they_go_on(monkeypatch, key, s
 
 @pytest.mark.parametrize("key", FAMILIES)
 def test_their_rule_stops_early_and_leaves_a_gap(key, split):
-    found = stopping.as_they_stop(key, 14, 2 if key != "huber" else 8, [split])
+    value = float(FAMILIES[key].values[2 if key != "huber" else 8])
+    found = stopping.as_they_stop(key, LAMBDAS[14], value, [split])
     assert found.rounds < stopping.RULES[key][1]
     assert found.gap > 1e-6
 
@@ -215,7 +215,7 @@ def test_page_has_the_authors_beside_ours(monkeypatch, tmp_path):
     arrays = write(tmp_path, *labels(), dict.fromkeys(FAMILIES, 2))
     steps = []
     report = find("duality").run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
-    minima, stops, read, chosen, *grids = report.tables
+    minima, stops, read, chosen, paired, *grids = report.tables
     assert [row["loss"] for row in minima.rows] == ["plain IOKR", "ε-ridge", "ε-SVR", "Huber"]
     for row, key in zip(minima.rows[1:], FAMILIES, strict=True):
         assert row["authors"] == arrays[f"yeast_{key}_MSEs"][:, :-1].min()
@@ -223,10 +223,24 @@ def test_page_has_the_authors_beside_ours(monkeypatch, tmp_path):
     assert [row["loss"] for row in stops.rows] == ["ε-ridge"] * 2 + ["ε-SVR"] * 2 + ["Huber"] * 2
     assert read.rows[2]["smallest error"].n == 10
     assert [row["test error"].n for row in chosen.rows] == [2] * 4
+    for row, other in zip(paired.rows, chosen.rows[1:], strict=True):
+        gap = other["test error"].mean - chosen.rows[0]["test error"].mean
+        assert row["loss"] == other["loss"] and row["difference"].startswith(f"{gap:+.3f} ±")
     assert [len(grid.rows) for grid in grids] == [20, 20, 20]
     assert sum(isinstance(item, Figure) for item in report.items) == 10
     assert "gap" in report.html()
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+    assert steps[-1] == (15 + 18 + 8,) * 2, "15 curves, two values of three losses on three splits, two new splits"
+
+
+def test_a_shorter_plan_takes_every_fifth_parameter(monkeypatch, tmp_path):
+    monkeypatch.setenv("IOKR_DATA", str(tmp_path))
+    arrays = write(tmp_path, *labels(), {key: len(family.values) for key, family in FAMILIES.items()})
+    data = protocol.load(STUDY.plan("short"))
+    assert [len(family.values) for family in data.families.values()] == [2, 2, 4]
+    for key, theirs in data.theirs.items():
+        np.testing.assert_array_equal(theirs.errors, arrays[f"yeast_{key}_MSEs"][:, :-1:5])
+        np.testing.assert_array_equal(theirs.fractions, arrays[f"yeast_{key}_Spar"][:, ::5])
+        np.testing.assert_array_equal(theirs.ridge, arrays[f"yeast_{key}_MSEs"][:, -1])
 
 
 @pytest.mark.parametrize("change", ["missing", "shape", "other"])
@@ -244,14 +258,14 @@ def test_results_of_something_else_are_named(monkeypatch, tmp_path, change):
     np.savez(path, **arrays)
     if change == "other":
         path.write_bytes(b"not an archive")
-    with pytest.raises(ValueError, match=r"results\.npz (does not hold the results|must hold)"):
+    with pytest.raises(ValueError, match=r"results\.npz (is not a Laforgue et al\. 2020 results file|must hold)"):
         protocol.published()
 
 
 # ---------------------------------------------------------------------------------------------------------- real data
 
 
-def test_plain_iokr_equals_the_authors_figures(yeast, published):
+def test_plain_iokr_equals_the_authors_errors(yeast, published):
     np.testing.assert_allclose(protocol.ridge_errors(yeast), published["krr"].ridge, rtol=1e-12)
 
 
@@ -268,8 +282,9 @@ def test_smallest_errors_are_the_authors_to_a_tenth_of_a_percent(key, yeast, pub
 
 
 @pytest.mark.parametrize("key", FAMILIES)
-def test_their_rule_to_stop_gives_the_authors_figures(key, yeast, published):
+def test_their_rule_to_stop_gives_the_authors_errors(key, yeast, published):
     """Where the error is smallest and at a corner of the grid, to rounding: nothing else is left."""
     errors = published[key].errors
     for i, j in (np.unravel_index(errors.argmin(), errors.shape), (18, 9)):
-        assert stopping.as_they_stop(key, int(i), int(j), yeast).error == pytest.approx(errors[i, j], rel=1e-8)
+        found = stopping.as_they_stop(key, LAMBDAS[i], float(FAMILIES[key].values[j]), yeast)
+        assert found.error == pytest.approx(errors[i, j], rel=1e-8)

@@ -10,15 +10,16 @@ from iokr_lab.losses import robust_protocol as protocol
 from iokr_lab.losses.robust_protocol import (
     DISTANCE,
     FLOOR,
+    FRACTIONS,
     HUBER,
     KINDS,
     METHODS,
     N_TRAIN,
     RIDGE,
-    SHARES,
     choose,
     draw,
 )
+from iokr_lab.study import Plan
 
 
 @pytest.fixture
@@ -31,10 +32,10 @@ def quick(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("share", SHARES)
-def test_a_share_of_the_rows_is_moved_and_nothing_else(kind, share):
-    clean, sample = draw(kind, 0.0, (3, 1)), draw(kind, share, (3, 1))
-    assert sample.outlier.sum() == round(share * N_TRAIN)
+@pytest.mark.parametrize("fraction", FRACTIONS)
+def test_a_fraction_of_the_rows_is_moved_and_nothing_else(kind, fraction):
+    clean, sample = draw(kind, 0.0, (3, 1)), draw(kind, fraction, (3, 1))
+    assert sample.outlier.sum() == round(fraction * N_TRAIN)
     np.testing.assert_array_equal(sample.X, clean.X)
     np.testing.assert_array_equal(sample.F_test, clean.F_test)
     np.testing.assert_array_equal(sample.Y[~sample.outlier], clean.Y[~sample.outlier])
@@ -42,11 +43,11 @@ def test_a_share_of_the_rows_is_moved_and_nothing_else(kind, share):
     np.testing.assert_allclose(np.linalg.norm(moved, axis=1), DISTANCE)
     if kind == "one-sided":
         np.testing.assert_allclose(moved, np.broadcast_to(moved[:1], moved.shape), atol=1e-12)
-    elif share:
+    elif fraction:
         assert np.linalg.matrix_rank(moved) > 1
 
 
-def test_samples_repeat_and_larger_shares_move_more_rows():
+def test_samples_repeat_and_larger_fractions_move_more_rows():
     one, again, other = draw("scattered", 0.1, (0, 0)), draw("scattered", 0.1, (0, 0)), draw("scattered", 0.1, (0, 1))
     np.testing.assert_array_equal(one.Y, again.Y)
     assert not np.array_equal(one.X, other.X)
@@ -64,19 +65,19 @@ def test_choice_is_the_best_on_the_last_third(quick):
     found = choose(sample.X, sample.Y, METHODS[RIDGE])
     distances = {}
     for alpha in protocol.ALPHAS:
-        model = protocol._model(Square(), float(alpha)).fit(sample.X[:cut], sample.Y[:cut])
+        model = protocol.model_of(Square(), float(alpha)).fit(sample.X[:cut], sample.Y[:cut])
         residuals = model.decision_function(sample.X[cut:]) - sample.Y[cut:]
         distances[alpha] = np.linalg.norm(residuals, axis=1)
     for name, criterion in {"median": np.median, "mean of squares": lambda d: np.mean(d**2)}.items():
         assert found[name].alpha == min(distances, key=lambda alpha: criterion(distances[alpha]))
-        refitted = protocol._model(Square(), found[name].alpha).fit(sample.X, sample.Y)
+        refitted = protocol.model_of(Square(), found[name].alpha).fit(sample.X, sample.Y)
         expected = refitted.decision_function(sample.X_test)
         np.testing.assert_allclose(found[name].model.decision_function(sample.X_test), expected)
 
 
 def test_the_floor_never_sees_an_outlier(quick):
     sample = draw("scattered", 0.2, (0, 0))
-    found = {(method, criterion): choice for method, criterion, choice in protocol._fitted(sample)}
+    found = {(method, criterion): choice for method, criterion, choice in protocol.fitted(sample)}
     assert {method for method, _ in found} == {*METHODS, FLOOR}
     clean = choose(sample.X[~sample.outlier], sample.Y[~sample.outlier], METHODS[RIDGE])
     expected = clean["median"].model.decision_function(sample.X_test)
@@ -97,14 +98,16 @@ def test_page_shows_huber_ahead_of_ridge_with_outliers(quick):
     for row in paired.rows:
         table = scattered if row["outliers"] == "scattered" else one_sided
         [same] = [other for other in table.rows if other["outliers"] == row["share"]]
-        assert row["ridge minus Huber"].mean == pytest.approx(same[RIDGE].mean - same[HUBER].mean)
-        assert row["share"] != "20%" or row["Huber ahead in"] == "2 of 2"
+        assert row["difference"].startswith(f"{same[RIDGE].mean - same[HUBER].mean:+.3f} ±")
+        assert row["share"] != "20%" or row["ahead in"] == "2 of 2"
     assert len(criteria.rows) == 4 and len(chosen.rows) == 2 * 5 * 4
+    assert {row["ε or κ"] for row in chosen.rows} == {None, "0.1 (2 ×)", "0.3 (2 ×)"}
     assert sum(isinstance(item, Figure) for item in report.items) == 4
     assert "20% outliers" in report.html()
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+    assert steps[-1] == (18, 18), "two samples: no outliers, and two kinds of four fractions"
 
 
-def test_same_seed_same_figures(quick):
-    first, again, other = (protocol.run_all(seed, 1, lambda what: None).errors for seed in (0, 0, 1))
+def test_same_seed_same_errors(quick):
+    case = protocol.cases(Plan(), None)[3]
+    first, again, other = (protocol.work(case, Plan(seed=seed), None)["error"] for seed in (0, 0, 1))
     assert first == again and first != other

@@ -10,9 +10,10 @@ from iokr_lab.cells import Cells
 from iokr_lab.data.yeast import YeastNetwork
 from iokr_lab.pairs import pairs
 from iokr_lab.pairs import protocol as pairs_protocol
-from iokr_lab.pairs.protocol import DUPLICATE, KERNEL, Case, Protocol, cases, default, full, roc, run_case
+from iokr_lab.pairs.protocol import DUPLICATE, KERNEL, PLANS, Fold, PairsPlan, cases, load, roc, work
+from iokr_lab.study import Results, run
 
-TINY = Protocol(mixes=(0.0, 1.0), decoys=2, inner=1, costs=(1.0, 8.0), folds=2)
+TINY = PairsPlan(mixes=(0.0, 1.0), costs=(1.0, 8.0), folds=2)
 
 
 def toy(n=30, seed=0):
@@ -32,24 +33,28 @@ def toy(n=30, seed=0):
 def networks(monkeypatch):
     monkeypatch.setattr(pairs_protocol, "load_yeast_ppi", toy)
     monkeypatch.setattr(pairs_protocol, "load_yeast_metabolic", lambda: toy(25, 1))
-    cached = (pairs_protocol._network, pairs_protocol.node_gram, pairs_protocol.labelled_pairs)
-    for function in cached:
-        function.cache_clear()
-    yield
-    for function in cached:
-        function.cache_clear()
 
 
 def test_the_published_protocol():
-    protocol = full()
-    assert (len(protocol.mixes), protocol.decoys, protocol.inner, protocol.folds) == (11, 9, 5, 5)
-    assert protocol.costs == (1, 2, 4, 8, 16, 32)
-    assert len(list(cases(protocol))) == 7 * (1 + 2 * 10) * 5
-    assert (len(default().mixes), default().decoys, default().inner) == (3, 2, 1)
+    full, default = PLANS["full"], PLANS["default"]
+    assert (len(full.mixes), full.decoys, full.inner, full.folds) == (11, 9, 5, 5)
+    assert full.costs == (1, 2, 4, 8, 16, 32)
+    assert len(cases(full, None)) == 7 * (1 + 2 * 10) * 5
+    assert (len(default.mixes), default.decoys, default.inner) == (3, 2, 1)
 
 
-def test_decoys_are_no_links_and_no_self_pairs(networks):
-    drawn, y = pairs_protocol.labelled_pairs("interaction", 3, 0)
+def test_the_published_winners():
+    rows = {str(row): (row.strategy, row.mix) for row in pairs_protocol.PUBLISHED}
+    assert len(rows) == 9 and rows["interaction, exp"] == (DUPLICATE, 0.7) and rows["metabolic, loc"] == (KERNEL, 1.0)
+    assert [name for name, (_, mix) in rows.items() if mix == 0] == [
+        "interaction, y2h",
+        "interaction, integrated",
+        "metabolic, integrated",
+    ]
+
+
+def test_decoys_are_no_links_and_no_self_pairs():
+    drawn, y = pairs_protocol.labelled_pairs(toy(), 3, 0)
     links = {tuple(edge) for edge in np.sort(toy().edges, axis=1).tolist()}
     apart = [tuple(pair) for pair in drawn[y < 0].tolist()]
     assert len(set(apart)) == len(apart) == 3 * len(links)
@@ -57,7 +62,7 @@ def test_decoys_are_no_links_and_no_self_pairs(networks):
     assert all(a < b for a, b in apart)
 
 
-def test_alpha_is_two_over_the_published_cost(networks):
+def test_alpha_is_two_over_the_published_cost():
     """libsvm's CΣhinge + ½‖f‖² with k^δ, half of our kernel: the same scores up to the bias."""
     from iokr import PairModel
     from iokr.kernels import Precomputed
@@ -65,8 +70,8 @@ def test_alpha_is_two_over_the_published_cost(networks):
     from iokr.problem import Problem
     from iokr.solvers import CoordinateDescent
 
-    K = pairs_protocol.node_gram("interaction", "exp")
-    drawn, y = pairs_protocol.labelled_pairs("interaction", 1, 0)
+    K = pairs_protocol.node_gram(toy(), "exp")
+    drawn, y = pairs_protocol.labelled_pairs(toy(), 1, 0)
     solver = CoordinateDescent(1e-10)
     alpha = pairs_protocol.alpha_of(4.0)
     ours = PairModel(Precomputed(K), loss=MaxMargin(), alpha=alpha, solver=solver).fit(np.arange(30), drawn, y)
@@ -84,48 +89,38 @@ def test_rounding_does_not_break_ties():
 
 
 def test_a_cell_learns_something(networks):
-    figures = run_case(Case("interaction", "exp", KERNEL, 0.0, 0), TINY, seed=0)
-    assert figures["roc"] > 0.7 and figures["C"] in TINY.costs and figures["gap"] < 1e-2
+    metrics = work(Fold("interaction", "exp", KERNEL, 0.0, 0), TINY, load(TINY))
+    assert metrics["roc"] > 0.7 and metrics["C"] in TINY.costs and metrics["gap"] < 1e-2
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(networks, monkeypatch, tmp_path):
-    monkeypatch.setattr(pairs, "default", lambda: TINY)
-    done = []
+def test_an_interrupted_run_goes_on_where_it_stopped(networks, tmp_path):
+    done, again, steps = [], [], []
 
-    def some(case, protocol, seed):
+    def some(case, plan, data):
         if len(done) == 9:
             raise KeyboardInterrupt
         done.append(str(case))
         return {"roc": 0.5 + 0.01 * case.fold, "C": 1.0, "gap": 1e-4, "seconds": 0.1}
 
-    monkeypatch.setattr(pairs, "run_case", some)
-    with pytest.raises(KeyboardInterrupt):
-        pairs.run(folder=tmp_path)
-    kept = Cells(tmp_path / "cells.jsonl", TINY.key(0))
-    assert 1 <= len(kept.earlier) <= 9
-    again, steps = [], []
-
-    def rest(case, protocol, seed):
+    def rest(case, plan, data):
         again.append(str(case))
         return {"roc": 0.6, "C": 1.0, "gap": 1e-4, "seconds": 0.1}
 
-    monkeypatch.setattr(pairs, "run_case", rest)
-    report = pairs.run(folder=tmp_path, progress=lambda *step: steps.append(step))
-    total = len(list(cases(TINY)))
+    with pytest.raises(KeyboardInterrupt):
+        run(replace(pairs.STUDY, work=some), TINY, folder=tmp_path)
+    kept = Cells(tmp_path / "cells.jsonl", {"plan": TINY.key(), "data": {}})
+    assert 1 <= len(kept.earlier) <= 9
+    report = run(replace(pairs.STUDY, work=rest), TINY, folder=tmp_path, progress=lambda *step: steps.append(step))
+    total = len(cases(TINY, None))
     assert len(again) == total - len(kept.earlier) and not set(again) & set(kept.values)
     assert steps[-1][:2] == (total, total)
-    assert f"{len(kept.earlier)} of them found from an earlier run" in report.items[0].paragraphs[1]
+    assert report.notes[-1] == f"{len(kept.earlier)} of {total} cells were found from an earlier run."
     every = report.tables[-1].rows
-    assert [row["run"] for row in every].count("earlier") == len(kept.earlier) and len(every) == total
-    assert {row["ROC"] for row in every if row["run"] == "now"} == {0.6}
-    (tmp_path / "cells.jsonl").open("a").write('{"run": {"seed": 0')  # cut off in the middle of a line
-    assert len(Cells(tmp_path / "cells.jsonl", kept.run).values) == total
-    assert Cells(tmp_path / "cells.jsonl", {**kept.run, "seed": 1}).earlier == frozenset()
+    assert len(every) == total and [row["ROC"] for row in every].count(0.6) == len(again)
 
 
-def test_the_page_has_winners_beside_the_published_and_the_curves(networks, monkeypatch):
-    monkeypatch.setattr(pairs, "default", lambda: TINY)
-    report = pairs.run(seed=3)
+def test_the_page_has_winners_beside_the_published_and_the_curves(networks):
+    report = run(pairs.STUDY, replace(TINY, seed=3))
     winners = report.tables[0]
     assert len(winners.rows) == 9
     assert sum("ours" in row for row in winners.rows) == 7  # no phylogenetic profiles
@@ -135,37 +130,29 @@ def test_the_page_has_winners_beside_the_published_and_the_curves(networks, monk
 
 def test_many_values_of_delta_fit_on_the_page():
     found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.5, 0.6]] * 11, DUPLICATE: [[0.7, 0.9]] * 11}}
-    first, second = pairs._roc_table(found, full()).texts()
+    first, second = pairs.roc_table(found, PLANS["full"]).texts()
     assert first[2:] == ["55.0"] * 11 and second[2:] == ["80.0"] * 11
-    few = replace(full(), mixes=(0.0, 1.0))
+    few = replace(PLANS["full"], mixes=(0.0, 1.0))
     short = {row: {name: values[:2] for name, values in curve.items()} for row, curve in found.items()}
-    assert pairs._roc_table(short, few).texts()[0][2] == "0.550 ± 0.071"
+    assert pairs.roc_table(short, few).texts()[0][2] == "0.550 ± 0.071"
 
 
-def test_the_lead_is_told_where_neither_end_is_best():
+def test_the_lead_is_given_where_neither_end_is_best():
     def lead(mid):
         found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.7, 0.7], mid], DUPLICATE: [[0.7, 0.7], [0.6, 0.75]]}}
-        return pairs._winners_table(found, TINY).rows[0].get("folds ahead of both")
+        return pairs.winners_table(found, TINY).rows[0].get("folds ahead of both")
 
     assert lead([0.8, 0.72]) == "1 of 2"
     assert lead([0.5, 0.5]) is None
 
 
-def test_both_strategies_start_together(networks):
-    row = pairs_protocol.PUBLISHED[0]
-    cells = Cells(None, {})
-    for case in cases(replace(TINY, folds=1)):
-        cells.add(str(case), {"roc": 0.9 if case.strategy == DUPLICATE else 0.8})
-    found = pairs_protocol.curves(row, replace(TINY, folds=1), cells)
+def test_both_strategies_start_together():
+    plan = replace(TINY, folds=1)
+    results = Results({case: {"roc": 0.9 if case.strategy == DUPLICATE else 0.8} for case in cases(plan, None)})
+    found = pairs.curve(results, pairs_protocol.PUBLISHED[0], plan)
     assert found == {KERNEL: [[0.8], [0.8]], DUPLICATE: [[0.8], [0.9]]}
 
 
 def test_there_is_nothing_to_repeat():
-    with pytest.raises(ValueError, match="`--repeat` means nothing"):
-        pairs.run(repeat=2)
-
-
-def test_only_long_experiments_have_a_full_protocol():
-    assert find("pairs").resumable
-    with pytest.raises(ValueError, match="usps has one protocol"):
-        find("usps").run(complete=True)
+    with pytest.raises(ValueError, match="`--repeat` has no effect"):
+        find("pairs").run(repeat=2)

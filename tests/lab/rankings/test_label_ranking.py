@@ -21,14 +21,14 @@ from iokr_lab.rankings.protocol import (
     KENDALL,
     METHODS,
     SPEARMAN,
-    Case,
-    Protocol,
+    Fold,
+    RankingPlan,
     by_forest,
-    by_neighbours,
+    by_neighbors,
     by_ridge,
     chosen_iokr,
     completed,
-    run_case,
+    work,
 )
 
 
@@ -70,13 +70,13 @@ def test_neighbours_choose_k_by_leave_one_out():
     data = made_up(40)
     far = np.linalg.norm(data.X[:, None] - data.X[None], axis=2)
     taus = {}
-    for k in (k for k in protocol.NEIGHBOURS if k < 40):
+    for k in (k for k in protocol.NEIGHBORS if k < 40):
         left = []
         for i in range(40):
             near = [j for j in np.argsort(far[i]) if j != i][:k]
             left.append(kendalltau(completed(data.ranks[near].mean(axis=0)[None])[0], data.ranks[i]).statistic)
         taus[k] = np.mean(left)
-    answer = by_neighbours(data.X, data.ranks, data.X, rng())
+    answer = by_neighbors(data.X, data.ranks, data.X, rng())
     best = max(taus, key=taus.get)
     assert answer.chosen == f"k = {best}"
     expected = completed(np.array([data.ranks[np.argsort(row)[:best]].mean(axis=0) for row in far]))
@@ -129,12 +129,12 @@ def test_more_rows_than_those_that_choose(monkeypatch):
 def test_test_labels_are_not_seen():
     """Other test rankings change the score and nothing that was chosen."""
     data = made_up()
-    case = Case("made-up", 0, 3)
+    case = Fold("made-up", 0, 3)
     test = list(protocol.KFold(FOLDS, shuffle=True, random_state=0).split(data.X))[3][1]
     ranks = data.ranks.copy()
     ranks[test] = 5 - ranks[test]
-    before = run_case(case, data, 0)
-    after = run_case(case, LabelRanking(data.X, ranks, data.labels, data.feature_names), 0)
+    changed = LabelRanking(data.X, ranks, data.labels, data.feature_names)
+    before, after = (work(case, RankingPlan(), {"made-up": one}) for one in (data, changed))
     assert before["chosen"] == after["chosen"]
     for method in METHODS:
         assert after["tau"][method] == pytest.approx(-before["tau"][method])
@@ -142,8 +142,9 @@ def test_test_labels_are_not_seen():
 
 
 def test_large_sets_are_drawn_less_often():
-    short = Protocol(5, 1)
-    assert short.times(1000) == 5 and short.times(1001) == 1 and Protocol(5, 5).times(4000) == 5
+    default, full = RankingPlan(repeat=5), RankingPlan(repeat=5, full=True)
+    assert default.times(1000) == 5 and default.times(1001) == 1 and full.times(4000) == 5
+    assert default.key() == full.key() == RankingPlan(largest=250).key(), "a fold of one plan serves the others"
 
 
 def test_page(monkeypatch, tmp_path):
@@ -160,17 +161,18 @@ def test_page(monkeypatch, tmp_path):
     report = find("label-ranking").run(
         seed=1, repeat=1, progress=lambda done, total, what: steps.append((done, total)), folder=folder
     )
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
-    taus, differences, _chosen = report.tables
+    assert steps[-1] == (20, 20), "ten folds of two sets"
+    taus, differences, chosen = report.tables
     assert [row["set"] for row in taus.rows] == ["one", "two", "mean place"]
     assert all(row[method].n == 10 for row in taus.rows[:2] for method in METHODS)
     assert taus.rows[0][KENDALL].mean > taus.rows[0][ALWAYS].mean
     gap = taus.rows[0][KENDALL].mean - taus.rows[0][SPEARMAN].mean
     assert differences.rows[0][SPEARMAN].startswith(f"{gap:+.3f} ±")
+    assert chosen.rows[0]["chosen"].count("×") == len(chosen.rows[0]["chosen"].split(";"))
     assert sum(isinstance(item, Figure) for item in report.items) == 1
     assert "mean place" in report.html()
     again = find("label-ranking").run(seed=1, repeat=1, folder=folder)
-    assert any("20 of 20 folds were found" in note for note in again.notes)
+    assert any("20 of 20 cells were found" in note for note in again.notes)
 
 
 def test_real_sets_behave_as_when_the_data_was_checked(monkeypatch):
@@ -180,6 +182,6 @@ def test_real_sets_behave_as_when_the_data_was_checked(monkeypatch):
     except DataNotFound as error:
         pytest.skip(str(error))
     monkeypatch.setattr(protocol, "METHODS", {KENDALL: METHODS[KENDALL]})
-    for name, data in sets.items():
-        folds = [run_case(Case(name, 0, fold), data, 0)["tau"][KENDALL] for fold in range(FOLDS)]
+    for name in sets:
+        folds = [work(Fold(name, 0, fold), RankingPlan(), sets)["tau"][KENDALL] for fold in range(FOLDS)]
         assert 0.93 < np.mean(folds) < 0.99

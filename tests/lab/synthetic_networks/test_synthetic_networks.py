@@ -11,9 +11,9 @@ from iokr.losses import MaxMargin
 from iokr.manifolds import Heat
 from iokr.metrics import pair_metrics
 from iokr.model_selection import NodeKFold
+from iokr_lab.study import run
 from iokr_lab.synthetic_networks import models, protocol, synthetic_networks
-from iokr_lab.synthetic_networks.gaps import Gaps
-from iokr_lab.synthetic_networks.published import MIXTURES, RANDOM
+from iokr_lab.synthetic_networks.gaps import MIXTURES, RANDOM, gaps_of, printed
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +24,15 @@ def network():
 
 @pytest.fixture(scope="module")
 def labeled(network):
-    return protocol.labelled_sets(network.W, 0.4, 1, seed=0)[0]
+    return protocol.labeled_set(network.W, 0.4, 0, seed=0)
 
 
-def test_printed_figures():
+def test_printed_numbers():
     assert len(RANDOM) == 12 and len(MIXTURES) == 16
-    count, row = RANDOM[0.01, 95]
-    assert count == 227
-    assert [str(s) for s in row["ridge roc_auc"]] == ["90.6 ± 1.0", "95.4 ± 0.4", "98.0 ± 0.3"]
-    assert str(MIXTURES[0.03, 1e-3, 100]["margin average_precision"][2]) == "4.0 ± 0.1"
+    assert RANDOM["0.01, 95 %"]["components"].mean == 227
+    row = [str(printed(("0.01", fraction), "ridge", "roc_auc")) for fraction in (0.05, 0.1, 0.2)]
+    assert row == ["90.6 ± 1.0", "95.4 ± 0.4", "98.0 ± 0.3"]
+    assert str(printed(("0.03, 0.001", 0.2), "margin", "average_precision", 100)) == "4.0 ± 0.1"
 
 
 def test_inputs_are_the_truncated_kernel(network):
@@ -60,27 +60,27 @@ def test_mixtures_have_their_densities():
     assert np.array_equal(W, W.T) and not np.diag(W).any()
 
 
-def test_labelled_sets_have_links_and_follow_the_seed(network):
-    sets = protocol.labelled_sets(network.W, 0.1, 20, seed=3)
+def test_labeled_sets_have_links_and_follow_the_seed(network):
+    sets = [protocol.labeled_set(network.W, 0.1, draw, seed=3) for draw in range(20)]
     assert all(network.W[np.ix_(s, s)].any() and len(np.unique(s)) == 6 for s in sets)
-    again = protocol.labelled_sets(network.W, 0.1, 20, seed=3)
-    assert all(np.array_equal(a, b) for a, b in zip(sets, again, strict=True))
+    assert len({tuple(s) for s in sets}) == 20
+    assert np.array_equal(sets[7], protocol.labeled_set(network.W, 0.1, 7, seed=3))
 
 
 def test_areas_are_those_of_the_metrics():
     rng = np.random.default_rng(0)
     scores, linked = rng.normal(size=500), rng.random(500) < 0.1
     expected, found = pair_metrics(linked, scores), protocol.areas(scores, linked)
-    assert found.roc_auc == pytest.approx(100 * expected["roc_auc"])
-    assert found.average_precision == pytest.approx(100 * expected["average_precision"])
+    assert found["roc_auc"] == pytest.approx(100 * expected["roc_auc"])
+    assert found["average_precision"] == pytest.approx(100 * expected["average_precision"])
 
 
 def test_equal_scores_share_what_is_above():
     scores, linked = np.array([1.0, 1.0, 1.0, 0.0]), np.array([True, False, False, False])
-    assert protocol.areas(scores, linked).roc_auc == pytest.approx(100 * (2 / 2 + 1) / 3)
+    assert protocol.areas(scores, linked)["roc_auc"] == pytest.approx(100 * (2 / 2 + 1) / 3)
 
 
-def test_ridge_is_judged_on_pairs_with_an_unlabelled_node(network, labeled):
+def test_ridge_is_evaluated_on_pairs_with_an_unlabelled_node(network, labeled):
     known = np.isin(np.arange(60), labeled)
     gamma = 0.3 / np.median(((network.X[:, None] - network.X[None]) ** 2).sum(axis=2)[np.triu_indices(60, 1)])
     model = LinkPredictor(RBF(gamma), output_kernel=Diffusion(network.beta), alpha=0.1)
@@ -88,8 +88,8 @@ def test_ridge_is_judged_on_pairs_with_an_unlabelled_node(network, labeled):
     expected = pair_metrics(network.W, scores, where=~(known[:, None] & known[None, :]))
     [kernel] = models.grams(network, [0.3], 0.0)
     found = models.ridge_at(network, labeled, kernel, models.output_kernel(network), alpha=0.1)
-    assert found.roc_auc == pytest.approx(100 * expected["roc_auc"], abs=1e-3)
-    assert found.average_precision == pytest.approx(100 * expected["average_precision"], abs=1e-3)
+    assert found["roc_auc"] == pytest.approx(100 * expected["roc_auc"], abs=1e-3)
+    assert found["average_precision"] == pytest.approx(100 * expected["average_precision"], abs=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +100,13 @@ def grid(network, labeled):
 def test_the_grid_holds_what_single_models_give(network, labeled, grid):
     i, j = 2, 3
     kernels, target = models.grams(network, models.WIDTHS, 1.0), models.output_kernel(network)
-    assert grid.at((i, j)) == models.ridge_at(network, labeled, kernels[i], target, alpha=models.ALPHAS[j])
+    assert models.at(grid, (i, j)) == models.ridge_at(network, labeled, kernels[i], target, alpha=models.ALPHAS[j])
     model = LinkPredictor(kernels[i], output_kernel=target, alpha=models.ALPHAS[j])
     model.fit(np.arange(60), network.W, labeled=labeled)
     rows, columns = np.triu_indices(len(labeled), 1)
     linked, scores = network.W[labeled[rows], labeled[columns]] > 0, model.loo_decision_function()[rows, columns]
     expected = pair_metrics(linked, scores)
-    np.testing.assert_allclose(grid.loo[i, j], [100 * expected["roc_auc"], 100 * expected["average_precision"]])
+    np.testing.assert_allclose(grid["loo"][i, j], [100 * expected["roc_auc"], 100 * expected["average_precision"]])
 
 
 def test_folds_never_see_the_links_of_their_nodes(network, labeled, grid):
@@ -121,12 +121,12 @@ def test_folds_never_see_the_links_of_their_nodes(network, labeled, grid):
         where = (new[:, None] | new[None, :]) & among[:, None] & among[None, :]
         figures = pair_metrics(network.W, scores, where=where)
         found.append([100 * figures["roc_auc"], 100 * figures["average_precision"]])
-    np.testing.assert_allclose(grid.folds[i, j], np.mean(found, axis=0))
+    np.testing.assert_allclose(grid["folds"][i, j], np.mean(found, axis=0))
 
 
 def test_as_said_is_leave_one_out_without_a_penalty(network, labeled):
     kernels = models.Kernels.of(network, plain=(0.1, 1.0))
-    found = kernels.as_said(labeled)
+    found = kernels.as_said(labeled)["as said"]
     scores = {}
     for k, alpha in itertools.product(kernels.plain, models.STRONGER):
         model = LinkPredictor(k, output_kernel=models.output_kernel(network), alpha=alpha)
@@ -136,20 +136,20 @@ def test_as_said_is_leave_one_out_without_a_penalty(network, labeled):
         scores[k, alpha] = pair_metrics(linked, model.loo_decision_function()[rows, columns])["roc_auc"]
     k, alpha = max(scores, key=scores.get)
     expected = models.ridge_at(network, labeled, k, models.output_kernel(network), alpha=alpha)
-    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=1e-3)
+    assert found["roc_auc"] == pytest.approx(expected["roc_auc"], abs=1e-3)
 
 
 def test_rules_choose_for_each_set_or_once():
     def grid(*roc):
         values = np.stack([np.array([roc]), np.array([roc]) / 10], axis=-1)
-        return models.Grid(judged=values, loo=-values, folds=values)
+        return {"evaluated": values, "loo": -values, "folds": values.tolist()}
 
     grids = [grid(90.0, 80.0, 85.0), grid(60.0, 75.0, 74.0)]
-    rocs = lambda rule: [found.roc_auc for found in rule.choose(grids)]  # noqa: E731
-    assert rocs(models.Rule("judged")) == [90.0, 75.0]
+    rocs = lambda rule: [found["roc_auc"] for found in rule.choose(grids)]  # noqa: E731
+    assert rocs(models.Rule("evaluated")) == [90.0, 75.0]
     assert rocs(models.Rule("loo")) == [80.0, 60.0]
     assert rocs(models.Rule("folds", once=True)) == [85.0, 74.0]
-    assert models.Rule("folds").choose(grids)[0].average_precision == 9.0
+    assert models.Rule("folds").choose(grids)[0]["average_precision"] == 9.0
 
 
 def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):
@@ -158,7 +158,7 @@ def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):
     lonely = protocol.Network(W, network.beta, network.inertia)
     kernels = models.grams(network, [0.3, 1.0], 0.0)
     found = models.ridge_grid(lonely, np.arange(10), kernels, models.output_kernel(lonely))
-    np.testing.assert_array_equal(found.folds, found.loo)
+    np.testing.assert_array_equal(found["folds"], found["loo"])
 
 
 def test_readings_differ_by_the_graph_of_the_output_kernel(network, labeled):
@@ -178,22 +178,21 @@ def test_the_deformed_kernel_is_the_semi_supervised_model(network, labeled, rati
         plain, output_kernel=target, loss=MaxMargin(), alpha=alpha, manifold=Heat(ratio * alpha, literal=True)
     )
     with pytest.warns(UserWarning, match="different lengths"):
-        expected = protocol.judge(network, labeled)(model)
-    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=0.05)
+        expected = protocol.evaluate(network, labeled)(model)
+    assert found["roc_auc"] == pytest.approx(expected["roc_auc"], abs=0.05)
     ridge = LinkPredictor(plain, output_kernel=target, alpha=0.1, manifold=Heat(0.1 * ratio, literal=True))
-    expected = protocol.judge(network, labeled)(ridge)
+    expected = protocol.evaluate(network, labeled)(ridge)
     found = models.ridge_at(network, labeled, kernel, target, alpha=0.1)
-    assert found.roc_auc == pytest.approx(expected.roc_auc, abs=1e-3)
+    assert found["roc_auc"] == pytest.approx(expected["roc_auc"], abs=1e-3)
 
 
 def test_gaps_are_ours_minus_the_printed_mean():
-    row = RANDOM[0.01, 95][1]
-    areas = [protocol.Areas(91.0, 16.0), protocol.Areas(92.0, 20.0)]
-    gaps = Gaps.of("ridge", [(row, 0.05, areas), (row, 0.2, areas)])
-    np.testing.assert_allclose(gaps.pairs, [(0.9, 2.3), (-6.5, -21.2)])
-    assert gaps.within == [True, False] and gaps.count == "1 of 2"
-    assert (gaps.worst(0), gaps.worst(1)) == (-6.5, -21.2)
-    assert [gaps.text(i) for i in range(2)] == ["+0.9, +2.3", "−6.5, −21.2 ✗"]
+    areas = [{"roc_auc": 91.0, "average_precision": 16.0}, {"roc_auc": 92.0, "average_precision": 20.0}]
+    found = gaps_of("ridge", lambda cell: areas, [("0.01", 0.05), ("0.01", 0.2)])
+    np.testing.assert_allclose(found.pairs, [(0.9, 2.3), (-6.5, -21.2)])
+    assert found.within == [True, False] and found.count == "1 of 2"
+    assert (found.worst(0), found.worst(1)) == (-6.5, -21.2)
+    assert [found.text(i) for i in range(2)] == ["+0.9, +2.3", "−6.5, −21.2 ✗"]
 
 
 def test_the_report_on_small_networks(monkeypatch):
@@ -202,10 +201,10 @@ def test_the_report_on_small_networks(monkeypatch):
     monkeypatch.setattr(synthetic_networks, "random_graph", lambda d, rng: graph(10 * d, rng, n=60))
     monkeypatch.setattr(synthetic_networks, "mixture", lambda a, b, rng: mixture(10 * a, 10 * b, rng, n=60))
     monkeypatch.setattr(synthetic_networks, "calibrate", lambda W, count: protocol.calibrate(W, 40))
-    steps = []
-    report = synthetic_networks.run(seed=0, repeat=1, progress=lambda done, total, what: steps.append((done, total)))
+    study = synthetic_networks.STUDY
+    report = run(study, study.plan("short"))
     assert [len(table.rows) for table in report.tables] == [9, 9, 9, 16, 9, 9, 9, 9, 36, 36, 9, 9, 12, 48, 48]
-    assert [done for done, _ in steps] == list(range(steps[0][1] + 1))
+    assert report.info["cells"] == 3 * (3 * 4 + 3 * 3 + 4 * 4)
     rules = report.tables[3].rows
     assert rules[0]["cells within 1.5 and 3"] in report.summary
     within = sum("✗" not in row["one setting"] for row in report.tables[0].rows)

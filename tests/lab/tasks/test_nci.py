@@ -12,9 +12,10 @@ from iokr.manifolds import Given, IteratedLaplacian
 from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import NCICancer, load_nci_cancer
+from iokr_lab.study import Plan, run
 from iokr_lab.tasks import figures, protocol
 from iokr_lab.tasks import nci as page
-from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR
+from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR, Compared, Data, Swept
 
 
 def made_up(n=60, d=5, seed=0):
@@ -30,7 +31,7 @@ def small(monkeypatch):
     """Half the molecules labelled, few neighbours and grid points."""
     monkeypatch.setattr(protocol, "NEIGHBORS", 6)
     for module in (protocol, page, figures):
-        monkeypatch.setattr(module, "SHARES", (0.3, 0.5))
+        monkeypatch.setattr(module, "FRACTIONS", (0.3, 0.5))
         monkeypatch.setattr(module, "LAMBDA2", (0.0, 1e-3, 1e-2))
     monkeypatch.setattr(protocol, "ALPHAS", (0.1, 1.0, 10.0))
     monkeypatch.setattr(protocol, "COUPLINGS", (0.0, 0.3, 0.8))
@@ -50,7 +51,7 @@ def test_splits_are_nested_and_repeat():
     more, _ = protocol.split(100, 0.2, 3)
     assert len(rows) == 5 and set(rows) | set(others) == set(range(100)) and set(rows) < set(more)
     assert not np.array_equal(rows, protocol.split(100, 0.05, 4)[0])
-    assert [round(share * 2304) for share in (0.05, 0.10, 0.20)] == [115, 230, 461]
+    assert [round(fraction * 2304) for fraction in (0.05, 0.10, 0.20)] == [115, 230, 461]
 
 
 @pytest.mark.parametrize("lam2", [0.0, 1e-3, 1e-2])
@@ -77,7 +78,7 @@ def test_interpolated_kernels_are_the_exact_ones(mu):
     modes = protocol.Modes(np.eye(30), rng.normal(size=(30, 30)), 10.0 ** rng.uniform(-9, 6, size=30))
     rows = np.arange(10)
     x = np.append(np.sort(10 ** rng.uniform(0, 1.2, size=40))[::-1], 1e-3)
-    found = list(modes._kernels(rows, x, mu))
+    found = list(modes.kernels(rows, x, mu))
     assert len(found) == 41
     for value, K in zip(x, found, strict=True):
         exact = (modes.Z[rows] / (value + mu * modes.w)) @ modes.Z[rows].T
@@ -85,45 +86,56 @@ def test_interpolated_kernels_are_the_exact_ones(mu):
 
 
 def test_model_one_is_measured_in_its_metric_and_predicts_as_model_zero(small):
-    modes = protocol.molecules(small)
-    swept = protocol.sweep(small, modes, [2], lambda what: None)
+    data = Data(small, protocol.molecules(small))
+    cell = protocol.work(Swept("±1", 0.3, 2), Plan(), data)
+    found = {tuple(point): (on_y, published) for *point, on_y, published in cell["errors"]}
     Y = protocol.outputs(small, "±1")
     rows, others = protocol.split(len(Y), 0.3, 2)
     model = MultiTask(
-        Precomputed(modes.K),
+        Precomputed(data.modes.K),
         coupling="output",
         strength=0.8,
-        manifold=graph_penalty(modes.K, rows, others, 2e-3),
+        manifold=graph_penalty(data.modes.K, rows, others, 2e-3),
     ).fit(rows, Y[rows], X_unlabeled=others)
     in_metric = np.mean(np.diag(model.distances(others, Y[others])))
-    assert swept.of("±1", 0.3, 1, 1e-3, 0.8, "published")[0] == pytest.approx(in_metric, rel=1e-6)
     on_y = protocol.mse(model.predict(others), Y[others])
-    assert swept.of("±1", 0.3, 1, 1e-3, 0.8)[0] == pytest.approx(on_y, rel=1e-6)
-    assert swept.of("±1", 0.3, 2, 1e-3, 0.0)[0] == pytest.approx(on_y, rel=1e-6)
+    assert found[1, 1e-3, 0.8] == pytest.approx((on_y, in_metric), rel=1e-6)
+    assert found[2, 1e-3, 0.0][0] == pytest.approx(on_y, rel=1e-6)
+
+
+def test_centred_outputs_are_predicted_around_their_mean(small):
+    data = Data(small, protocol.molecules(small))
+    rows, others = protocol.split(len(small.score), 0.3, 0)
+    Y = protocol.outputs(small, "score")
+    mean = Y[rows].mean(axis=0)
+    expected = [
+        protocol.mse(data.modes.predict(rows, Y[rows] - mean, others, 2 * lam2, np.eye(5)) + mean, Y[others])
+        for lam2 in protocol.LAMBDA2
+    ]
+    assert protocol.work(Swept("score", 0.3, 0), Plan(), data)["centred"] == pytest.approx(expected)
+    assert protocol.work(Swept("score", 0.5, 0), Plan(), data)["centred"] == []
 
 
 def test_methods_choose_on_the_labelled_alone(small):
-    modes = protocol.molecules(small)
-    compared = protocol.compare(small, modes, [0, 1], lambda what: None)
-    Y = protocol.outputs(small, "score")
+    data = Data(small, protocol.molecules(small))
+    cell = protocol.work(Compared("score", True, 0.3, 1), Plan(), data)
+    Y, K = protocol.outputs(small, "score"), Precomputed(data.modes.K)
     rows, others = protocol.split(len(Y), 0.3, 1)
-    alone = IOKRCV(Precomputed(modes.K), alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
-    assert compared.of("score", True, 0.3, ALONE)[1] == pytest.approx(
-        protocol.mse(alone.predict(others), Y[others]), rel=1e-8
-    )
-    assert compared.chosen["score", True, 0.3, ALONE][1] == (alone.alpha_, 0.0)
+    alone = IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
+    assert cell["error"][ALONE] == pytest.approx(protocol.mse(alone.predict(others), Y[others]), rel=1e-8)
+    assert (cell["alpha"][ALONE], cell["strength"][ALONE]) == (alone.alpha_, 0.0)
     own = np.column_stack(
         [
-            IOKRCV(Precomputed(modes.K), alphas=protocol.ALPHAS, embedding=Identity(centered=True))
-            .fit(rows, Y[rows, j])
-            .predict(others)
+            IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows, j]).predict(others)
             for j in range(Y.shape[1])
         ]
     )
-    assert compared.of("score", True, 0.3, OWN)[1] == pytest.approx(protocol.mse(own, Y[others]), rel=1e-8)
-    for kind, centred, method in compared.best:
-        best, chosen = compared.best[kind, centred, method], compared.of(kind, centred, 0.3, method)
-        assert np.all(np.array(best) <= chosen + 1e-9)
+    assert cell["error"][OWN] == pytest.approx(protocol.mse(own, Y[others]), rel=1e-8)
+    for case in protocol.cases(Plan(repeat=2), data):
+        if isinstance(case, Compared) and case.fraction == 0.3:
+            cell = protocol.work(case, Plan(repeat=2), data)
+            assert set(cell["best"]) == {ALONE, SIMILAR}
+            assert all(best <= cell["error"][method] + 1e-9 for method, best in cell["best"].items())
 
 
 def test_shuffled_targets_of_the_unlabelled_change_no_choice(small):
@@ -132,17 +144,11 @@ def test_shuffled_targets_of_the_unlabelled_change_no_choice(small):
     other = small.score.copy()
     other[others] = other[np.random.default_rng(1).permutation(others)]
     changed = NCICancer(small.paths, other, small.nsc, small.cell_line, small.tissue)
-    first, second = (protocol.compare(data, modes, [0], lambda what: None) for data in (small, changed))
-    for key in first.chosen:
-        if key[2] == 0.3:
-            assert first.chosen[key] == second.chosen[key]
+    for kind, centred in page.SETTINGS:
+        case = Compared(kind, centred, 0.3, 0)
+        first, second = (protocol.work(case, Plan(), Data(data, modes)) for data in (small, changed))
+        assert (first["alpha"], first["strength"]) == (second["alpha"], second["strength"])
     assert len(rows) == 18
-
-
-def test_tests_and_correction():
-    assert protocol.paired_p(np.ones(3), np.ones(3)) == 1.0
-    assert protocol.paired_p(np.arange(10.0), np.arange(10.0) + 1 + 0.01 * np.arange(10)) < 1e-6
-    np.testing.assert_allclose(protocol.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
 
 
 def test_it_is_in_the_list():
@@ -150,9 +156,10 @@ def test_it_is_in_the_list():
 
 
 def test_page(small, monkeypatch):
-    monkeypatch.setattr(page, "load_nci_cancer", lambda: small)
+    monkeypatch.setattr(protocol, "load_nci_cancer", lambda: small)
     steps = []
-    report = page.run(seed=0, repeat=3, progress=lambda done, total, what: steps.append((done, total)))
+    plan = page.STUDY.plan(repeat=3)
+    report = run(page.STUDY, plan, progress=lambda done, total, what: steps.append((done, total)))
     titles = [table.title for table in report.tables]
     paired, splits = report.tables[0], report.tables[1]
     assert len(paired.rows) == 8 and {row["coupled by"] for row in paired.rows} == {SIMILAR, LEARNED}
@@ -164,7 +171,7 @@ def test_page(small, monkeypatch):
     assert any("What the paper says" in title for title in titles)
     assert sum(isinstance(item, Figure) for item in report.items) == 9
     assert "Holm" in report.html()
-    assert [done for done, _ in steps] == list(range(steps[-1][1] + 1)), "progress counts every step, to the end"
+    assert steps[-1] == (36, 36), "two outputs, two fractions, three splits; swept, compared, compared when centred"
 
 
 def test_real_molecules_behave_as_when_the_data_was_checked():

@@ -9,7 +9,7 @@ from iokr.datasets import DataNotFound
 from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import Inflection, load_inflection
-from iokr_lab.words.inflection_protocol import (
+from iokr_lab.words.inflection import (
     ALPHAS,
     METHODS,
     RULES,
@@ -110,13 +110,22 @@ def test_page(monkeypatch, tmp_path):
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     steps = []
     report = find("inflection").run(progress=lambda done, total, what: steps.append((done, total)))
-    assert steps == [(i, 6) for i in range(7)]
+    assert steps[1:] == [*((i, 6) for i in range(1, 7)), (6, 6)]
     exact, edits, *examples = report.tables
     assert len(exact.rows) == len(edits.rows) == 6 and len(examples) == 3
     assert exact.rows[0][RULES].mean == 100 and edits.rows[0][RULES].mean == 0
     assert exact.rows[0]["lemma"].mean == 0 and edits.rows[0]["lemma"].mean > 0
     assert sum(isinstance(item, Figure) for item in report.items) == 1
     assert "stalked" in report.html()
+    short = find("inflection").run(plan="short")
+    assert len(short.tables[0].rows) == 3 and {row["words"] for row in short.tables[0].rows} == {100}
+
+
+def test_nothing_is_random():
+    with pytest.raises(ValueError, match="`--repeat` has no effect"):
+        find("inflection").run(repeat=2)
+    with pytest.raises(ValueError, match="`--seed` has no effect"):
+        find("inflection").run(seed=1)
 
 
 def test_real_words_beat_the_baseline():

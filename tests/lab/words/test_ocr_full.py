@@ -8,18 +8,18 @@ from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import load_ocr_letters
 from iokr_lab.data.ocr import OCRLetters
-from iokr_lab.words import ocr_full_protocol as protocol
-from iokr_lab.words.ocr_full_protocol import (
+from iokr_lab.words import ocr_full
+from iokr_lab.words.ocr_full import (
     ALONE,
     BEST,
     DICTIONARY,
     METHODS,
     NEIGHBOURS,
     Fold,
+    Folds,
     chosen_model,
     image_rows,
     letter_rows,
-    read_words,
     run_fold,
     scored_words,
 )
@@ -66,7 +66,7 @@ def test_words_are_those_with_the_largest_sum():
     assert tuple(read[0]) == max(sums, key=sums.get)
     assert tuple(read[1]) == (0, 25), "the only word of two letters"
     np.testing.assert_array_equal(read[2], scores[5:].argmax(axis=1))
-    assert [len(word) for word in read_words(scores, [3, 2, 4])] == [3, 2, 4]
+    assert [len(word) for word in read] == [3, 2, 4]
 
 
 def test_scores_are_kernel_ridge_of_indicators():
@@ -82,12 +82,12 @@ def test_scores_are_kernel_ridge_of_indicators():
 
 def test_a_fold_counts_letters_and_words(monkeypatch):
     """Clean patterns are all read; of noisy ones a word is right at most as often as a letter."""
-    monkeypatch.setattr(protocol, "WEIGHTS", (0.2,))
-    clean = run_fold(Fold(0, 1), words(200, noise=0.0), 0)
-    assert clean["known"] == 100 and clean["right"][BEST] == {"letters": 100, "words": 100}
-    noisy = run_fold(Fold(0, 1), words(200, noise=0.3), 0)["right"]
-    assert all(noisy[method]["words"] <= noisy[method]["letters"] for method in METHODS)
-    assert noisy[ALONE + DICTIONARY]["words"] >= noisy[ALONE]["words"]
+    monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
+    clean = run_fold(Fold(0, 1), Folds(), words(200, noise=0.0))
+    assert clean["known"] == 100 and clean["letters"][BEST] == clean["words"][BEST] == 100
+    noisy = run_fold(Fold(0, 1), Folds(), words(200, noise=0.3))
+    assert all(noisy["words"][method] <= noisy["letters"][method] for method in METHODS)
+    assert noisy["words"][ALONE + DICTIONARY] >= noisy["words"][ALONE]
 
 
 def test_page(monkeypatch, tmp_path):
@@ -101,20 +101,22 @@ def test_page(monkeypatch, tmp_path):
         fold=data.fold,
     )
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
-    monkeypatch.setattr(protocol, "WEIGHTS", (0.2,))
+    monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
     steps = []
     folder = tmp_path / "run"
     report = find("ocr-full").run(
         repeat=2, progress=lambda done, total, what: steps.append((done, total)), folder=folder
     )
-    assert steps == [(0, 2), (1, 2), (2, 2)]
+    assert steps[1:] == [(1, 2), (2, 2), (2, 2)]
     table, chosen = report.tables
     assert len(table.rows) == len(METHODS) and all(row["letters, %"].n == 2 for row in table.rows)
     assert {row["input"] for row in chosen.rows} == {ALONE, NEIGHBOURS}
     assert sum(isinstance(item, Figure) for item in report.items) == 1 and "ten folds" in report.html()
-    assert any("2 of 2 folds were found" in note for note in find("ocr-full").run(repeat=2, folder=folder).notes)
-    full = find("ocr-full").run(repeat=1, complete=True, folder=folder)
-    assert "0 of 1 folds were found" in full.notes[1], "another protocol is another cell"
+    assert "2 of 2 cells were found" in find("ocr-full").run(repeat=2, folder=folder).notes[-1]
+    full = find("ocr-full").run(repeat=1, plan="full", folder=folder)
+    assert not any("were found" in note for note in full.notes), "another plan has other cells"
+    with pytest.raises(ValueError, match="ten folds"):
+        find("ocr-full").run(repeat=11)
 
 
 def test_real_letters_behave():

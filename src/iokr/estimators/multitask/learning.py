@@ -19,7 +19,7 @@ from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["LearnedOperator", "TaskProblem", "learn_operator"]
 
-_SHARE = 1e-3  # ε, as a share of the mean eigenvalue of BᵀKB at A = I
+_RIDGE = 1e-3  # ε, as a fraction of the mean eigenvalue of BᵀKB at A = I
 
 Step = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
@@ -75,7 +75,7 @@ def learn_operator(
     """
     gamma, E = np.ones(q), np.eye(q)
     value, N = step(gamma, E)
-    epsilon = _SHARE * float(np.trace(N)) / q
+    epsilon = _RIDGE * float(np.trace(N)) / q
     if epsilon == 0 or size == 0:  # h = 0 whatever A is
         return LearnedOperator(gamma, E, np.array([value]), 0.0, 1, True)
     if start is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -18,9 +18,10 @@ from iokr._component import component
 from iokr._objects import distinct, error_context, is_numeric, n_objects, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import check_table
-from iokr.estimators.outputs import require_y, single_precision
+from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
 from iokr.estimators.trees.growing import Grown, indicator, leaf_weights
 from iokr.estimators.trees.split_space import SplitSpace
 from iokr.kernels.base import Kernel
@@ -112,33 +113,25 @@ class OutputTrees(StructuredEstimator):
         weight = check_weight(sample_weight, n, X)
         if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)
-        Psi = self._encode(y, weight)
+        y = as_outputs(y, self.output_kernel)
+        which: Any = slice(None)
+        embed = None
+        if self.output_kernel is not None:
+            which, embed = _distinct_outputs(y, weight)
+        outputs, Psi = encode(y, weight, embed=embed, **self._output_parts())
+        self._keep_outputs(outputs)
         Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(Psi)), dtype=np.float64)
         if np.isnan(Z).any():
             raise ValueError("`y` contains NaN, which trees cannot split on; drop these rows, or use `IOKR`.")
         w = np.ones(n) if weight is None else weight
         if self.output_kernel_ is None:
             self.Psi_: Any = np.ascontiguousarray(to_numpy(Psi), dtype=np.float64)
-            which: Any = slice(None)
         else:
-            which = self._which
             self.Psi_ = csr_array((np.ones(n), which, np.arange(n + 1)), shape=(n, len(Z)))
             w = np.bincount(which, w, minlength=len(Z))
-            del self._which
         columns = csc_array(rows) if is_sparse(rows) else rows
         space = SplitSpace(Z, w, self.n_components, self.tol, self.projection, given=self.output_kernel_ is None)
         return Training(columns, rows, weight, space, which)
-
-    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Equal outputs are embedded once, those of weight zero not at all; `_which` says which of them a row has."""
-        if self.output_kernel_ is None:
-            return super()._embed(y, sample_weight)
-        known = np.arange(n_objects(y)) if sample_weight is None else np.flatnonzero(sample_weight)
-        first, which = distinct(take(y, known))
-        self._which = np.zeros(n_objects(y), dtype=np.intp)
-        self._which[known] = which
-        with error_context("y", lambda i: int(known[first[i]])):
-            return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
@@ -195,6 +188,20 @@ class OutputTrees(StructuredEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _distinct_outputs(y: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[Embedding, Kernel | None], Array]]:
+    """Which of the distinct outputs a row has, and how these are embedded: once each, and none of weight zero."""
+    known = np.arange(n_objects(y)) if weight is None else np.flatnonzero(weight)
+    first, which = distinct(take(y, known))
+    rows = np.zeros(n_objects(y), dtype=np.intp)
+    rows[known] = which
+
+    def embed(embedding: Embedding, kernel: Kernel | None) -> Array:
+        with error_context("y", lambda i: int(known[first[i]])):
+            return embedding.fit_transform(take(y, known[first]), kernel)
+
+    return rows, embed
 
 
 def _warn_of_narrow(X: Any, rows: Any) -> None:

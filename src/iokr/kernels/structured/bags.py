@@ -121,6 +121,6 @@ def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
     if all(is_array(bag) for bag in bags) and bags:
         return array_namespace(*bags).concat(bags, axis=0), starts
     members = [member for bag in bags for member in bag]
-    if getattr(base, "domain", "any") in ("vectors", "fingerprints", "indices", "pairs"):
+    if isinstance(base, Kernel) and (base.numeric or base.domain in ("indices", "pairs")):
         return np.asarray(members), starts
     return as_objects(members), starts

@@ -103,27 +103,27 @@ class _Levels(Vocabulary):
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def _places(self, other: _Levels) -> np.ndarray:
+    def _columns_of(self, other: _Levels) -> np.ndarray:
         return self._translated(other.levels, grow=False)
 
     def merged(self, other: _Levels) -> tuple[_Levels, np.ndarray]:
-        """Both in one, which begins with this one, and the places of `other` in it."""
+        """Both in one, which begins with this one, and the columns of `other` in it."""
         both = _Levels([dict(level) for level in self.levels])
         return both, other._translated(both.levels, grow=True)
 
     def _translated(self, levels: list[dict[Any, int]], *, grow: bool) -> np.ndarray:
-        places = np.full(len(self), -1, dtype=np.intp)
+        target = np.full(len(self), -1, dtype=np.intp)
         size = sum(map(len, levels))
         for depth, (mine, theirs) in enumerate(zip(self.levels, levels, strict=True)):
             for feature, column in mine.items():
                 if depth:
                     own, neighbors = feature
-                    feature = int(places[own]), tuple(sorted(places[list(neighbors)].tolist()))
+                    feature = int(target[own]), tuple(sorted(target[list(neighbors)].tolist()))
                 if grow and feature not in theirs:
                     theirs[feature] = size
                     size += 1
-                places[column] = theirs.get(feature, -1)
-        return places
+                target[column] = theirs.get(feature, -1)
+        return target
 
 
 @component

@@ -20,7 +20,7 @@ _EXACT = 1 << 24  # the first whole numbers that single precision skips come aft
 
 @component
 class Hamming(FeatureKernel):
-    """k(x, z) = 1 − |x Δ z| / d for sets x, z of labels out of d: the share of labels on which the two agree.
+    """k(x, z) = 1 − |x Δ z| / d for sets x, z of labels out of d: the fraction of labels on which the two agree.
 
     ψ(x) has a sign for each label, so that ‖ψ(x) − ψ(z)‖² is twice the Hamming loss and a label that neither set has
     counts as much as one that both have (`Jaccard` leaves it out). Objects are Python sets, or rows of zeros and ones.

@@ -70,7 +70,7 @@ class LowRankPath(Path):
         self.omega = root * root
         self.largest = float(self.omega[0]) * float(self.operator.gamma.max())
 
-    def _shrink(self, alpha: float) -> Array:
+    def shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ."""
         return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
 
@@ -78,14 +78,14 @@ class LowRankPath(Path):
         """C in the range of V: what is orthogonal to it does not change h."""
         warn_small_alpha(alpha, self.largest)
         T = matmul(self.V.T, self.points.targets(self.operator.rotate(Psi)))
-        return self.operator.unrotate(self.points.to_points(matmul(self.V, T / self._shrink(alpha))))
+        return self.operator.unrotate(self.points.to_points(matmul(self.V, T / self.shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
         targets, V = self.points.targets(self.operator.rotate(Psi)), self.V
         xp = array_namespace(targets)
         T = matmul(V.T, targets)
-        D = alpha / self._shrink(alpha)
+        D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
         squares = V * V
         Q = xp.clip(1 - xp.sum(squares, axis=1), min=0.0)[:, None] + matmul(squares, D)

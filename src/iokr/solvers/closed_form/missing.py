@@ -149,11 +149,11 @@ class _Entries(_Masked):
         a = N @ y
         q = self.mask.shape[1]
         values = np.zeros((self.n, q))
-        for place, row in enumerate(self.rows):
-            own = np.flatnonzero(self.i == place)
+        for index, row in enumerate(self.rows):
+            own = np.flatnonzero(self.i == index)
             rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
             rest[own] = 0.0
-            values[row] = block[place * q : (place + 1) * q][:, entries] @ (self.sqrt_w * rest)
+            values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * rest)
         residuals = np.where(self.mask, to_numpy(Psi), 0.0) - values
         others = np.setdiff1d(np.arange(self.n), self.rows)
         if len(others):

@@ -42,12 +42,12 @@ class ObliquePath(SpectralPath):
 
         def values(rows: np.ndarray, alpha: float, some: slice) -> Array:
             """p at some labelled points."""
-            Z = points.to_points(matmul(self.V, X[:, some] / self._shrink(alpha)[:, some]))
+            Z = points.to_points(matmul(self.V, X[:, some] / self.shrink(alpha)[:, some]))
             return matmul(self.gram.K.rows(rows), Z)
 
         def large(alpha: float, some: slice) -> Array:
             """γω > λ somewhere: (τ − R/Q)/γ, R and Q by products that do not cancel."""
-            D = alpha / self._shrink(alpha)[:, some]
+            D = alpha / self.shrink(alpha)[:, some]
             R, Q = matmul(Tt, D * X[:, some]), matmul(squares, D)
             if B is not None:
                 R, Q = R + B @ targets[:, some], Q + xp.linalg.diagonal(B)[:, None]
@@ -59,7 +59,7 @@ class ObliquePath(SpectralPath):
 
         def small(alpha: float, some: slice) -> Array:
             """γω ≤ λ: (p_i − P_ii τ_i)/(1 − γP_ii) with P = Tᵀ diag(ω/(λ + ωγ)) T."""
-            G = self.omega[:, None] / self._shrink(alpha)[:, some]
+            G = self.omega[:, None] / self.shrink(alpha)[:, some]
             own = matmul(squares, G)
             Q = 1 - gamma[None, some] * own
             R = matmul(Tt, G * X[:, some]) - own * targets[:, some]

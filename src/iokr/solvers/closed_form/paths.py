@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path
-from iokr.solvers.closed_form.blocks import block_paths
+from iokr.solvers.closed_form.blocks import BlockPath, flatten
 from iokr.solvers.closed_form.missing import masked_path
 from iokr.solvers.closed_form.symmetric_system import weight_ratio
 
@@ -47,7 +47,9 @@ class PathSolver(ClosedForm):
         """A path per manifold strength, whatever the kernel and whether entries are missing."""
         self.check(problem)
         if problem.gram.operator is None:
-            yield from block_paths(self, problem, strengths)
+            flat = flatten(problem)
+            for strength, path in zip(strengths, self._paths(flat, strengths), strict=True):
+                yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
         elif problem.mask is not None:
             yield from (masked_path(self, replace(problem, strength=strength)) for strength in strengths)
         else:
@@ -55,7 +57,7 @@ class PathSolver(ClosedForm):
 
 
 def refuses_weights(problem: Problem) -> str | None:
-    """With a penalty: its block factor has w^{-½}: it loses as many digits as the weights spread over."""
+    """With a penalty, whose block factor has w^{-½}: as many digits are lost as the weights span."""
     if weight_ratio(problem) > 1e6:
         return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
     return None

@@ -47,11 +47,11 @@ class SpectralPath(Path):
         path.gram, path.operator = problem.gram, problem.operator
         return path
 
-    def _shrink(self, alpha: float) -> Array:
+    def shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ, shape (r, 1) or (r, q)."""
         return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
 
-    def _project(self, Psi: Array) -> Array:
+    def project(self, Psi: Array) -> Array:
         """T √w Ψ E, kept for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
@@ -61,7 +61,7 @@ class SpectralPath(Path):
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
         warn_small_alpha(alpha, self.largest)
-        Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
+        Z = matmul(self.V, self.project(Psi) / self.shrink(alpha))
         return self.operator.unrotate(self.points.to_points(Z))
 
     def values(self, K_new: Array, Psi: Array, alpha: float) -> Array:
@@ -70,14 +70,14 @@ class SpectralPath(Path):
         `K_new` holds k(x, x_j) against all N points.
         """
         left = matmul(K_new, self.points.to_points(self.V))
-        return self.operator.act(self.operator.unrotate(matmul(left, self._project(Psi) / self._shrink(alpha))))
+        return self.operator.act(self.operator.unrotate(matmul(left, self.project(Psi) / self.shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
-        """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ)."""
+        """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
         Tt = self.points.spectrum_to_labels(self.V)
         xp = array_namespace(Tt)
-        D = alpha / self._shrink(alpha)
-        R = matmul(Tt, D * self._project(Psi))
+        D = alpha / self.shrink(alpha)
+        R = matmul(Tt, D * self.project(Psi))
         Q = matmul(Tt * Tt, D)
         B = self.points.remainder
         if B is not None:
@@ -90,12 +90,12 @@ class SpectralPath(Path):
         )
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product."""
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
         Tt = self.points.spectrum_to_labels(self.V)
         xp = array_namespace(Tt)
         squares = Tt * Tt
-        projected = self._project(Psi)
+        projected = self.project(Psi)
         r, q = projected.shape
         fixed = None
         if self.points.remainder is not None:
@@ -106,7 +106,7 @@ class SpectralPath(Path):
         step = max(1, _COLUMNS // q)
         for start in range(0, len(alphas), step):
             some = alphas[start : start + step]
-            D = xp.stack([alpha / self._shrink(alpha) for alpha in some], axis=1)  # (r, c, 1 or q)
+            D = xp.stack([alpha / self.shrink(alpha) for alpha in some], axis=1)  # (r, c, 1 or q)
             width = D.shape[2]
             R = xp.reshape(matmul(Tt, xp.reshape(D * projected[:, None, :], (r, -1))), (-1, len(some), q))
             Q = xp.reshape(matmul(squares, xp.reshape(D, (r, -1))), (-1, len(some), width))

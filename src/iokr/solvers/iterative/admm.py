@@ -74,7 +74,7 @@ class ADMM(Solver):
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
-        # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
+        # A spectrum costs as much as many Cholesky factors, but suits any A and the Newton steps of small problems.
         kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
@@ -107,7 +107,7 @@ def _iterate(
         u, b = warm.u, warm.rho_b / rho
     else:
         u, b = problem.Psi * 0.0, problem.Psi * 0.0
-    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no factor is spent on a solved problem
+    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no solved problem is factored
     z = u + b
     best: Certificate | None = None
     for step in range(1, limit + 2):

@@ -46,9 +46,9 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     system = np.zeros((q, n, q, n))
     for U, G, group in kernel.blocks:
         basis, gamma = to_numpy(U), np.broadcast_to(to_numpy(G), (n, len(group)))
-        for place, j in enumerate(group):
-            H = (basis * (gamma[:, place] / (gamma[:, place] + c))) @ basis.T
-            rest = (basis * (c / (gamma[:, place] + c))) @ basis.T
+        for k, j in enumerate(group):
+            H = (basis * (gamma[:, k] / (gamma[:, k] + c))) @ basis.T
+            rest = (basis * (c / (gamma[:, k] + c))) @ basis.T
             for m in range(q):
                 P = (radial - tau) * unit[:, j] * unit[:, m]
                 if m == j:

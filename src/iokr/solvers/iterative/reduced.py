@@ -65,7 +65,7 @@ class LabeledProblem:
         return deformed_kernel(replace(self.problem, weight=self._indicator, mask=None))
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
-        """𝒦, by its spectrum (always so unless A = aI) or by a Cholesky factor for each shift."""
+        """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
         spectral = spectral or self.operator.scale is None or self._ill_conditioned()
         return SpectralKernel(self) if spectral else DenseKernel(self)
 
@@ -98,7 +98,7 @@ class LabeledProblem:
         return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).dense()
 
     def lift(self, a: Array) -> Array:
-        """C (N, q) with h = 𝒦a on the labelled points."""
+        """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
         N, alpha = self.problem.gram.shape[0], self.problem.alpha
         if not self.semi_supervised:
             return a if len(self.rows) == N else scatter(a, self.rows, N)
@@ -206,10 +206,10 @@ class DenseKernel(LabeledKernel):
         """S by the factor of K + cI, and 𝒦S = X − cS."""
         if self._c != c or self._factor is None:
             # The memory of the last factor takes the next one: fresh pages cost more than the copy itself.
-            spent = None if self._factor is None else self._factor.L
-            if isinstance(spent, np.ndarray):
-                np.copyto(spent, self.K)
-                self._factor = cholesky(spent, c, overwrite=True)
+            room = None if self._factor is None else self._factor.L
+            if isinstance(room, np.ndarray):
+                np.copyto(room, self.K)
+                self._factor = cholesky(room, c, overwrite=True)
             else:
                 self._factor = cholesky(self.K, c)
             self._c = c

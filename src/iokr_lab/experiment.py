@@ -1,0 +1,86 @@
+"""An entry of the registry: a name, a paper, the data it needs, and where its study is."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from iokr.datasets.home import DataNotFound, data_files
+from iokr.report import Progress, Report, silent
+from iokr_lab.study import run
+
+__all__ = ["Experiment"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published table or figure that can be run again.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line.
+    title, paper : str
+    module : str
+        Of `iokr_lab`; it has the constant `STUDY`, and is imported when it runs.
+    data : tuple of str
+        Data sets it needs, folders of `iokr.datasets.data_home()`.
+
+    Examples
+    --------
+    >>> from iokr_lab import EXPERIMENTS
+    >>> "usps" in [experiment.name for experiment in EXPERIMENTS]
+    True
+    """
+
+    name: str
+    title: str
+    paper: str
+    module: str
+    data: tuple[str, ...] = ()
+
+    def missing(self) -> list[str]:
+        """What keeps it from running, a line for every data set that is not there."""
+        lines = []
+        for name in self.data:
+            try:
+                data_files(name)
+            except DataNotFound as error:
+                lines.append(str(error))
+        return lines
+
+    def run(
+        self,
+        *,
+        plan: str = "default",
+        seed: int = 0,
+        repeat: int | None = None,
+        progress: Progress = silent,
+        folder: Path | None = None,
+        n_jobs: int | None = None,
+    ) -> Report:
+        """Run it.
+
+        Parameters
+        ----------
+        plan : str, default="default"
+            "short", a smaller one that takes minutes at most; "full", the whole published protocol where the default is
+            shorter.
+        seed : int, default=0
+            Every random choice follows from it.
+        repeat : int, optional
+            How often to repeat the random choices; None is the number of the plan.
+        progress : callable, optional
+        folder : Path, optional
+            Where finished cells are kept; an interrupted run goes on from them.
+        n_jobs : int, optional
+            Cases side by side; None is one per usable core.
+
+        Returns
+        -------
+        Report
+            With the published numbers beside ours, and with `info` filled in.
+        """
+        files = [path for name in self.data for path in data_files(name)]
+        study = import_module(f"iokr_lab.{self.module}").STUDY
+        chosen = study.plan(plan, seed=seed, repeat=repeat)
+        return run(study, chosen, folder=folder, progress=progress, n_jobs=n_jobs, files=files)

@@ -1,0 +1,43 @@
+"""`iokr reproduce`: plans, and what an interruption says."""
+
+import pytest
+from typer.testing import CliRunner
+
+from iokr.cli import app
+from iokr.report import Report
+from iokr_lab import EXPERIMENTS, Experiment
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["reproduce", *arguments])
+
+
+@pytest.mark.parametrize(("option", "plan"), [([], "default"), (["--short"], "short"), (["--full"], "full")])
+def test_options_choose_the_plan(option, plan, tmp_path, monkeypatch):
+    given = {}
+
+    def run(self, **options):
+        given.update(options)
+        return Report("Title", "Summary.")
+
+    monkeypatch.setattr(Experiment, "run", run)
+    assert invoke("usps", "-o", str(tmp_path), "--seed", "3", "--repeat", "2", *option).exit_code == 0
+    assert (given["plan"], given["seed"], given["repeat"], given["folder"]) == (plan, 3, 2, tmp_path)
+
+
+def test_one_plan_at_a_time(tmp_path):
+    result = invoke("usps", "--short", "--full", "-o", str(tmp_path))
+    assert result.exit_code == 2 and "one of --short and --full" in result.stderr
+
+
+@pytest.mark.parametrize("name", [experiment.name for experiment in EXPERIMENTS])
+def test_an_interruption_says_how_to_go_on(name, tmp_path, monkeypatch):
+    def run(self, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Experiment, "run", run)
+    result = invoke(name, "-o", str(tmp_path))
+    assert result.exit_code == 130
+    assert result.stderr == (
+        f"iokr: interrupted. What is finished is in {tmp_path}; the same command goes on from there.\n"
+    )

@@ -1,0 +1,21 @@
+"""Published numbers: every file is read, and some are compared with the papers."""
+
+import math
+
+import pytest
+
+from iokr_lab.published import available, published
+
+
+@pytest.mark.parametrize("name", available())
+def test_every_file_is_a_table_of_numbers(name):
+    for columns in published(name).values():
+        assert all(math.isfinite(number.mean) for number in columns.values())
+
+
+def test_decimals_deviations_and_parts():
+    assert str(published("b11_table2")["IOKR-ridge"]["PR"]) == "13.7 ± 4.4"
+    assert str(published("b16_table5")["kCCA"]["seconds"]) == "144.60 ± 70.70"
+    assert str(published("b16_table8")["0.01, 95 %"]["components"]) == "227"
+    assert published("b16_table6", "PR", n=10)["EM, transductive"]["5%"].n == 10
+    assert list(published("b16_table6", "PR")["EM, transductive"]) == ["5%", "10%", "20%"]
