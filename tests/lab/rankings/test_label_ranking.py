@@ -1,7 +1,4 @@
-"""Label ranking on a few made-up sets: the methods against plain loops, the protocol, the page.
-
-Tests of `iokr_lab.rankings.protocol`.
-"""
+"""Label ranking on a few made-up sets: the methods against plain loops, the protocol, the page."""
 
 import gzip
 from itertools import permutations
