@@ -1,4 +1,7 @@
-"""`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses."""
+"""`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses.
+
+Tests of `iokr.estimators.pairs.posing`.
+"""
 
 import itertools
 import pickle

@@ -1,4 +1,8 @@
-"""B11 and B16 on networks, run on small made-up data: the protocol against plain loops, the pages complete."""
+"""B11 and B16 on networks, run on small made-up data: the protocol against plain loops, the pages complete.
+
+Tests of `iokr_lab.links.few`, `iokr_lab.links.nips`, `iokr_lab.links.protocol`, `iokr_lab.links.rules`,
+`iokr_lab.links.semi`, `iokr_lab.links.yeast_go` and `iokr_lab.links.yeast_ppi`.
+"""
 
 import itertools
 from importlib import import_module

@@ -1,4 +1,7 @@
-"""Label ranking on a few made-up sets: the methods against plain loops, the protocol, the page."""
+"""Label ranking on a few made-up sets: the methods against plain loops, the protocol, the page.
+
+Tests of `iokr_lab.rankings.protocol`.
+"""
 
 import gzip
 from itertools import permutations

@@ -1,4 +1,8 @@
-"""`synthetic-networks`, its parts on small graphs: what is made, chosen and judged is what the page says."""
+"""`synthetic-networks`, its parts on small graphs: what is made, chosen and judged is what the page says.
+
+Tests of `iokr_lab.synthetic_networks.gaps`, `iokr_lab.synthetic_networks.models`, `iokr_lab.synthetic_networks.page`
+and `iokr_lab.synthetic_networks.protocol`.
+"""
 
 import itertools
 

@@ -1,4 +1,7 @@
-"""Coordinate descent on the box dual of the margin, compiled and not."""
+"""Coordinate descent on the box dual of the margin, compiled and not.
+
+Tests of `iokr.solvers.iterative.box_qp`.
+"""
 
 import warnings
 from dataclasses import replace

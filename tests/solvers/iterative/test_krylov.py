@@ -1,4 +1,7 @@
-"""Conjugate gradients beside dense systems: every column, warm starts, and other inner products."""
+"""Conjugate gradients beside dense systems: every column, warm starts, and other inner products.
+
+Tests of `iokr.solvers.iterative.conjugate_gradient`.
+"""
 
 import numpy as np
 
