@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -31,9 +31,11 @@ BARE_EM, PAIRS = "EM, covariance left out", f"{PAIR_MODEL}, transductive"
 class BareEM(EMCompletion):
     """EM without the conditional covariance of the inputs: Rᵀ K_Y R for two new nodes, which is ridge at λ = σ²."""
 
-    def _learn(self, K: Any, W: Any) -> None:
-        super()._learn(K, W)
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> Self:
+        """Learn as EM does, and give the covariance no weight."""
+        super().fit(X, adjacency, labeled)
         self.weights_ = np.zeros(1)
+        return self
 
 
 def semi_methods(n_nodes: int) -> dict[str, Any]:
