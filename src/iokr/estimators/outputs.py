@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import as_objects, error_context, is_numeric, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
@@ -22,6 +22,7 @@ from iokr.losses.square import Square
 
 __all__ = [
     "FittedOutputs",
+    "Targets",
     "as_fitted",
     "as_outputs",
     "encode",
@@ -47,11 +48,13 @@ def require_y(y: Any) -> None:
         raise ValueError(_NO_Y)
 
 
-def as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
-    """y as an array when it is one or can be read as one, else a 1-D object array."""
+def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
+    """y as an array when it is one or can be read as one, beside X if that is one, too; else a 1-D object array."""
     if y is None:
         raise ValueError(_NO_Y)
     n_objects(y, "y")
+    if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
+        return asarray_like(y if is_array(y) else np.asarray(y), X)
     if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
         y = np.asarray(y)
     if isinstance(y, np.ma.MaskedArray):
@@ -83,6 +86,32 @@ def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], 
 def positive_rows(X: Any, weight: np.ndarray | None) -> Any:
     """The rows with positive weight."""
     return known_rows(X, weight)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Ψ (n, q) of the labelled points: None for Ψ = I, which says it all and costs nothing to keep.
+
+    Attributes
+    ----------
+    n : int
+    Psi : array of shape (n, q), or None
+        Zero where an entry is missing.
+    mask : array of shape (n, q), or None
+        Which entries are observed.
+    weight : array of shape (n,), or None
+    """
+
+    n: int
+    Psi: Array | None
+    mask: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    def observed(self) -> Array:
+        """Ψ with NaN where an entry is missing."""
+        if self.mask is None:
+            return self.Psi
+        return array_namespace(self.Psi).where(asarray_like(self.mask, self.Psi), self.Psi, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +153,11 @@ def encode(
     embedding: Embedding | None = None,
     decoder: Decoder | None = None,
     embed: Callable[[Embedding, Kernel | None], Array] | None = None,
-) -> tuple[FittedOutputs, Array]:
-    """Clones of the components, fitted to y as `as_outputs` reads it, and Ψ (n, q), NaN where an entry is missing.
+) -> tuple[FittedOutputs, Targets]:
+    """Clones of the components, fitted to y as `as_outputs` reads it, and Ψ.
 
-    `embed(embedding, kernel)` fits the embedding and returns Ψ; by default that of every output.
+    `embed(embedding, kernel)` fits the embedding and returns Ψ, NaN where an entry is missing; by default that of every
+    output.
     """
     loss = Square() if loss is None else clone(loss)
     if embedding is not None:
@@ -146,7 +176,18 @@ def encode(
     if decoder is not None:
         decoder = clone(decoder)
         decoder.fit(y, embedding)
-    return FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None), Psi
+    outputs = FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None)
+    known, mask = (None, None) if embedding.is_identity else _split_missing(Psi)
+    return outputs, Targets(int(Psi.shape[0]), known, mask, weight)
+
+
+def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
+    """Ψ with zeros for NaN, and the mask of what is there, None where all is."""
+    xp = array_namespace(Psi)
+    missing = xp.isnan(Psi)
+    if not bool(xp.any(missing)):
+        return Psi, None
+    return xp.where(missing, 0.0, Psi), ~to_numpy(missing)
 
 
 def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Kernel:

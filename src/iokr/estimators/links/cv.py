@@ -17,12 +17,12 @@ from iokr._validation import check_choice
 from iokr.decoders.identity import Identity
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkPredictor, LinkRegression
+from iokr.estimators.outputs import encode
 from iokr.estimators.regression.iokr import IOKR, keep_fit
-from iokr.estimators.regression.posing import Given, check_data, encode_data
+from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import (
     ALPHAS,
     Fold,
-    Grid,
     Selected,
     check_grid,
     drop_single_axes,
@@ -165,13 +165,13 @@ class LinkPredictorCV(LinkRegression):
         model = IOKR(grid.kernels[0], loss=self.loss, manifold=self.manifold, solver=self.solver)
         X_unlabeled = None if self.manifold is None else links.X_unlabeled
         given = check_data(model, links.X_labeled, links.V, None, X_unlabeled, grid.kernels[0])
-        data = encode_data(given, grid.kernels[0], loss=self.loss, decoder=Identity())
+        data = Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
             criterion = partial(_leave_one_out_areas, self.scoring, links.network.pairs())
             selected = select_by_leave_one_out(data, grid, criterion=criterion, **parts)
         else:
-            sums, n_folds = select_by_folds(self._folds(links, grid), grid, **parts)
+            sums, n_folds = select_by_folds(self._folds(links), grid, **parts)
             if not n_folds:
                 raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
             selected = solve_best(data, grid, _with_criterion(self.scoring, sums / n_folds), **parts)
@@ -202,7 +202,7 @@ class LinkPredictorCV(LinkRegression):
             solver=self.solver,
         )
 
-    def _folds(self, links: LinkData, grid: Grid) -> Iterator[Fold]:
+    def _folds(self, links: LinkData) -> Iterator[Fold]:
         """Labelled nodes to learn from, and the areas of pairs with another one, whose links the model never saw."""
         if links.pairwise:
             raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
@@ -221,7 +221,7 @@ class LinkPredictorCV(LinkRegression):
             _, V = fit_output_kernel(self.output_kernel, network)
             others = None if self.manifold is None else take(links.X, network.unlabeled)
             given = Given(take(X, train), asarray_like(V, X) if is_array(X) else V, X_unlabeled=others)
-            data = encode_data(given, grid.kernels[0], loss=self.loss)
+            data = Data(given, *encode(given.y, loss=self.loss))
             yield Fold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
 
 

@@ -16,7 +16,8 @@ from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.similarity import check_coordinates, check_strength, task_operator, task_similarity
-from iokr.estimators.regression.posing import check_data, encode_data, pose
+from iokr.estimators.outputs import encode
+from iokr.estimators.regression.posing import Data, check_data, pose
 from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_values, drop_single_axes
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
@@ -106,7 +107,7 @@ class MultiTaskCV(TaskRegression):
         strengths = [check_strength(mu, "strengths") for mu in check_values(self.strengths, "strengths", strict=False)]
         progress = begin(self, len(alphas) if self.learn_tasks else len(strengths), X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = encode_data(given, kernel, **self._output_parts())
+        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
         M = None if self.learn_tasks else task_similarity(data.targets.observed(), given.weight, self.tasks)
         inputs, problem = pose(data, kernel, self.manifold)

@@ -24,9 +24,9 @@ from iokr.estimators.multitask.similarity import (
     task_operator,
     task_similarity,
 )
-from iokr.estimators.outputs import as_outputs, r2
+from iokr.estimators.outputs import as_outputs, encode, r2
 from iokr.estimators.regression.iokr import KernelRegression
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, encode_data, pose
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -254,7 +254,7 @@ class MultiTask(TaskRegression):
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = encode_data(given, kernel, **self._output_parts())
+        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         if self.learn_tasks:
             self._learn(data, kernel, alpha, tol, max_iter)
         else:

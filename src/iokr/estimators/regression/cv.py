@@ -15,9 +15,9 @@ from iokr._objects import n_objects, take
 from iokr._progress import begin, end, track, with_callbacks
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.outputs import FittedOutputs
+from iokr.estimators.outputs import FittedOutputs, encode
 from iokr.estimators.regression.iokr import KernelRegression
-from iokr.estimators.regression.posing import Given, check_data, encode_data, square
+from iokr.estimators.regression.posing import Data, Given, check_data, check_observed, square
 from iokr.estimators.regression.selection import (
     ALPHAS,
     Fold,
@@ -111,12 +111,14 @@ class IOKRCV(KernelRegression):
         splits = None if self.cv is None else self._splits(X, y)
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
-        data = encode_data(given, grid.kernels[0], **self._output_parts())
+        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if splits is None:
             each = partial(track, progress, self, name="strength")
             selected = select_by_leave_one_out(data, grid, track=each, **parts)
         else:
+            if data.targets.mask is not None:
+                check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
             each = partial(track, progress, self, name="fold")
             sums, _ = select_by_folds(self._folds(given, splits, grid), grid, track=each, **parts)
             selected = solve_best(data, grid, sums / _total(given, splits, data.targets.mask), **parts)
@@ -141,7 +143,7 @@ class IOKRCV(KernelRegression):
         weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
         for train, test in splits:
             part = given.restrict(train, pairwise=kernel.pairwise)
-            data = encode_data(part, kernel, **{**self._output_parts(), "decoder": None})
+            data = Data(part, *encode(part.y, part.weight, **{**self._output_parts(), "decoder": None}))
             S = data.outputs.embedding.represent(take(given.y, test))
             X = square(given.X, test, train) if kernel.pairwise else take(given.X, test)
             yield Fold(data, X, partial(_weighted_error, data.outputs, S, weight[test]))

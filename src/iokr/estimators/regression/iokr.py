@@ -15,7 +15,8 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel, fresh_solver
-from iokr.estimators.regression.posing import Data, Fit, check_data, encode_data, pose
+from iokr.estimators.outputs import encode
+from iokr.estimators.regression.posing import Data, Fit, check_data, pose
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -38,7 +39,7 @@ class KernelRegression(StructuredEstimator):
     def _keep(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, strength) that they were found at."""
         self._keep_outputs(data.outputs)
-        self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.single
+        self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.given.single
         self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.strength)
         self.solution_ = replace(fit.solution, state=None)
 
@@ -200,7 +201,7 @@ class IOKR(KernelRegression):
         self._check_components()
         alpha, kernel = check_number(self.alpha, "alpha", minimum=0.0, strict=True), check_kernel(self.kernel)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = encode_data(given, kernel, **self._output_parts())
+        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         inputs, problem = pose(data, kernel, self.manifold, solver=self.solver)
         solver = fresh_solver(self.solver)
         solution = solver.solve(replace(problem, alpha=alpha))

@@ -11,18 +11,15 @@ from sklearn.base import clone
 
 from iokr._array import (
     Array,
-    array_namespace,
     asarray_like,
-    is_array,
-    is_sparse,
     matmul,
     take_rows,
     to_numpy,
 )
-from iokr._objects import concat, error_context, is_numeric, take
+from iokr._objects import concat, error_context, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
-from iokr.estimators.outputs import FittedOutputs, as_outputs, encode, known_rows, positive_rows, single_precision
+from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, positive_rows, single_precision
 from iokr.gram.base import Gram
 from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import ScalarGram
@@ -34,7 +31,7 @@ from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["Data", "Fit", "FittedInputs", "Given", "Targets", "check_data", "encode_data", "pose"]
+__all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed", "pose", "square"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,40 +62,12 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
-    """Ψ (n, q) of the labelled points: None for Ψ = I, which says it all and costs nothing to keep.
-
-    Attributes
-    ----------
-    n : int
-    Psi : array of shape (n, q), or None
-        Zero where an entry is missing.
-    weight : array of shape (n,), or None
-    mask : array of shape (n, q), or None
-        Which entries are observed.
-    """
-
-    n: int
-    Psi: Array | None
-    weight: np.ndarray | None = None
-    mask: np.ndarray | None = None
-
-    def observed(self) -> Array:
-        """Ψ with NaN where an entry is missing."""
-        if self.mask is None:
-            return self.Psi
-        return array_namespace(self.Psi).where(asarray_like(self.mask, self.Psi), self.Psi, np.nan)
-
-
-@dataclass(frozen=True, eq=False)
 class Data:
-    """Labelled and unlabelled inputs, and what is to be learned there."""
+    """What `fit` was given, and its outputs encoded: what they are learned by, and their coordinates."""
 
-    X: Any
-    X_unlabeled: Any
+    given: Given
     outputs: FittedOutputs
     targets: Targets
-    single: bool = False
 
     def output_gram(self) -> Array:
         """K_Y of the rows with positive weight, for a kernel that learns from outputs."""
@@ -167,25 +136,12 @@ def check_data(
 ) -> Given:
     """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
     single = single_precision(X, y)
-    numbers = is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray)
-    y = as_outputs(y, estimator.output_kernel)
     X = check_inputs(estimator, X, kernel, reset=True)
+    y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
-    return Given(X, asarray_like(y, X) if numbers and is_array(X) else y, weight, X_unlabeled, single)
-
-
-def encode_data(given: Given, kernel: Kernel | OperatorKernel, **parts: Any) -> Data:
-    """The outputs as targets, encoded by `parts`: loss, output kernel, embedding and decoder."""
-    outputs, Psi = encode(given.y, given.weight, **parts)
-    targets = Targets(int(Psi.shape[0]), None, given.weight)
-    if not outputs.embedding.is_identity:
-        Psi, mask = _split_missing(Psi)
-        targets = replace(targets, Psi=Psi, mask=mask)
-        if mask is not None and not isinstance(kernel, OperatorKernel):
-            _warn_of_unseen(mask)
-    return Data(given.X, given.X_unlabeled, outputs, targets, given.single)
+    return Given(X, y, weight, X_unlabeled, single)
 
 
 def pose(
@@ -201,21 +157,25 @@ def pose(
     `solver` says whether the problem fits in memory before a manifold's penalty is computed. `K` is the Gram of the
     scalar kernel on these points when another operator has been posed on it before.
     """
-    targets, pairwise = data.targets, kernel.pairwise
-    known, number = (data.X, None) if pairwise else known_rows(data.X, targets.weight)
+    given, targets, pairwise = data.given, data.targets, kernel.pairwise
+    if targets.mask is not None:
+        check_observed(targets.mask)
+        _check_missing(targets.mask, kernel)
+    known, number = (given.X, None) if pairwise else known_rows(given.X, given.weight)
     learned_from: tuple[Any, ...] = ()
     if isinstance(kernel, OperatorKernel):
-        _check_operator(kernel, data)
+        if kernel.explicit_outputs and not data.outputs.embedding.explicit:
+            check_isotropic(kernel)
         learned_from = (targets.Psi if data.outputs.embedding.explicit else None,)
     elif kernel.supervised:
         learned_from = (data.output_gram(),)
     with error_context("X", number):
         fitted = clone(kernel).fit(known, *learned_from)
     with error_context("X"):
-        points = fitted.represent(np.arange(targets.n) if pairwise else data.X)
-    if data.X_unlabeled is not None:
+        points = fitted.represent(np.arange(targets.n) if pairwise else given.X)
+    if given.X_unlabeled is not None:
         with error_context("X_unlabeled"):
-            points = concat(points, fitted.represent(data.X_unlabeled))
+            points = concat(points, fitted.represent(given.X_unlabeled))
     gram = fitted.gram(points)
     if isinstance(fitted, OperatorKernel) and gram.operator is not None:
         gram = _adapt(fitted, points, data, gram.K if K is None else K)
@@ -228,45 +188,35 @@ def pose(
     return inputs, problem
 
 
-def _check_operator(kernel: OperatorKernel, data: Data) -> None:
-    """Refuse outputs that the operator cannot act on, or cannot learn from."""
-    if kernel.explicit_outputs and not data.outputs.embedding.explicit:
-        check_isotropic(kernel)
-    if kernel.spans and data.targets.mask is not None:
-        raise ValueError(
-            f"`y` has missing entries, and {type(kernel).__name__} has no covariance of incomplete outputs; "
-            "drop these rows, or use `Decomposable(kernel, A)`."
-        )
-
-
 def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:
     """The Gram over all points, after the operator has learned from the labelled ones and their outputs."""
     targets, embedding = data.targets, data.outputs.embedding
-    if data.X_unlabeled is not None:
+    if data.given.X_unlabeled is not None:
         K = kernel.gram(take_rows(points, np.arange(targets.n))).K
     Psi = None if targets.Psi is None else asarray_like(targets.Psi, K.diagonal())
     kernel.adapt(K, Psi, embedding.gram if Psi is None else None, targets.weight)
-    return kernel.around(K) if data.X_unlabeled is None else kernel.gram(points)
+    return kernel.around(K) if data.given.X_unlabeled is None else kernel.gram(points)
 
 
-def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
-    """Ψ with zeros for NaN, and the mask of what is there; a row without entries is refused."""
-    xp = array_namespace(Psi)
-    missing = xp.isnan(Psi)
-    if not bool(xp.any(missing)):
-        return Psi, None
-    mask = ~to_numpy(missing)
+def check_observed(mask: np.ndarray) -> None:
+    """Refuse rows without any target."""
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise ValueError(
             f"`y` contains NaN: row {int(empty[0])} ({len(empty)} in all) has no target at all; "
             "pass such inputs as `X_unlabeled`, or drop them."
         )
-    return xp.where(missing, 0.0, Psi), mask
 
 
-def _warn_of_unseen(mask: np.ndarray) -> None:
-    """An output that no row has is predicted as 0 unless an operator couples it to others."""
+def _check_missing(mask: np.ndarray, kernel: Kernel | OperatorKernel) -> None:
+    """Refuse operators that learn from complete outputs; warn of outputs that no row has, unless one couples them."""
+    if isinstance(kernel, OperatorKernel):
+        if kernel.spans:
+            raise ValueError(
+                f"`y` has missing entries, and {type(kernel).__name__} has no covariance of incomplete outputs; "
+                "drop these rows, or use `Decomposable(kernel, A)`."
+            )
+        return
     unseen = np.flatnonzero(~mask.any(axis=0))
     if len(unseen):
         warnings.warn(

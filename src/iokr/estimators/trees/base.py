@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, error_context, is_numeric, n_objects, take
+from iokr._objects import distinct, error_context, n_objects, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -111,21 +111,19 @@ class OutputTrees(StructuredEstimator):
         n = check_same_length(rows, y)
         _warn_of_narrow(X, rows)
         weight = check_weight(sample_weight, n, X)
-        if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
-            y = asarray_like(y if is_array(y) else np.asarray(y), X)
-        y = as_outputs(y, self.output_kernel)
+        y = as_outputs(y, self.output_kernel, X)
         which: Any = slice(None)
         embed = None
         if self.output_kernel is not None:
             which, embed = _distinct_outputs(y, weight)
-        outputs, Psi = encode(y, weight, embed=embed, **self._output_parts())
+        outputs, targets = encode(y, weight, embed=embed, **self._output_parts())
         self._keep_outputs(outputs)
-        Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(Psi)), dtype=np.float64)
-        if np.isnan(Z).any():
+        Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(targets.Psi)), dtype=np.float64)
+        if targets.mask is not None:
             raise ValueError("`y` contains NaN, which trees cannot split on; drop these rows, or use `IOKR`.")
         w = np.ones(n) if weight is None else weight
         if self.output_kernel_ is None:
-            self.Psi_: Any = np.ascontiguousarray(to_numpy(Psi), dtype=np.float64)
+            self.Psi_: Any = np.ascontiguousarray(to_numpy(targets.Psi), dtype=np.float64)
         else:
             self.Psi_ = csr_array((np.ones(n), which, np.arange(n + 1)), shape=(n, len(Z)))
             w = np.bincount(which, w, minlength=len(Z))
