@@ -165,8 +165,8 @@ def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):
     np.testing.assert_array_equal(found["folds"], found["loo"])
 
 
-def test_readings_differ_by_the_graph_of_the_output_kernel(network, labeled):
-    block = models.output_kernel(network, models.BLOCK)
+def test_interpretations_differ_by_the_graph_of_the_output_kernel(network, labeled):
+    block = models.block_kernel(network)
     K = np.asarray(block.fit(labeled)(labeled))
     np.testing.assert_allclose(K, network.kernel[np.ix_(labeled, labeled)])
 
