@@ -1,6 +1,6 @@
 """`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses.
 
-Tests of `iokr.estimators.pairs.posing`.
+Tests of `iokr.estimators.pairs.posing` too.
 """
 
 import itertools
