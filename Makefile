@@ -18,7 +18,7 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow layers doctest lint format types docs clean
+.PHONY: help demo test slow layers house numeric doctest lint format types docs sdist clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,24 +26,33 @@ help:
 	@echo 'make test      the test suite'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
+	@echo 'make house     no cycles, no private names of others, no long files: tools/check_house.py'
+	@echo 'make numeric   the numeric suites under other BLAS kernels, threads and Pythons; CORES=Haswell for one kernel'
 	@echo 'make doctest   the examples in the docstrings'
 	@echo 'make lint      ruff: rules and format'
 	@echo 'make format    ruff: rewrite what `make lint` would reject'
 	@echo 'make types     mypy, strict'
 	@echo 'make docs      the documentation, to docs/_build/html'
+	@echo 'make sdist     the source distribution, built, unpacked and tested'
 	@echo 'make clean     remove .venv, caches and what the commands wrote'
 
 demo: $(STAMP)/report
 	$(BIN)/iokr demo --force
 
 test: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu and not dask'
+	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu'
 
 slow: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) -m 'slow and not gpu and not dask'
+	$(PYTEST) -n $(JOBS) -m 'slow and not gpu'
 
 layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py
+
+house: $(STAMP)/test
+	$(BIN)/python tools/check_house.py
+
+numeric: $(STAMP)/test
+	$(BIN)/python tools/numeric.py --jobs $(JOBS) $(if $(CORES),--cores $(CORES))
 
 doctest: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) --doctest-modules src
@@ -62,8 +71,11 @@ types: $(STAMP)/dev
 docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+sdist: $(STAMP)/dev
+	$(BIN)/python tools/sdist.py
+
 clean:
-	rm -rf $(VENV) build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
 $(STAMP)/venv:
@@ -75,7 +87,7 @@ $(STAMP)/report: pyproject.toml | $(STAMP)/venv
 	$(PIP) -e '.[report]'
 	@touch $@
 
-# torch is held at one version: the newest build would bring gigabytes along.
+# torch is held at one version, here alone: the newest build would bring gigabytes along.
 $(STAMP)/test: pyproject.toml | $(STAMP)/venv
 	$(PIP) torch==2.13.0 -e '.[report,test]'
 	@touch $@ $(STAMP)/report

@@ -67,4 +67,4 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "notation": []}
+html_sidebars = {"index": [], "notation": [], "glossary": []}

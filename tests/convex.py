@@ -146,7 +146,11 @@ class Optimum:
     Theta: NDArray
     value: float
     bound: float
-    """A lower bound of the minimum, from its multipliers made feasible."""
+    """A lower bound of the minimum, from its multipliers made feasible.
+
+    An answer between the two is as good as this one. Where the loss has a kink this one may be off by 1e-10 and more:
+    the objective then grows with the error of Θ itself, not with its square.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +201,7 @@ class Convex:
                 settings = {name: tol for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas")}
                 with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
                     warnings.simplefilter("ignore")  # it says "inaccurate" when it stops short
-                    program.solve(solver=cp.CLARABEL, **settings)
+                    program.solve(solver=cp.CLARABEL, warm_start=False, **settings)  # each try on its own
                     found, multipliers = np.asarray(Theta.value), scale * np.asarray(labelled.dual_value)
                     bound = max(best.bound, self.dual(multipliers), self.dual(-multipliers))
                     value = self.objective(found)

@@ -33,7 +33,7 @@ from iokr.decoders import (
 )
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen as EigenEmbedding
-from iokr.embeddings import Identity, Implicit
+from iokr.embeddings import Identity, Implicit, KernelPCA
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.kernels import (
     RBF,
@@ -209,6 +209,7 @@ EMBEDDINGS = {
     "Identity": [Identity(), Identity(centered=True)],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
+    "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],
     "Nystroem": [NystroemEmbedding(), NystroemEmbedding(rank=2)],
 }
 LOSSES = {

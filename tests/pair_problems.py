@@ -8,6 +8,7 @@ from iokr.solvers import CoordinateDescent
 GAMMA = 0.3
 LOSSES = {"square": None, "hinge": MaxMargin()}
 EXACT = {"square": None, "hinge": CoordinateDescent(tol=1e-12)}
+FORMS = [(mix, ordered) for mix in (0.0, 0.4, 1.0) for ordered in (False, True)]
 STRATEGIES = [("kernel", 0.0), ("kernel", 0.5), ("duplicate", 0.5), ("duplicate", 1.0), ("local", 0.0)]
 
 

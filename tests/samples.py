@@ -112,7 +112,7 @@ def problem(
     seed: int = 1,
 ):
     """One ridge problem twice, as a `Problem` and as a `reference.Ridge`, and K* of new points."""
-    from iokr.gram import KroneckerGram
+    from iokr.gram import SeparableGram, as_operator
     from iokr.kernels import RBF
     from iokr.losses import Square
     from iokr.problem import Problem
@@ -123,7 +123,7 @@ def problem(
     gram = kernel.gram(kernel.represent(np.vstack([s.X, s.U])))
     L = reference.graph_laplacian(s.K) if semi else None
     ours = Problem(
-        gram if A is None else KroneckerGram(gram, A),
+        gram if A is None else SeparableGram(gram, as_operator(A)),
         np.nan_to_num(Y),
         Square(),
         alpha,

@@ -88,7 +88,7 @@ def loaded_by(statement):
 
 # What `from iokr import IOKR` may load beyond `import sklearn.base` (which brings SciPy). The callbacks of
 # scikit-learn bring rich.
-ALLOWED = {"iokr", "array_api_compat", "array_api_extra", "rich"}
+ALLOWED = {"iokr", "array_api_compat", "rich"}
 ALLOWED_SKLEARN = {"sklearn.callback", "sklearn.utils", "sklearn.exceptions", "sklearn.base"}
 
 
@@ -103,4 +103,18 @@ def test_importing_an_estimator_loads_little_more_than_scikit_learns_base():
 
 def test_importing_an_estimator_is_lazy_about_the_rest_of_the_package():
     loaded = {name.split(".")[1] for name in loaded_by("from iokr import IOKR") if name.startswith("iokr.")}
-    assert loaded.isdisjoint({"cli", "benchmarks", "experiments", "report", "rivals", "datasets"})
+    assert loaded.isdisjoint({"cli", "report", "rivals", "datasets"})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import iokr",
+        "from iokr import IOKR, IOKRCV, LinkPredictorCV",
+        "from iokr.cli import app; app(['links', '--help'], standalone_mode=False)",
+        "import iokr.rivals, iokr.report, iokr.datasets, iokr.model_selection, iokr.metrics",
+    ],
+)
+def test_the_library_never_loads_the_laboratory(statement):
+    """`iokr links cv` and `iokr links predict` on files: tools/check_house.py, the rule `loaded`."""
+    assert not {name for name in loaded_by(statement) if name.partition(".")[0] == "iokr_lab"}

@@ -1,4 +1,4 @@
-"""Imports go down the layers only, and heavy libraries wait until they are used."""
+"""Imports go down the layers only, inside folders too, and heavy libraries wait until they are used."""
 
 import ast
 import subprocess
@@ -9,20 +9,41 @@ import pytest
 
 import iokr
 
-ROOT = Path(iokr.__file__).parent
+SOURCES = Path(iokr.__file__).parents[1]
+ROOT = SOURCES / "iokr"
+LABORATORY = "iokr_lab"
 LAYERS = [
     *("cli", "report", "rivals"),
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_validation", "_objects", "_memory", "_progress", "_component", "_array"),
+    *("_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
 ]
-FILES = sorted(path for path in ROOT.rglob("*.py"))
+# The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
+INSIDE = {
+    LABORATORY: [
+        *("pairs", "synthetic_networks", "links"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "bench"),
+        *("experiment", "study", "cells", "tables", "published", "data"),
+    ],
+    "iokr.estimators": [
+        *("trees", "multitask", "links", "pairs", "regression"),
+        *("base", "inputs", "outputs"),
+    ],
+    "iokr.solvers": [
+        "auto",
+        *("iterative", "pairs"),
+        *("iterative.krylov", "iterative.box_qp"),  # methods that know no pairs, for solvers that do
+        *("closed_form", "base"),
+    ],
+}
+MAY_IMPORT_THE_LABORATORY = {"iokr.cli.reproduce", "iokr.cli.bench"}
+FILES = sorted(path for folder in ("iokr", LABORATORY) for path in (SOURCES / folder).rglob("*.py"))
 
 
 def module_of(path):
     """iokr/gram/base.py is iokr.gram.base, and whether it is a package."""
-    parts = ("iokr", *path.relative_to(ROOT).with_suffix("").parts)
+    parts = path.relative_to(SOURCES).with_suffix("").parts
     return (".".join(parts[:-1]), True) if parts[-1] == "__init__" else (".".join(parts), False)
 
 
@@ -37,31 +58,54 @@ def imports(source, module, is_package=False):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from iokr import gram` names a layer; `from iokr.gram import base` is of the layer gram anyway.
-            found += [f"{base}.{alias.name}" for alias in node.names] if base == "iokr" else [base]
+            found += [f"{base}.{alias.name}" for alias in node.names] if base in ("iokr", LABORATORY) else [base]
     return found
 
 
 def layer(module):
-    """The position of a module in the list, from the top; the names of `iokr` itself are estimators."""
+    """The index of a module in the list; names of `iokr` itself are estimators, the laboratory is above."""
     parts = module.split(".")
+    if parts[0] == LABORATORY:
+        return -1
     if len(parts) > 1 and parts[1] in LAYERS:
         return LAYERS.index(parts[1])
     return LAYERS.index("estimators") if len(parts) == 2 and parts[1] in iokr.__all__ else None
 
 
+def level(module, folder):
+    """The index of a module in the order inside `folder`; None where it has none there, as the folder itself."""
+    within = module.removeprefix(f"{folder}.").split(".")
+    starts = [".".join(within[:k]) for k in range(len(within), 0, -1)]
+    return next((INSIDE[folder].index(start) for start in starts if start in INSIDE[folder]), None)
+
+
 def violations(source, module, is_package=False):
     """The imports that go upwards, or nowhere."""
-    own = layer(module)
-    names = [name for name in imports(source, module, is_package) if name.split(".")[0] == "iokr"]
-    return [name for name in names if layer(name) is None or layer(name) < own]
+    found = []
+    for name in imports(source, module, is_package):
+        if name.split(".")[0] not in ("iokr", LABORATORY):
+            continue
+        if name.split(".")[0] == LABORATORY and module in MAY_IMPORT_THE_LABORATORY:
+            continue
+        folder = next((f for f in INSIDE if module.startswith(f"{f}.") and name.startswith(f"{f}.")), None)
+        if folder is not None:
+            own, other = level(module, folder), level(name, folder)
+            up = own is not None and other is not None and other < own
+        else:
+            own, other = layer(module), layer(name)
+            up = other is None or other < own
+        found += [name] if up else []
+    return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def shown(path):
+    return str(path.relative_to(SOURCES))
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
 def test_imports_go_down(path):
     module, is_package = module_of(path)
-    if module == "iokr":  # it stands above the layers and resolves names lazily: see the test of `import iokr`
-        return
-    if module == "iokr.__main__":
+    if module in ("iokr", "iokr.__main__"):  # above the layers; names are resolved lazily: see `import iokr` below
         return
     assert layer(module) is not None, f"{module} has no place in the list of layers"
     assert violations(path.read_text(), module, is_package) == []
@@ -80,6 +124,18 @@ def test_imports_go_down(path):
         ("if True:\n    from iokr.problem import Problem", "iokr.losses.base", ["iokr.problem"]),
         ("from .base import Gram\nfrom iokr._array import Array", "iokr.gram.scalar", []),
         ("from iokr.gram.base import Gram\nimport numpy", "iokr.solvers.closed_form.eigen", []),
+        ("import iokr_lab.study", "iokr.cli.links.model", ["iokr_lab.study"]),
+        ("import iokr_lab.study", "iokr.cli.bench", []),
+        ("from iokr.cli.shared import perform", "iokr_lab.study", []),
+        ("from iokr_lab.links.yeast_ppi import run", "iokr_lab.study", ["iokr_lab.links.yeast_ppi"]),
+        ("from iokr_lab.study import Study", "iokr_lab.links.yeast_ppi", []),
+        ("from iokr.solvers.auto import Auto", "iokr.solvers.closed_form.eigen", ["iokr.solvers.auto"]),
+        ("from iokr.solvers.base import Path", "iokr.solvers.closed_form.eigen", []),
+        ("from iokr.solvers.pairs.ridge import PairRidge", "iokr.solvers.iterative.conjugate_gradient", []),
+        ("from iokr.solvers.iterative.krylov import restarted", "iokr.solvers.pairs.ridge", []),
+        ("from iokr.solvers.iterative.admm import ADMM", "iokr.solvers.pairs.ridge", ["iokr.solvers.iterative.admm"]),
+        ("from iokr.estimators.links.cv import f", "iokr.estimators.regression.cv", ["iokr.estimators.links.cv"]),
+        ("from iokr.estimators.outputs import r2", "iokr.estimators.regression.cv", []),
     ],
 )
 def test_the_check_itself(source, module, bad):
@@ -94,14 +150,23 @@ def top_level_imports(path):
 def below(name):
     """Files of the layer `name` and below."""
     lower = {LAYERS[i] for i in range(LAYERS.index(name), len(LAYERS))}
-    return [path for path in FILES if path.relative_to(ROOT).with_suffix("").parts[0] in lower]
+    return [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).with_suffix("").parts[0] in lower]
 
 
-@pytest.mark.parametrize("path", below("estimators"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_one_file_knows_the_array_libraries(path):
-    allowed = {"_array.py": {"torch", "cupy", "cupyx"}, "_memory.py": {"torch", "cupy"}}.get(path.name, set())
-    allowed |= {"dask"} if path.name == "distributed.py" and path.parent.name == "gram" else set()
+@pytest.mark.parametrize("path", below("estimators"), ids=shown)
+def test_only_one_package_knows_the_array_libraries(path):
+    top = path.relative_to(ROOT).parts[0]
+    allowed = {"_array": {"torch", "cupy", "cupyx"}, "_memory.py": {"torch", "cupy"}}.get(top, set())
     assert top_level_imports(path) & {"torch", "cupy", "cupyx", "dask", "jax", "array_api_strict"} <= allowed
+
+
+@pytest.mark.parametrize("folder", INSIDE)
+def test_every_file_of_a_folder_with_an_order_has_its_place(folder):
+    modules = [module_of(path)[0] for path in FILES]
+    inside = [module for module in modules if module.startswith(f"{folder}.")]
+    assert [module for module in inside if level(module, folder) is None] == []
+    stale = [entry for entry in INSIDE[folder] if not any(f"{m}.".startswith(f"{folder}.{entry}.") for m in inside)]
+    assert stale == []
 
 
 def test_importing_iokr_loads_nothing_heavy():

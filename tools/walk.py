@@ -1,7 +1,8 @@
 """How many named functions one `IOKR.fit` with an output kernel passes through, and in how many files.
 
 Run as `python tools/walk.py`. Functions of modules whose name begins with an underscore (arrays, checks, progress) are
-not counted, nor are lambdas and comprehensions. `--list` prints them in the order of their first call.
+not counted, nor are lambdas and comprehensions. `--list` prints them in the order of their first call; above the
+limits the exit code is 1.
 """
 
 from __future__ import annotations
@@ -60,3 +61,4 @@ if __name__ == "__main__":
         print("\n".join(f"{file:40} {name}" for file, name in found))
     files = len({file for file, _ in found})
     print(f"IOKR.fit with an output kernel: {len(found)} functions in {files} files (limits {FUNCTIONS}, {FILES})")
+    sys.exit(1 if len(found) > FUNCTIONS or files > FILES else 0)

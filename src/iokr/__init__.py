@@ -22,7 +22,7 @@ _HOMES = {
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
-    "Unlabeled": "iokr.estimators.base",
+    "Unlabeled": "iokr.estimators.inputs",
 }
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
-    from iokr.estimators.base import Unlabeled
+    from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor
     from iokr.estimators.multitask.cv import MultiTaskCV

@@ -1,4 +1,4 @@
-"""Memory known in advance: what there is, what a step needs, and a polite refusal."""
+"""Memory known in advance: what there is, what a step needs, and a MemoryError before anything is allocated."""
 
 from __future__ import annotations
 

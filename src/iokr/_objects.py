@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -12,11 +11,23 @@ import numpy as np
 
 from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
 
-__all__ = ["Parts", "as_objects", "concat", "distinct", "is_numeric", "key", "keys", "n_objects", "naming", "take"]
+__all__ = [
+    "BadObject",
+    "BadObjectType",
+    "Parts",
+    "as_objects",
+    "concat",
+    "distinct",
+    "error_context",
+    "is_numeric",
+    "key",
+    "keys",
+    "n_objects",
+    "take",
+]
 
 
 _ENTRIES = 1 << 22  # densified at a time
-_REFUSED = re.compile(r"(`\w+`: )?(Graph|Object|Ranking|Row|Sequence|Series|Set|String) (\d+)\b(.*)", re.DOTALL)
 
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
@@ -47,18 +58,52 @@ def n_objects(X: Any, name: str = "X") -> int:
     return len(X)
 
 
+class BadObject(ValueError):
+    """An object that cannot be read, such as "`y`: String 3 is empty; a string kernel needs at least one letter."
+
+    Parameters
+    ----------
+    kind : str
+        What it is called: "String".
+    index : int or str
+        Its index in the sequence, or where that stands: "3 of candidate set 2".
+    text : str
+        What follows: " is empty; a string kernel needs at least one letter."
+    argument : str, default=None
+        The argument that holds the sequence, where it is known: "y".
+
+    Examples
+    --------
+    >>> from iokr._objects import BadObject, error_context
+    >>> try:
+    ...     with error_context("y", lambda i: i + 10):
+    ...         raise BadObject("String", 3, " is empty.")
+    ... except BadObject as error:
+    ...     print(error)
+    `y`: String 13 is empty.
+    """
+
+    def __init__(self, kind: str, index: int | str, text: str, argument: str | None = None) -> None:
+        super().__init__(kind, index, text, argument)  # all of them, so that errors pickle
+        self.kind, self.index, self.text, self.argument = kind, index, text, argument
+
+    def __str__(self) -> str:
+        where = "" if self.argument is None else f"`{self.argument}`: "
+        return f"{where}{self.kind} {self.index}{self.text}"
+
+
+class BadObjectType(BadObject, TypeError):
+    """An object that cannot be read because of its type."""
+
+
 @contextmanager
-def naming(name: str, number: Callable[[int], Any] | None = None) -> Iterator[None]:
-    """Errors such as "String 3 is empty" say of which argument, and `number(3)` in place of 3 where some were taken."""
+def error_context(name: str, number: Callable[[int], int | str] | None = None) -> Iterator[None]:
+    """A `BadObject` says in which argument it is, and `number(i)` in place of its index i where some were taken."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        said = _REFUSED.fullmatch(str(error)) if type(error) in (TypeError, ValueError) else None
-        if said is None or (said[1] and number is None):
-            raise
-        i = int(said[3])
-        where = said[1] or f"`{name}`: "
-        raise type(error)(f"{where}{said[2]} {i if number is None else number(i)}{said[4]}") from None
+    except BadObject as error:
+        index = error.index if number is None or isinstance(error.index, str) else number(error.index)
+        raise type(error)(error.kind, index, error.text, error.argument or name) from None
 
 
 def take(X: Any, rows: Any) -> Any:
@@ -169,7 +214,7 @@ def _row_keys(values: np.ndarray) -> Iterator[bytes]:
 
 
 def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:
-    """(first, inverse): where each distinct object first stands, in that order, and which of them each object is."""
+    """(first, inverse): the first index of each distinct object, in that order, and which of them each object is."""
     seen: dict[Hashable, int] = {}
     inverse = np.fromiter((seen.setdefault(k, len(seen)) for k in keys(Y)), dtype=np.intp)
     first = np.full(len(seen), len(inverse), dtype=np.intp)

@@ -72,7 +72,7 @@ def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
     """As many objects in `X` as in `Y`, and at least one."""
     n, m = n_objects(X, x), n_objects(Y, y)
     if n != m:
-        raise ValueError(f"{x} has {n} objects but {y} has {m}; they must pair up.")
+        raise ValueError(f"{x} has {n} objects but {y} has {m}; they must have the same length.")
     if n == 0:
         raise ValueError(f"`{x}` is empty; at least one object is needed.")
     return n
@@ -159,7 +159,7 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
     if w.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar: `sample_weight` has shape {w.shape}.")
     if w.shape[0] != n:
-        raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; they must pair up.")
+        raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
     w = _numeric(w, "sample_weight").astype(np.float64)
     if not np.all(np.isfinite(w)) or np.any(w < 0):
         raise ValueError("`sample_weight` must hold finite numbers of at least 0; drop rows with other weights.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr.gram.base import Gram
+from iokr.gram.operators import IdentityMatrix, Multiple, OutputOperator, as_array
 from iokr.losses.base import Loss
 
 __all__ = ["Problem", "Solution"]
@@ -22,8 +23,10 @@ class Problem:
     ----------
     gram : Gram
         G over all N points.
-    Psi : array of shape (n, q)
-        Outputs in the embedding's coordinates; entries where `mask` is False are ignored.
+    Psi : array of shape (n, q), or IdentityMatrix(n, like)
+        Outputs in the embedding's coordinates; entries where `mask` is False are ignored. Outputs that are weights on
+        the training outputs have Ψ = I: say so with `IdentityMatrix`, and no n × n array is made before it is needed.
+        `targets` is Ψ as an array in either case, `like` an array of the same library and device.
     loss : Loss
     alpha : float
     penalty : array of shape (N, N), optional
@@ -33,6 +36,8 @@ class Problem:
         w_i ≥ 0; a weight of 2 is the row twice.
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
+    awaits_penalty : bool
+        A penalty is still to come: solvers may be asked what they refuse and what memory they need, not to solve.
 
     Examples
     --------
@@ -53,11 +58,32 @@ class Problem:
     strength: float = 0.0
     weight: Any = None
     mask: Any = None
+    awaits_penalty: bool = False
 
     @property
     def n_labeled(self) -> int:
         """n."""
         return int(self.Psi.shape[0])
+
+    @property
+    def targets(self) -> Array:
+        """Ψ as an array; a new one where it is the identity."""
+        return as_array(self.Psi)
+
+    @property
+    def like(self) -> Array:
+        """An array of the library and on the device of the problem."""
+        return self.Psi.like if isinstance(self.Psi, IdentityMatrix) else self.Psi
+
+    @property
+    def penalised(self) -> bool:
+        """Whether there is a manifold penalty, or will be."""
+        return self.penalty is not None or self.awaits_penalty
+
+    @property
+    def operator(self) -> OutputOperator:
+        """A of 𝒦 = k A; the identity where the kernel does not separate."""
+        return Multiple(1.0) if self.gram.operator is None else self.gram.operator
 
     def objective(self, C: Array) -> float:
         """J(C)."""
@@ -84,16 +110,12 @@ class Problem:
         n = self.n_labeled
         return xp.concat([total[:n, :] + slope, total[n:, :]], axis=0)
 
-    def with_targets(self, Psi: Array) -> Problem:
-        """The same problem with other outputs."""
-        return replace(self, Psi=Psi)
-
     def _observed(self, H: Array) -> tuple[Array, Array]:
         """Values at labelled points beside their targets, equal where a target is missing."""
         H = H[: self.n_labeled, :]
         if self.mask is None:
-            return H, self.Psi
-        return H, array_namespace(H).where(asarray_like(self.mask, H), self.Psi, H)
+            return H, self.targets
+        return H, array_namespace(H).where(asarray_like(self.mask, H), self.targets, H)
 
 
 @dataclass(frozen=True, eq=False)

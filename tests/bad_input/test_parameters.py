@@ -1,4 +1,7 @@
-"""Parameters of a wrong kind or value."""
+"""Parameters of a wrong kind or value.
+
+Tests of `iokr._validation`.
+"""
 
 import numpy as np
 import pytest
@@ -120,7 +123,7 @@ def test_components_must_be_components(estimator, data, refuses, name, value):
     ],
 )
 def test_classes_are_not_components(estimator, data, refuses, name, cls):
-    with refuses(TypeError, f"`{name}`", cls.__name__, f"`{cls.__module__.rpartition('.')[0]}`"):
+    with refuses(TypeError, f"`{name}`", cls.__name__, f"`{'.'.join(cls.__module__.split('.')[:2])}`"):
         estimator(**{name: cls}).fit(*data)
 
 

@@ -1,10 +1,13 @@
-"""Every operator-valued kernel has a Gram map that is symmetric, positive semi-definite, and linear."""
+"""Every operator-valued kernel has a Gram map that is symmetric, positive semi-definite, and linear.
+
+Tests of `iokr.operator_kernels.base`.
+"""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from iokr.gram import DenseGram
+from iokr.gram import ScalarGram
 from members import OPERATOR_KERNELS
 from reference import assert_close
 from samples import regression
@@ -17,7 +20,7 @@ def test_block_gram_is_symmetric_and_positive_semidefinite(kernel):
     s = regression(1, n=6, d=3)
     fitted = clone(kernel).fit(s.X, s.Y)
     R, S = fitted.represent(s.X), fitted.represent(s.X_new)
-    if fitted.gram(R).dim is None:
+    if fitted.gram(R).operator is not None:
         fitted.adapt(fitted.gram(R).K, s.Y, None, None)
     unit = np.eye(18).reshape(18, 6, 3)
     G = np.array([np.ravel(fitted.gram(R) @ C) for C in unit]).T
@@ -34,12 +37,12 @@ def test_the_parts_of_a_gram_are_those_of_the_map(kernel):
     s = regression(1, n=6, d=3)
     fitted = clone(kernel).fit(s.X, s.Y)
     R = fitted.represent(s.X)
-    if fitted.gram(R).dim is None:
+    if fitted.gram(R).operator is not None:
         fitted.adapt(fitted.gram(R).K, s.Y, None, None)
     gram = fitted.gram(R)
     G = np.array([np.ravel(gram @ C) for C in np.eye(18).reshape(18, 6, 3)]).T
-    if gram.dim is None:
-        assert isinstance(gram.K, DenseGram)
+    if gram.operator is not None:
+        assert isinstance(gram.K, ScalarGram)
         assert gram.size == 6
     else:
         assert gram.dim == 3

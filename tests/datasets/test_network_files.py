@@ -1,4 +1,7 @@
-"""Networks from files: what does not fit is counted and listed, contradictions stop with file and line."""
+"""Networks from files: what does not fit is counted and listed, contradictions stop with file and line.
+
+Tests of `iokr.datasets.node_files` and `iokr.datasets.edges`.
+"""
 
 import numpy as np
 import pandas as pd
@@ -266,7 +269,7 @@ def test_a_network_of_kernels(tmp_path):
         ("id\ta\tb\na\t2\t1\n", r"k\.tsv: a kernel must be square, got 1 rows and 2 columns"),
         ("id\ta\tz\na\t2\t1\nb\t1\t2\n", r"k\.tsv: rows and columns must name the same nodes, but '[bz]' is not"),
         ("id\ta\tb\na\t2\t\nb\t1\t2\n", r"k\.tsv, line 2, column 'b': a kernel has no missing values"),
-        ("id\ta\tb\na\t2\t1\na\t2\t1\n", r"k\.tsv, line 3: node 'a' stands twice"),
+        ("id\ta\tb\na\t2\t1\na\t2\t1\n", r"k\.tsv, line 3: node 'a' appears twice"),
         ("id\ta\tb\na\t0\t1\nb\t1\t0\n", r"k\.tsv` must be positive semi-definite"),
     ],
 )

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from iokr import IOKR
 from iokr.decoders import Candidates
+from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
@@ -131,8 +132,8 @@ def test_the_loss_is_certified_in_every_setting(examples, kind, semi):
     model = model.set_params(manifold=Laplacian(0.3) if semi else None)
     model.fit(X, Y, sample_weight=rng.uniform(0.5, 2.0, size=25), X_unlabeled=more if semi else None)
     tighter = clone(model).set_params(solver__tol=1e-8)
-    tighter.fit(X, Y, sample_weight=model.sample_weight_, X_unlabeled=more if semi else None)
-    problem = model._fitted_problem()
+    tighter.fit(X, Y, sample_weight=model.targets_.weight, X_unlabeled=more if semi else None)
+    problem = fitted_problem(model)
     loose, tight = (problem.objective(m.solution_.C) for m in (model, tighter))
     assert model.solution_.gap <= 1e-5
     at_zero = problem.objective(0 * model.solution_.C)

@@ -25,7 +25,7 @@ REASON = "resampling draws rows, and drawing one of two equal rows is not drawin
 
 MODELS = [
     OutputKernelTree(random_state=0),
-    OutputKernelTree(Linear(), rank=2, random_state=0),
+    OutputKernelTree(Linear(), n_components=2, random_state=0),
     OutputKernelForest(n_estimators=5, random_state=0),
     OutputKernelBoosting(n_estimators=5, random_state=0),
 ]
@@ -38,7 +38,7 @@ MODELS = [
         OutputKernelForest(n_estimators=5, random_state=0),
         OutputKernelBoosting(n_estimators=5, random_state=0),
         OutputKernelForest(splitter="best", bootstrap=True, n_estimators=5, random_state=0),
-        OutputKernelForest(n_estimators=5, rank=1, projection="random", random_state=0),
+        OutputKernelForest(n_estimators=5, n_components=1, projection="random", random_state=0),
         OutputKernelBoosting(subsample=0.5, n_estimators=5, random_state=0),
     ]
 )
@@ -53,10 +53,10 @@ def test_scikit_learn_accepts(estimator, check):
     "model",
     [
         OutputKernelTree(RBF(0.3), max_depth=3, random_state=0),
-        OutputKernelTree(RBF(0.3), max_depth=3, rank=3, random_state=0),
+        OutputKernelTree(RBF(0.3), max_depth=3, n_components=3, random_state=0),
         OutputKernelForest(RBF(0.3), max_depth=3, n_estimators=5, random_state=0),
         OutputKernelBoosting(RBF(0.3), max_depth=2, n_estimators=20, random_state=0),
-        OutputKernelBoosting(max_depth=2, n_estimators=20, rank=1, random_state=0),
+        OutputKernelBoosting(max_depth=2, n_estimators=20, n_components=1, random_state=0),
     ],
     ids=str,
 )
@@ -104,8 +104,8 @@ STRUCTURED = [
 class TestStructuredOutputs:
     def test_clone_and_pickle(self, model):
         X, Y = words()
-        model = clone(model).set_params(rank=3).fit(X, Y)
-        assert clone(model).get_params()["rank"] == 3
+        model = clone(model).set_params(n_components=3).fit(X, Y)
+        assert clone(model).get_params()["n_components"] == 3
         copy = pickle.loads(pickle.dumps(model))
         assert_array_equal(copy.predict(X), model.predict(X))
         assert_allclose(copy.weights(X), model.weights(X))
@@ -140,7 +140,7 @@ class TestStructuredOutputs:
 
 def _grid(model):
     name = type(model).__name__.lower()
-    return {f"{name}__max_depth": [1, 3], f"{name}__rank": [1, None]}
+    return {f"{name}__max_depth": [1, 3], f"{name}__n_components": [1, None]}
 
 
 def test_parameters_of_the_output_kernel_are_searched():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr.gram import KroneckerGram
+from iokr.gram import SeparableGram, as_operator
 from iokr.kernels import RBF
 from reference import assert_close
 from samples import operator, vectors
@@ -15,7 +15,7 @@ def test_product(kind, square):
     kernel, A = RBF(0.4).fit(vectors(3)), operator(kind, 3)
     R = kernel.represent(vectors(7, seed=1))
     S = None if square else kernel.represent(vectors(5, seed=2))
-    gram = KroneckerGram(kernel.gram(R, S), A)
+    gram = SeparableGram(kernel.gram(R, S), as_operator(A))
     K = kernel.gram(R, S).dense()
     C = np.random.default_rng(0).normal(size=(K.shape[1], 3))
     assert_close(np.ravel(gram @ C), np.kron(K, A) @ C.ravel(), 1e-13)
@@ -24,7 +24,7 @@ def test_product(kind, square):
 
 def test_restriction():
     kernel, A = RBF(0.4).fit(vectors(3)), operator("full", 3)
-    gram = KroneckerGram(kernel.gram(kernel.represent(vectors(7, seed=1))), A)
+    gram = SeparableGram(kernel.gram(kernel.represent(vectors(7, seed=1))), as_operator(A))
     rows = np.array([4, 0, 5])
     K = gram.K.dense()[np.ix_(rows, rows)]
     C = vectors(3, 3, seed=4)

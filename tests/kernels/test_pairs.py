@@ -1,4 +1,7 @@
-"""Kernels on unordered pairs and on finite sets, against loops over the orders."""
+"""Kernels on unordered pairs and on finite sets, against loops over the orders.
+
+Tests of `iokr.kernels.structured.bags`.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +9,6 @@ from sklearn.svm import SVC
 
 from iokr import IOKR
 from iokr.gram import PairGram
-from iokr.gram.pairs import loops
 from iokr.kernels import (
     RBF,
     CartesianPair,
@@ -99,58 +101,6 @@ def test_products_need_no_matrix():
     other = kernel.gram(PAIRS[:5], PAIRS)
     assert_close(other.product(c), kernel(PAIRS[:5], PAIRS) @ c, 1e-13)
     assert gram._kept is None and other._kept is None
-
-
-@pytest.mark.parametrize("loops", ["fused", "compiled", "narrow", "wide"])
-@pytest.mark.parametrize("forms", [(True, True), (True, False), (False, True), (False, False)])
-@pytest.mark.parametrize("ordered", [True, False])
-@pytest.mark.parametrize("mix", [0.0, 0.4, 1.0])
-def test_every_form_of_a_product(loops, forms, ordered, mix, monkeypatch):
-    if loops in ("fused", "compiled"):
-        pytest.importorskip("numba")
-        monkeypatch.setattr("iokr.gram.pairs.gram._FUSED", np.inf if loops == "fused" else 0)
-        monkeypatch.setattr(loops, "_STRIP", 4)
-    else:
-        monkeypatch.setattr(loops, "compiled", lambda loop: None)
-        monkeypatch.setattr(loops, "_NARROW", 200 if loops == "narrow" else 0)
-    monkeypatch.setattr(PairGram, "_forms", forms)
-    left, c = rng.integers(4, size=(11, 2)), rng.normal(size=40)
-    some = np.array([2, 8, 0, 5])
-    for gram in (
-        PairGram(K, PAIRS, mix=mix, ordered=ordered),
-        PairGram(K[some], left, PAIRS, mix=mix, ordered=ordered, same=some),
-    ):
-        assert_close(gram.product(c), gram._entries(gram.left, PAIRS) @ c, 1e-12)
-
-
-@pytest.mark.parametrize("compiler", [True, False])
-def test_the_form_of_a_product_follows_from_the_sizes(compiler, monkeypatch):
-    if compiler:
-        pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(loops, "compiled", lambda loop: None)
-    m = 400
-    every = np.stack(np.divmod(np.arange(m * m), m), axis=1)
-    for pairs, forms in ((every[rng.permutation(m * m)[:4000]], (True, True)), (every, (False, False))):
-        gram = PairGram(np.eye(m), pairs)
-        assert gram._forms == forms
-        assert gram.iterative
-    assert not PairGram(np.eye(m), every[:900]).iterative
-
-
-@pytest.mark.parametrize("compiler", [True, False])
-def test_loops_over_more_rows_and_columns_than_one_panel(compiler, monkeypatch):
-    from scipy.sparse import random_array
-
-    if compiler:
-        pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(loops, "compiled", lambda loop: None)
-    for size, density in ((700, 0.02), (520, 0.5)):
-        A, S = rng.normal(size=(size, size)), random_array((size, size), density=density, rng=0, format="csr")
-        assert_close(loops.scatter_rows(S, A), S.toarray() @ A, 1e-12)
-        a, b = np.sort(rng.integers(size, size=9000)), rng.integers(size, size=9000)
-        assert_close(loops.row_dots(A, A[::-1].copy(), a, b), (A @ A[::-1].T)[a, b], 1e-12)
 
 
 def test_in_a_support_vector_machine_and_in_iokr():

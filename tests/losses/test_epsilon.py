@@ -50,3 +50,6 @@ def test_what_they_say_of_themselves():
     assert not EpsilonInsensitive.smooth
     assert EpsilonSquare.calibrated
     assert EpsilonInsensitive.calibrated
+    assert EpsilonSquare.radial
+    assert not EpsilonSquare.reweighted
+    assert not EpsilonInsensitive.box_dual

@@ -1,4 +1,7 @@
-"""ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), r = ‖h − ψ‖."""
+"""ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), r = ‖h − ψ‖.
+
+Tests of `iokr.losses.radial`.
+"""
 
 import numpy as np
 import pytest
@@ -43,3 +46,6 @@ def test_what_it_says_of_itself():
     assert not Huber.quadratic
     assert Huber.smooth
     assert Huber.calibrated
+    assert Huber.radial
+    assert Huber.reweighted
+    assert Huber().has_prox

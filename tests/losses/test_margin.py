@@ -27,6 +27,9 @@ def test_gradient_is_minus_the_output_inside_the_margin():
 def test_what_it_says_of_itself():
     assert not MaxMargin.quadratic
     assert not MaxMargin.smooth
+    assert MaxMargin.box_dual
+    assert not MaxMargin.radial
+    assert MaxMargin().has_prox
     assert not MaxMargin.calibrated  # outputs are ranked by score, not by distance
 
 

@@ -17,6 +17,8 @@ def test_what_it_says_of_itself():
     assert Square.quadratic
     assert Square.smooth
     assert Square.calibrated
+    assert not Square().has_prox
+    assert not Square.radial
 
 
 def test_zero_at_the_target():

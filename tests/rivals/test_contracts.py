@@ -1,4 +1,7 @@
-"""What holds of every rival: parameters, copies, refusals, libraries."""
+"""What holds of every rival: parameters, copies, refusals, libraries.
+
+Tests of `iokr.rivals.base`.
+"""
 
 import pickle
 
@@ -13,7 +16,19 @@ from sklearn.exceptions import NotFittedError
 import iokr.rivals
 from iokr.kernels import RBF, Linear, Precomputed
 from iokr.operator_kernels import Decomposable
-from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LinkRival, LocalModels, Naive
+from iokr.rivals import (
+    KDE,
+    OK3,
+    PKMR,
+    TPPK,
+    EMCompletion,
+    KernelCCA,
+    KernelMetricLearning,
+    LinkRival,
+    LocalModels,
+    Naive,
+    PairLinks,
+)
 
 RIVALS = [
     Naive(),
@@ -28,6 +43,8 @@ RIVALS = [
     TPPK(alpha=0.1),
     TPPK(loss="hinge", ratio=2),
     OK3(n_estimators=5, random_state=0),
+    PairLinks(alpha=0.1, unlinked=-0.5),
+    PairLinks(strategy="duplicate", mix=0.4),
 ]
 TRANSDUCTIVE = [EMCompletion(model="spectral", alpha=0.3, max_iter=5)]
 rng = np.random.default_rng(0)
@@ -43,8 +60,7 @@ everyone = pytest.mark.parametrize("model", RIVALS + TRANSDUCTIVE, ids=lambda mo
 
 def test_every_rival_is_here():
     classes = {getattr(iokr.rivals, name) for name in iokr.rivals.__all__}
-    links = {cls for cls in classes if isinstance(cls, type) and issubclass(cls, LinkRival) and cls is not LinkRival}
-    assert links == {type(model) for model in RIVALS}
+    assert classes - {LinkRival, KDE} == {type(model) for model in RIVALS}
 
 
 @everyone
@@ -164,6 +180,9 @@ def test_sparse_inputs(model):
         (PKMR(output_kernel="diffusion"), TypeError, "`output_kernel` must be a component"),
         (TPPK(loss="log"), ValueError, "`loss` must be one of 'square', 'hinge'"),
         (TPPK(unlinked=1.0), ValueError, "`unlinked` must be below 1"),
+        (EMCompletion(model="spectral", covariance=False), ValueError, '`covariance=False` needs `model="scale"`'),
+        (PairLinks(unlinked=1.0), ValueError, "`unlinked` must be below 1"),
+        (PairLinks(kernel="rbf"), TypeError, "`kernel` must be a component"),
         (TPPK(ratio=0), ValueError, "`ratio` must be a positive number"),
         (Naive(kernel="rbf"), TypeError, "`kernel` must be a component"),
         (Naive(kernel=Precomputed()), TypeError, r"use `Precomputed\(matrix\)` and row numbers"),

@@ -1,4 +1,8 @@
-"""Each rival on a case whose answer is known, and its formula against a slow one."""
+"""Each rival on a case whose answer is known, and its formula against a slow one.
+
+Tests of `iokr.rivals.cca`, `iokr.rivals.em`, `iokr.rivals.local`, `iokr.rivals.metric`, `iokr.rivals.naive`,
+`iokr.rivals.pkmr` and `iokr.rivals.tppk`.
+"""
 
 import itertools
 
@@ -9,9 +13,11 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
+from iokr import LinkPredictor
 from iokr.kernels import RBF, Centered, Diffusion, Linear, Mean, Normalized, Precomputed
 from iokr.rivals import PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr.rivals.em import e_step
+from tolerance import rounding
 
 N, LABELED = 14, np.array([3, 0, 7, 9, 1, 12, 5, 4])
 n = len(LABELED)
@@ -24,6 +30,7 @@ W_L = W[np.ix_(LABELED, LABELED)]
 K = np.exp(-0.3 * ((X[:, None] - X[None, :]) ** 2).sum(axis=2))
 K_LL = K[np.ix_(LABELED, LABELED)]
 P = np.eye(n) - 1 / n
+PERFECT = pytest.approx(1.0, abs=rounding(21, 1.0))  # an area is a sum over at most 21 pairs
 LAPLACIAN = np.diag(W_L.sum(axis=1)) - W_L
 
 
@@ -72,7 +79,7 @@ def test_naive_on_two_groups_is_perfect_and_blind_to_links():
     groups = block_diag(np.ones((4, 4)), np.ones((3, 3)))
     model = Naive(Precomputed(groups)).fit(np.arange(7), cliques(4, 3))
     scores = model.decision_function()
-    assert roc_auc_score(*on_pairs(scores, cliques(4, 3))) == 1
+    assert roc_auc_score(*on_pairs(scores, cliques(4, 3))) == PERFECT
     np.testing.assert_array_equal(
         scores, Naive(Precomputed(groups)).fit(np.arange(7), cliques(2, 5)).decision_function()
     )
@@ -146,7 +153,7 @@ def test_metric_of_two_cliques():
     assert model.ratios_[0] == pytest.approx(0.4, abs=1e-12)
     feature = P_of(7) @ model.coefficients_[:, 0]
     assert np.ptp(feature[:4]) < 1e-12 and np.ptp(feature[4:]) < 1e-12
-    assert roc_auc_score(*on_pairs(model.decision_function(), W)) == 1
+    assert roc_auc_score(*on_pairs(model.decision_function(), W)) == PERFECT
 
 
 def P_of(m):
@@ -256,6 +263,14 @@ def test_em_is_regression_plus_covariance():
     np.testing.assert_allclose(ours[:n, :n], K_Y, atol=1e-12)
     grid = [kl(K_Y, scale * M[:n, :n]) for scale in (0.99 * c, c, 1.01 * c)]
     assert grid[1] == min(grid)
+
+
+def test_em_without_its_covariance_is_ridge_for_two_new_nodes():
+    ours = fit(EMCompletion(RBF(0.3), alpha=0.3, covariance=False))
+    theirs = fit(LinkPredictor(RBF(0.3), alpha=0.3))
+    np.testing.assert_allclose(
+        ours.decision_function(X[NEW], X[NEW]), theirs.decision_function(X[NEW], X[NEW]), atol=1e-10
+    )
 
 
 def test_a_kernel_that_is_its_own_reference_is_kept():

@@ -3,8 +3,7 @@
 import numpy as np
 
 from iokr.kernels import RBF
-from iokr.rivals import TPPK
-from iokr.rivals.pairs import PairLinks
+from iokr.rivals import TPPK, PairLinks
 from iokr_lab.links.protocol import five_fold_methods, known_new
 from reference import assert_close
 

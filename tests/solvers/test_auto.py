@@ -1,13 +1,28 @@
 """Auto follows the table of math.md 16 and says in words what it chose and why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from iokr import IOKR, IOKRCV
+from iokr.gram import Gram, Multiple
 from iokr.kernels import RBF
+from iokr.losses import Huber, MaxMargin
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
-from iokr.solvers import Auto, Cholesky, Eigen, ManifoldEigen
+from iokr.solvers import (
+    ADMM,
+    IRLS,
+    Auto,
+    Cholesky,
+    ConjugateGradient,
+    CoordinateDescent,
+    Eigen,
+    ManifoldEigen,
+    Use,
+)
+from reference import assert_close
 from samples import GAMMA, OPERATORS, problem, regression
 
 
@@ -26,7 +41,9 @@ from samples import GAMMA, OPERATORS, problem, regression
 )
 def test_supervised_without_operator(use, expected):
     auto = Auto()
-    assert isinstance(auto.choose(problem()[0], **use), expected)
+    assert isinstance(auto.choose(problem()[0], Use(**use)).solver, expected)
+    assert not hasattr(auto, "chosen_")  # a question changes nothing
+    assert isinstance(auto.closed_form(problem()[0], **use), expected)
     assert isinstance(auto.chosen_, expected)
 
 
@@ -67,16 +84,87 @@ def test_default_solver_is_auto_and_explains_itself():
 @pytest.mark.parametrize("kind", OPERATORS)
 def test_words_for_every_operator(kind):
     auto = Auto()
-    auto.choose(problem(kind)[0])
+    auto.solve(problem(kind)[0])
     assert repr(auto.chosen_) in str(auto)
+    assert auto.reason_ == auto.choose(problem(kind)[0]).reason
     assert str(auto).rstrip().endswith(".")
 
 
 def test_words_mention_unlabelled_points():
+    reason = Auto().choose(problem(semi=True)[0], Use(n_alphas=3, n_strengths=4, loo=True)).reason
+    assert "unlabelled" in reason
+    assert "4 strengths" in reason
+
+
+def test_a_solve_decides_once(monkeypatch):
+    calls = []
+    plain = Auto.choose
+    monkeypatch.setattr(Auto, "choose", lambda self, *rest: calls.append(rest) or plain(self, *rest))
+    Auto().solve(problem("full")[0])
+    assert len(calls) == 1
+
+
+def test_questions_keep_nothing():
     auto = Auto()
-    auto.choose(problem(semi=True)[0], n_alphas=3, n_strengths=4, loo=True)
-    assert "unlabelled" in str(auto)
-    assert "4 strengths" in str(auto)
+    assert auto.refuses(problem()[0]) is None
+    assert auto.memory(problem()[0]) > 0
+    auto.check(problem()[0])
+    assert not hasattr(auto, "chosen_")
+
+
+class Products(Gram):
+    """A Gram that only multiplies."""
+
+    operator, products_only = Multiple(1.0), True
+
+    def __init__(self, gram):
+        self._gram, self.shape, self.size = gram, gram.shape, gram.size
+
+    @property
+    def K(self):
+        raise AssertionError("nobody may ask for the matrix")
+
+    def diagonal(self):
+        return self._gram.diagonal()
+
+    def restrict(self, rows):
+        return Products(self._gram.restrict(rows))
+
+    def __matmul__(self, C):
+        return self._gram @ C
+
+
+@pytest.mark.parametrize("semi", [False, True])
+def test_a_gram_that_only_multiplies(semi):
+    dense = problem(semi=semi)[0]
+    posed = replace(dense, gram=Products(dense.gram))
+    auto = Auto()
+    solution = auto.solve(posed)
+    assert isinstance(auto.chosen_, ConjugateGradient)
+    assert_close(dense.gram @ solution.C, dense.gram @ Auto().solve(dense).C, 1e-7)
+    for solver in (Cholesky(), Eigen(), *((ManifoldEigen(),) if semi else ())):
+        with pytest.raises(ValueError, match=r"can only be multiplied with"):
+            solver.solve(posed)
+    with pytest.raises(ValueError, match=r"ConjugateGradient\(\) has no closed form"):
+        auto.closed_form(posed, loo=True)
+    for solver, loss in ((ADMM(), Huber()), (IRLS(), Huber()), (CoordinateDescent(), MaxMargin())):
+        assert "can only be multiplied with" in solver.refuses(replace(posed, loss=loss))
+
+
+def test_a_check_may_foresee_a_penalty(monkeypatch):
+    import iokr._memory
+
+    posed = problem()[0]
+    plain, penalised = Auto().memory(posed), Auto().memory(replace(posed, awaits_penalty=True))
+    assert plain < penalised
+    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: (plain + penalised) / 2)
+    assert isinstance(Auto().check(posed).solver, Cholesky)
+    with pytest.raises(MemoryError, match="points"):
+        Auto().check(posed, penalised=True)
+    with pytest.raises(MemoryError, match="points"):
+        Cholesky().check(posed, penalised=True)
+    with pytest.raises(ValueError, match="no manifold penalty"):
+        ManifoldEigen().check(posed)
 
 
 def test_before_fitting_it_has_not_chosen():

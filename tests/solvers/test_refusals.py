@@ -67,5 +67,5 @@ def test_a_fit_that_needs_more_memory_than_there_is(monkeypatch):
 
     monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 1000)
     s = regression(4, n=20)
-    with pytest.raises(MemoryError, match=r"bytes.*1000 bytes.*Ways out"):
+    with pytest.raises(MemoryError, match=r"bytes.*1000 bytes.*To reduce memory"):
         IOKR(RBF(GAMMA)).fit(s.X, s.Y)

@@ -10,7 +10,7 @@ import typer
 from iokr.cli.bench import bench
 from iokr.cli.demo.command import demo
 from iokr.cli.doctor import doctor
-from iokr.cli.links import links
+from iokr.cli.links.command import links
 from iokr.cli.reproduce import reproduce
 from iokr.cli.shared import guarded, show_version
 

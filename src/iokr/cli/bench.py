@@ -12,13 +12,13 @@ def bench(
     output: Output = None,
     force: Force = False,
     seed: Seed = 0,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Rounds; the figures are medians over them.")] = 5,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Rounds; times are medians over them.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that everything runs.")] = False,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure against rivals and the physical floor, in one run.
+    """Measure against rivals and the arithmetic lower bound.
 
     A contender that is not installed is named as skipped. With -o, the folder gets the table, metrics.json, run.json
     and report.html.

@@ -9,9 +9,9 @@ from pathlib import Path
 from iokr.cli.shared import FormatOption, Verbose, print_tables
 
 _PACKAGES = (
-    *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "array-api-extra"),
-    *("matplotlib", "jinja2", "networkx", "pyarrow", "numba", "torch", "cupy-cuda12x", "cupy-cuda13x", "dask"),
-    *("POT", "rdkit"),
+    *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat"),
+    *("matplotlib", "jinja2", "networkx", "pyarrow", "numba", "torch", "cupy-cuda12x", "cupy-cuda13x"),
+    *("POT", "grakel"),
 )
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

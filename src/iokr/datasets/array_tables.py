@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.datasets.tables import FileTable, finite
+from iokr.datasets.file_table import FileTable, finite
 
 __all__ = ["read_array", "read_parquet"]
 

@@ -99,9 +99,9 @@ def make_communities(
     squares = ((z[:, None, :] - z[None, :, :]) ** 2).sum(axis=2)
     linked = np.triu(rng.random((n, n)) < _CLOSE * np.exp(-squares / (2 * _REACH**2)), k=1)
     view = np.tanh(z @ (2.2 * rng.standard_normal((2, p))) + rng.uniform(-1, 1, size=p))
-    told = (view - view.mean(axis=0)) / view.std(axis=0) + noise * rng.standard_normal((n, p))
+    relevant = (view - view.mean(axis=0)) / view.std(axis=0) + noise * rng.standard_normal((n, p))
     factors = rng.standard_normal((n, _FACTORS)) @ rng.standard_normal((_FACTORS, q)) / np.sqrt(_FACTORS)
-    untold = _NUISANCE * (factors + 0.5 * rng.standard_normal((n, q)))
+    irrelevant = _NUISANCE * (factors + 0.5 * rng.standard_normal((n, q)))
     order = rng.permutation(p + q)
-    X = np.hstack([told, untold])[:, order]
+    X = np.hstack([relevant, irrelevant])[:, order]
     return CommunityNetwork(X, np.argwhere(linked), z, communities, order < p)

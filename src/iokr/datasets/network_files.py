@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.datasets.file_table import FileTable
 from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes
-from iokr.datasets.tables import FileTable, read_table
+from iokr.datasets.tables import read_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._validation import check_psd
-from iokr.datasets.tables import FileTable, read_table
+from iokr.datasets.file_table import FileTable
+from iokr.datasets.tables import read_table
 
 __all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes"]
 
@@ -19,7 +20,7 @@ FILLS = ("reject", "mean", "zero")
 
 @dataclass(frozen=True)
 class Rejection:
-    """Something in a file that was not taken as it stands.
+    """Something in a file that was not taken as it is.
 
     Examples
     --------
@@ -260,7 +261,7 @@ def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Reje
     keep, rejections = _first_of_each(table)
     if len(keep) < len(table.text):
         i = min(set(range(len(table.text))) - set(keep.tolist()))
-        raise ValueError(f"{table.at(i)}: node {str(table.text[i, 0])!r} stands twice in a kernel, or has no id.")
+        raise ValueError(f"{table.at(i)}: node {str(table.text[i, 0])!r} appears twice in a kernel file, or has no id.")
     names, K = table.text[:, 0].tolist(), table.values
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"{table.name}: a kernel must be square, got {K.shape[0]} rows and {K.shape[1]} columns.")

@@ -1,4 +1,4 @@
-"""Tables in the files that people have: leading columns of text, then numbers, every row with the line it stands on."""
+"""Reading tables: leading columns of text, then numbers, every row with its line in the file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "FileTable", "finite", "read_table", "split_name"]
+from iokr.datasets.array_tables import read_array, read_parquet
+from iokr.datasets.file_table import FileTable, finite
+
+__all__ = ["MISSING", "read_table", "split_name"]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """What a cell without a value may say, in any case."""
@@ -24,63 +27,6 @@ _SPACES = (".txt", ".edges", ".edgelist", ".ids")
 _HEADINGS = frozenset({"", "id", "ids", "index", "name", "node", "nodes", "gene", "protein", "orf"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _KINDS = ".tsv, .csv, .txt (spaces), .parquet, .npy or .npz"
-
-
-@dataclass(frozen=True)
-class FileTable:
-    """Rows of a file: k columns of text, then p columns of numbers.
-
-    Attributes
-    ----------
-    name : str
-        Of the file, as it was asked for.
-    text : ndarray of shape (n, k)
-        Cells of the leading columns, without spaces around them.
-    values : ndarray of shape (n, p)
-        The other cells, NaN where there is no value.
-    columns : tuple of str
-        Names of the p columns; empty when the file has no header.
-    lines : ndarray of shape (n,)
-        Where each row stands in the file, from 1.
-    unit : str
-        "line" of a text file, "row" of another.
-    comments : int
-        Lines that begin with # and were passed over.
-    numbered : bool
-        The leading columns were whole numbers of an array, which may be row numbers.
-    head : tuple of str
-        What the header says above the leading columns.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from iokr.datasets.tables import read_table
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "nodes.csv")
-    ...     _ = path.write_text("id,size\\na,1.5\\nb,\\n")
-    ...     table = read_table(path)
-    >>> table.text[:, 0].tolist(), table.values[:, 0].tolist(), table.columns, table.lines.tolist()
-    (['a', 'b'], [1.5, nan], ('size',), [2, 3])
-    """
-
-    name: str
-    text: NDArray[np.str_]
-    values: NDArray[np.float64]
-    columns: tuple[str, ...]
-    lines: NDArray[np.int64]
-    unit: str = "line"
-    comments: int = 0
-    numbered: bool = False
-    head: tuple[str, ...] = ()
-
-    def at(self, i: int) -> str:
-        """Where row i stands, in words."""
-        return f"{self.name}, {self.unit} {self.lines[i]}"
-
-    def column(self, j: int) -> str:
-        """The name of column j of the numbers, or its number in the file."""
-        return repr(self.columns[j]) if self.columns else str(j + 1 + self.text.shape[1])
 
 
 def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = frozenset()) -> FileTable:
@@ -105,8 +51,6 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
         raise FileNotFoundError(f"{path} is {'a folder' if path.is_dir() else 'not there'}.")
     if suffix in _SEPARATORS or suffix in _SPACES:
         return _printable(_read_text(path, suffix, n_text, names))
-    from iokr.datasets.array_tables import read_array, read_parquet
-
     if suffix in (".parquet", ".pq"):
         return _printable(read_parquet(path, n_text))
     if suffix in (".npy", ".npz"):
@@ -259,12 +203,3 @@ def _number(cell: str, i: int, j: int, table: FileTable) -> float:
     if not _is_number(cell):
         raise ValueError(f"{table.at(i)}, column {table.column(j)}: {cell!r:.40} is not a number.")
     return float(cell)
-
-
-def finite(values: NDArray[np.float64], table: FileTable) -> NDArray[np.float64]:
-    """The same values, none of them infinite."""
-    infinite = np.argwhere(np.isinf(values))
-    if len(infinite):
-        i, j = infinite[0]
-        raise ValueError(f"{table.at(i)}, column {table.column(j)}: the value is infinite.")
-    return values

@@ -24,7 +24,7 @@ __all__ = ["Assignment"]
 class Assignment(Decoder):
     """ŷ = argmax ⟨h(x), ψ(y)⟩ over all d! complete rankings of d items, which all have the same ‖ψ(y)‖.
 
-    With `Spearman()` and `Positional(Delta())` (the share of items at their places) outputs ⟨h(x), ψ(y)⟩ is a sum over
+    With `Spearman()` and `Positional(Delta())` (the fraction of items at their positions) ⟨h(x), ψ(y)⟩ is a sum over
     items, and the best ranking is a linear assignment of items to ranks: exact, d³. With `Kendall()` it is a sum over
     pairs of items, and the best ranking is Kemeny's: exact by dynamic programming over sets of items, 2ᵈ d, up to
     `exact` items; above, by moving single items until nothing improves, with a bound (`solve`). These kernels may be in
@@ -69,8 +69,10 @@ class Assignment(Decoder):
         ranks = check_rankings(Y)
         complete = [row for row in ranks if len(np.unique(row[~np.isnan(row)])) == len(row)]
         self.ranks_ = np.sort(complete[0]) if complete else np.arange(1.0, ranks.shape[1] + 1.0)
-        places = {rank: place for place, rank in enumerate(self.ranks_.tolist())}
-        self._places = np.array([[places.get(rank, -1) for rank in row] for row in ranks.tolist()]) if hamming else None
+        positions = {rank: position for position, rank in enumerate(self.ranks_.tolist())}
+        self._positions = (
+            np.array([[positions.get(rank, -1) for rank in row] for row in ranks.tolist()]) if hamming else None
+        )
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -86,17 +88,17 @@ class Assignment(Decoder):
         kernel, _ = output_kernel(embedding)
         weights, S = output_weights(H, embedding)
         if isinstance(kernel, Kendall):
-            places, values, bounds = self._kemeny(weights @ S)
+            positions, values, bounds = self._kemeny(weights @ S)
         else:
             gains = self._hamming(weights) if isinstance(kernel, Positional) else self._spearman(weights @ S)
             assigned = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
-            places = np.array(assigned, dtype=np.intp).reshape(len(gains), -1)
-            values = np.take_along_axis(gains, places[:, :, None], axis=2).sum(axis=(1, 2))
+            positions = np.array(assigned, dtype=np.intp).reshape(len(gains), -1)
+            values = np.take_along_axis(gains, positions[:, :, None], axis=2).sum(axis=(1, 2))
             bounds = values
-        return self.ranks_[places], values, bounds
+        return self.ranks_[positions], values, bounds
 
     def _spearman(self, F: np.ndarray) -> np.ndarray:
-        """Gain of item j at place r, (m, d, d)."""
+        """Gain of item j at position r, (m, d, d)."""
         d = F.shape[1]
         centred = (np.arange(d) - (d - 1) / 2) * np.sqrt(12.0 / (d**3 - d))
         gains: np.ndarray = F[:, :, None] * centred
@@ -104,9 +106,9 @@ class Assignment(Decoder):
 
     def _hamming(self, weights: np.ndarray) -> np.ndarray:
         """Σ_i β_i 1{rank of item j in y_i is the r-th}, (m, d, d)."""
-        assert self._places is not None
+        assert self._positions is not None
         d = len(self.ranks_)
-        return np.stack([weights @ (self._places == place) for place in range(d)], axis=2)
+        return np.stack([weights @ (self._positions == position) for position in range(d)], axis=2)
 
     def _kemeny(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Places, values and bounds from the weights of all pairs of items."""
@@ -116,7 +118,7 @@ class Assignment(Decoder):
         W[:, first, second] = F / np.sqrt(F.shape[1])  # gain of having the first before the second
         W[:, second, first] = -W[:, first, second]
         orders, bounds = best_orders(W) if d <= self.exact else local_orders(W)
-        places = np.argsort(orders, axis=1)
-        before = places[:, :, None] < places[:, None, :]
+        positions = np.argsort(orders, axis=1)
+        before = positions[:, :, None] < positions[:, None, :]
         values = np.where(before, W, 0.0).sum(axis=(1, 2))
-        return places, values, values if bounds is None else np.maximum(bounds, values)
+        return positions, values, values if bounds is None else np.maximum(bounds, values)

@@ -1,4 +1,4 @@
-"""Who the candidates are: one list for all inputs, or one per input."""
+"""Candidate containers: one list for all inputs, or one per input."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_objects, n_objects
+from iokr._objects import BadObjectType, as_objects, n_objects
 
-__all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "place", "shared_sequence"]
+__all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "index_in_set", "shared_sequence"]
 
 
 class SharedCandidates:
@@ -115,11 +115,13 @@ def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[An
         if all(is_numpy(part) for part in parts):
             return np.concatenate(parts), starts
         return np.concatenate([to_numpy(part) for part in parts]), starts
-    return _as_numbers(as_objects(item for part in parts for item in part), embedding, partial(place, starts)), starts
+    return _as_numbers(
+        as_objects(item for part in parts for item in part), embedding, partial(index_in_set, starts)
+    ), starts
 
 
-def place(starts: np.ndarray, i: int) -> str:
-    """Candidate i of all, as its number in its own set."""
+def index_in_set(starts: np.ndarray, i: int) -> str:
+    """Candidate i of all, as its index in its own set."""
     owner = int(np.searchsorted(starts, i, side="right")) - 1
     return f"{i - int(starts[owner])} of candidate set {owner}"
 
@@ -127,7 +129,7 @@ def place(starts: np.ndarray, i: int) -> str:
 def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
     """Lists of numbers, or of vectors, as an array, for an embedding of such; other objects are refused by number."""
     kernel = getattr(embedding, "kernel_", None)
-    objects = kernel is not None and kernel.domain not in ("vectors", "fingerprints", "indices")
+    objects = kernel is not None and not kernel.numeric and kernel.domain != "indices"
     arrays = is_sparse(Y) or hasattr(Y, "to_numpy") or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
     if embedding is None or objects or arrays:
         return Y
@@ -137,7 +139,7 @@ def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
             what = (
                 "a number" if rows[0] is not None and rows[0].ndim == 0 else "a vector of numbers as long as the first"
             )
-            raise TypeError(f"`candidates`: Object {number(i)} must be {what}, got {Y[i]!r:.60}.")
+            raise BadObjectType("Object", number(i), f" must be {what}, got {Y[i]!r:.60}.", "candidates")
     return np.stack([row for row in rows if row is not None])
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, naming, take
+from iokr._objects import distinct, error_context, take
 from iokr._validation import check_choice
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, place, shared_sequence
+from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, index_in_set, shared_sequence
 from iokr.embeddings.base import Embedding
 
 __all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
@@ -70,7 +70,7 @@ class _Pool:
     def _represent(self, some: slice) -> Any:
         """Some of the distinct candidates; one that is refused is named by its number among all, `number`."""
         rows = self.first[some]
-        with naming("candidates", lambda i: self.number(int(rows[i]))):
+        with error_context("candidates", lambda i: self.number(int(rows[i]))):
             return self.embedding.represent(take(self.Y, rows), "candidates")
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
@@ -171,7 +171,7 @@ def _own_values(costs: Array, same: Array | None) -> Array:
 def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
     """For each input the costs of its own candidates, and what makes distances of them (None for scores)."""
     Y, starts = flatten_sets(sets, int(H.shape[0]), embedding)
-    pool = _Pool(Y, embedding, partial(place, starts))
+    pool = _Pool(Y, embedding, partial(index_in_set, starts))
     xp = array_namespace(H)
     owner = np.repeat(np.arange(len(sets)), np.diff(starts))
     by_candidate = np.argsort(pool.which, kind="stable")

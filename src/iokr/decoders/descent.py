@@ -37,7 +37,7 @@ class FixedPoint(Decoder):
     max_iter : int, default=100
         Steps, at most.
     tol : float, default=1e-8
-        Stop when s grows by less than this share.
+        Stop when s grows by less than this fraction.
 
     Examples
     --------

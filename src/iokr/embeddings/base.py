@@ -7,16 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    blocks,
+    empty_like,
+    gemm,
+    is_array,
+    is_numpy,
+    is_sparse,
+    row_sq_norms,
+    take_rows,
+    to_numpy,
+)
 from iokr._component import Component
-from iokr._objects import naming
+from iokr._objects import error_context
 from iokr._validation import check_vectors
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
+from iokr.kernels.vectors import Linear
 
-__all__ = ["WAYS_OUT", "Embedding", "KernelEmbedding"]
+__all__ = [
+    "TO_REDUCE_MEMORY",
+    "CoordinateEmbedding",
+    "Embedding",
+    "EuclideanEmbedding",
+    "KernelEmbedding",
+    "as_vectors",
+]
 
-WAYS_OUT = "Ways out: fewer rows or, where `embedding` is a parameter, `Nystroem(rank)`."
+TO_REDUCE_MEMORY = "To reduce memory: fewer rows or, where `embedding` is a parameter, `Nystroem(rank)`."
 
 _PANEL = 1 << 22
 
@@ -84,9 +105,71 @@ class Embedding(Component, ABC):
         raise ValueError(f"{self!r} has no vectors to give back; use `Candidates()` to decode.")
 
 
+class EuclideanEmbedding(Embedding):
+    """ψ(y) a vector of ℝ^q that `represent` gives: ⟨·,·⟩ and ‖·‖ are those of ℝ^q, over the entries that are not NaN.
+
+    A subclass writes `fit_transform`, `represent` and `vectors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr._component import component
+    >>> from iokr.embeddings import EuclideanEmbedding
+    >>> @component
+    ... class Logarithm(EuclideanEmbedding):
+    ...     def fit_transform(self, Y, kernel=None, sample_weight=None):
+    ...         return self.represent(Y)
+    ...     def represent(self, Y, name="y"):
+    ...         return np.log(np.asarray(Y, dtype=float))
+    ...     def vectors(self, H):
+    ...         return np.exp(H)
+    >>> Logarithm().sq_norms(Logarithm().represent([[1.0, np.e]]))
+    array([1.])
+    """
+
+    @abstractmethod
+    def represent(self, Y: Any, name: str = "y") -> Array:
+        """ψ(y_j), shape (m, q); `name` is what messages call the outputs."""
+
+    @abstractmethod
+    def vectors(self, H: Array) -> Array:
+        """h as vectors in the space of the outputs: from ψ back to y."""
+
+    def coordinates(self, S: Array, like: Array) -> Array:
+        """ψ(y_j)."""
+        return asarray_like(S, like)
+
+    def inner(self, H: Array, S: Array) -> Array:
+        """⟨h_i, ψ(y_j)⟩."""
+        return gemm(H, asarray_like(S, H))
+
+    def sq_norms(self, S: Array) -> Array:
+        """‖ψ(y_j)‖²."""
+        return row_sq_norms(S)
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖²."""
+        return row_sq_norms(H)
+
+    def sq_residuals(self, H: Array, S: Array) -> Array:
+        """‖h_i − ψ(y_i)‖² over the observed entries. May be overridden."""
+        S = asarray_like(S, H)
+        xp = array_namespace(H)
+        return row_sq_norms(xp.where(xp.isnan(S), 0.0, H - S))
+
+    def spread(self, S: Array, weight: np.ndarray) -> float:
+        """Σ_i w_i ‖ψ(y_i) − mean‖² over the observed entries."""
+        Y = to_numpy(S)
+        w = np.where(np.isnan(Y), 0.0, weight[:, None])
+        Y = np.nan_to_num(Y)
+        total = w.sum(axis=0)
+        mean = (w * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
+        return float((w * (Y - mean) ** 2).sum())
+
+
 def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
     """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
-    if kernel.domain not in ("vectors", "fingerprints"):
+    if not kernel.numeric:
         return Y
     if not is_sparse(Y) and not is_array(Y):
         try:
@@ -101,7 +184,7 @@ def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
 
 
 class KernelEmbedding(Embedding):
-    """ψ(y) = k_Y(·, y), known through the output kernel: what `Implicit` and `Eigen` share."""
+    """ψ(y) = k_Y(·, y), known through the output kernel."""
 
     explicit = False
 
@@ -111,18 +194,13 @@ class KernelEmbedding(Embedding):
         self.kernel_ = kernel
         self._width: int | None = None
         self.__dict__.pop("_gram_kept", None)
-        self._home = Y[:0, ...] if is_array(Y) else None  # library and device of the outputs
+        self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
-        check_gram(self._gram, kernel.trusted, "output_kernel")
+        check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
     @property
-    def gram(self) -> DenseGram:
-        """K_Y of the training outputs."""
-        return self._gram
-
-    @property
-    def _gram(self) -> DenseGram:
+    def gram(self) -> ScalarGram:
         """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)
@@ -135,14 +213,20 @@ class KernelEmbedding(Embedding):
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""
         Y = as_vectors(Y, self.kernel_, name)
-        if self.kernel_.domain in ("vectors", "fingerprints"):
+        if self.kernel_.numeric:
             self._width = Y.shape[1] if self._width is None else self._width
             if Y.shape[1] != self._width:
                 raise ValueError(f"Outputs had {self._width} coordinates at fit but `{name}` has {Y.shape[1]}.")
         if self._home is not None and is_array(Y):
             Y = asarray_like(Y, self._home)
-        with naming(name):
+        with error_context(name):
             return self.kernel_.represent(Y)
+
+    def _training_vectors(self) -> Array | None:
+        """The training outputs under a linear output kernel, dense; None under another one."""
+        if not isinstance(self.kernel_, Linear):
+            return None
+        return self.S_fit_.toarray() if is_sparse(self.S_fit_) else self.S_fit_
 
     def weights(self, H: Array) -> Array:
         """β (m, n) with h_i = Σ_j β_ij ψ(y_j) over the training outputs. May be overridden."""
@@ -177,3 +261,22 @@ class KernelEmbedding(Embedding):
     def _paired(self, H: Array, S: Any) -> Array:
         """⟨h_i, ψ(y_i)⟩."""
         return array_namespace(H).linalg.diagonal(self.inner(H, S))
+
+
+class CoordinateEmbedding(KernelEmbedding):
+    """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y), or of its projection, that `coordinates` computes from k_Y."""
+
+    @abstractmethod
+    def coordinates(self, S: Any, like: Array) -> Array:
+        """z(y_j), (m, r), beside `like`."""
+
+    def inner(self, H: Array, S: Any) -> Array:
+        """⟨h_i, z(y_j)⟩."""
+        return gemm(H, self.coordinates(S, H))
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖²."""
+        return row_sq_norms(H)
+
+    def _paired(self, H: Array, S: Any) -> Array:
+        return array_namespace(H).sum(H * self.coordinates(S, H), axis=1)

@@ -6,27 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import (
-    Array,
-    array_namespace,
-    asarray_like,
-    gemm,
-    is_array,
-    is_numpy,
-    is_sparse,
-    row_sq_norms,
-    to_numpy,
-)
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse
 from iokr._component import component
 from iokr._validation import check_vectors
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Identity"]
 
 
 @component
-class Identity(Embedding):
+class Identity(EuclideanEmbedding):
     """ψ(y) = y, or y − mean: outputs that already are vectors.
 
     Parameters
@@ -77,37 +67,6 @@ class Identity(Embedding):
         if Y.shape[1] != self.n_outputs_:
             raise ValueError(f"Outputs had {self.n_outputs_} coordinates at fit but `{name}` has {Y.shape[1]}.")
         return Y - asarray_like(self.mean_, Y)[None, :]
-
-    def inner(self, H: Array, S: Array) -> Array:
-        """⟨h_i, y_j⟩."""
-        return gemm(H, asarray_like(S, H))
-
-    def coordinates(self, S: Array, like: Array) -> Array:
-        """The vectors themselves."""
-        return asarray_like(S, like)
-
-    def sq_norms(self, S: Array) -> Array:
-        """‖y_j‖²."""
-        return row_sq_norms(S)
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
-        return row_sq_norms(H)
-
-    def sq_residuals(self, H: Array, S: Array) -> Array:
-        """‖h_i − y_i‖² over the observed entries."""
-        S = asarray_like(S, H)
-        xp = array_namespace(H)
-        return row_sq_norms(xp.where(xp.isnan(S), 0.0, H - S))
-
-    def spread(self, S: Array, weight: np.ndarray) -> float:
-        """Σ_i w_i ‖y_i − mean‖² over the observed entries."""
-        Y = to_numpy(S)
-        w = np.where(np.isnan(Y), 0.0, weight[:, None])
-        Y = np.nan_to_num(Y)
-        total = w.sum(axis=0)
-        mean = (w * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
-        return float((w * (Y - mean) ** 2).sum())
 
     def vectors(self, H: Array) -> Array:
         """h(x) + mean."""

@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, gemm, matmul, pivoted_cholesky, to_numpy
 from iokr._component import component
 from iokr._memory import check_memory
-from iokr.embeddings.base import WAYS_OUT, KernelEmbedding
+from iokr.embeddings.base import TO_REDUCE_MEMORY, KernelEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Implicit"]
@@ -35,7 +35,7 @@ class Implicit(KernelEmbedding):
         """The identity: output i has weight 1 on itself."""
         S = self._fit_kernel(Y, kernel)
         n = S.shape[0]
-        check_memory(16.0 * n * n, f"An output kernel on {n} points", WAYS_OUT)
+        check_memory(16.0 * n * n, f"An output kernel on {n} points", TO_REDUCE_MEMORY)
         return np.eye(n)
 
     def weights(self, H: Array) -> Array:
@@ -49,7 +49,7 @@ class Implicit(KernelEmbedding):
     def sq_norms_of(self, H: Array) -> Array:
         """β_iᵀ K_Y β_i."""
         xp = array_namespace(H)
-        K = asarray_like(self._gram.dense(), H)
+        K = asarray_like(self.gram.dense(), H)
         return xp.sum(H * matmul(H, K), axis=1)
 
     def _paired(self, H: Array, S: Any) -> Array:
@@ -57,14 +57,10 @@ class Implicit(KernelEmbedding):
 
     def euclidean(self, Psi: Array) -> Array:
         """V with V Vᵀ = K_Y, by a pivoted Cholesky factorisation."""
-        V, _ = pivoted_cholesky(to_numpy(self._gram.dense()))
+        V, _ = pivoted_cholesky(to_numpy(self.gram.dense()))
         return asarray_like(V, Psi)
 
     def vectors(self, H: Array) -> Array:
         """Σ_i β_i y_i, under a linear output kernel."""
-        from iokr.kernels.vectors import Linear
-
-        if not isinstance(self.kernel_, Linear):
-            return super().vectors(H)
-        Y = self.S_fit_
-        return H @ asarray_like(Y.toarray() if hasattr(Y, "toarray") else Y, H)
+        Y = self._training_vectors()
+        return super().vectors(H) if Y is None else H @ asarray_like(Y, H)

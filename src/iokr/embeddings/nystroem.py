@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer
-from iokr.embeddings.base import KernelEmbedding
+from iokr.embeddings.base import CoordinateEmbedding
 from iokr.kernels.base import Kernel
 from iokr.kernels.nystroem import Landmarks
 
@@ -17,7 +17,7 @@ __all__ = ["Nystroem"]
 
 
 @component
-class Nystroem(KernelEmbedding):
+class Nystroem(CoordinateEmbedding):
     """z(y) = L⁻¹ k_Y(P, y), L Lᵀ = k_Y(P, P): ψ(y) projected on the span of `rank` training outputs P.
 
     P is found by Cholesky with pivoting, so K_Y is never formed. Made for covariance operators and losses with many
@@ -31,9 +31,9 @@ class Nystroem(KernelEmbedding):
     Attributes
     ----------
     pivots_ : ndarray of shape (r,)
-        Positions of P among the training outputs.
+        Indices of P among the training outputs.
     error_ : float
-        tr(K_Y − Z Zᵀ) / tr K_Y on the training outputs: the share of their squared norms that is left out.
+        tr(K_Y − Z Zᵀ) / tr K_Y on the training outputs: the fraction of their squared norms that is left out.
 
     Examples
     --------
@@ -59,20 +59,9 @@ class Nystroem(KernelEmbedding):
         """z(y), a row per output."""
         return self._landmarks.features(self.represent(Y))
 
-    def inner(self, H: Array, S: Any) -> Array:
-        """⟨h_i, z(y_j)⟩."""
-        return gemm(H, self.coordinates(S, H))
-
     def coordinates(self, S: Any, like: Array) -> Array:
         """z(y_j)."""
         return asarray_like(self._landmarks.features(S), like)
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
-        return row_sq_norms(H)
-
-    def _paired(self, H: Array, S: Any) -> Array:
-        return array_namespace(H).sum(H * self.coordinates(S, H), axis=1)
 
     def span(self, B: Array) -> Array:
         """Weights on P of the ψ(y_i), projected; zero on the other outputs."""
@@ -83,10 +72,7 @@ class Nystroem(KernelEmbedding):
 
     def vectors(self, H: Array) -> Array:
         """h as a combination of the vectors P, under a linear output kernel."""
-        from iokr.kernels.vectors import Linear
-
-        if not isinstance(self.kernel_, Linear):
+        Y = self._training_vectors()
+        if Y is None:
             return super().vectors(H)
-        Y = self.S_fit_
-        Y = Y.toarray() if hasattr(Y, "toarray") else to_numpy(Y)
-        return self._landmarks.weights(H) @ asarray_like(Y[self.pivots_], H)
+        return self._landmarks.weights(H) @ asarray_like(to_numpy(Y)[self.pivots_], H)

@@ -3,66 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_objects, is_numeric, keys, n_objects, naming, take
+from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._objects import keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
-from iokr.decoders.identity import Identity as IdentityDecoder
-from iokr.embeddings.base import Embedding, as_vectors
-from iokr.embeddings.eigen import Eigen as EigenEmbedding
-from iokr.embeddings.identity import Identity as IdentityEmbedding
-from iokr.embeddings.implicit import Implicit
+from iokr.decoders.identity import Identity
+from iokr.embeddings.base import Embedding
+from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, in_precision, like_fitted, r2
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
-from iokr.losses.square import Square
+from iokr.manifolds.base import Manifold
+from iokr.solvers.base import Solver
 
-__all__ = ["StructuredEstimator", "Unlabeled"]
-
-
-class Unlabeled:
-    """Unlabelled inputs, wrapped so that folds do not cut them.
-
-    Examples
-    --------
-    >>> from iokr import Unlabeled
-    >>> Unlabeled([[0.0], [1.0]])
-    Unlabeled(2 objects)
-    """
-
-    def __init__(self, X: Any) -> None:
-        self.X = X
-
-    def __repr__(self) -> str:
-        return f"Unlabeled({n_objects(self.X)} objects)"
+__all__ = ["KernelModel", "StructuredEstimator"]
 
 
-class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
-
-    A subclass learns h in `fit` (after `_encode`) and answers `_values`, h(x) in the embedding's coordinates.
-    """
-
-    output_kernel: Kernel | None
-    embedding: Embedding | None
-    decoder: Decoder | None
-    loss: Loss | None
+class KernelModel(BaseEstimator):  # type: ignore[misc]
+    """What every model made of components shares: they are checked, and answers have the precision of the data."""
 
     _components: ClassVar[dict[str, tuple[type, str]]] = {
         "output_kernel": (Kernel, "kernels"),
         "embedding": (Embedding, "embeddings"),
         "loss": (Loss, "losses"),
+        "manifold": (Manifold, "manifolds"),
         "decoder": (Decoder, "decoders"),
+        "solver": (Solver, "solvers"),
     }
+
+    _single_precision: bool = False  # whether answers are float32
 
     def _check_components(self) -> None:
         """Every component is of its kind."""
@@ -71,65 +48,43 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
             if value is not None and not isinstance(value, kind):
                 raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
 
+    def _cast(self, H: Array) -> Array:
+        """In the precision of the data."""
+        return in_precision(H, self._single_precision)
+
+
+class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: ignore[misc]
+    """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
+
+    A subclass learns h in `fit`, which ends with `_keep_outputs`, and answers `_values`, h(x) in the embedding's
+    coordinates.
+    """
+
+    output_kernel: Kernel | None
+    embedding: Embedding | None
+    decoder: Decoder | None
+    loss: Loss | None
+
     # ----------------------------------------------------------------------------------------- outputs in
 
-    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ (n, q) of the training outputs, NaN where missing; fits output kernel, embedding and decoder."""
-        self.loss_ = Square() if self.loss is None else clone(self.loss)
-        y = _as_outputs(y, self.output_kernel)
-        kernel = self.output_kernel
-        objects = kernel is not None and kernel.domain != "rankings"  # in which NaN is an item of unknown rank
-        if objects and is_numeric(y) and not is_sparse(y) and _has_nan(y):
-            raise ValueError(
-                "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
-            )
-        self.embedding_ = self._default_embedding() if self.embedding is None else clone(self.embedding)
-        if self.embedding_.is_identity and not self.loss_.quadratic:
-            raise ValueError(
-                f"`{self.embedding_!r}` keeps ψ abstract, which only quadratic losses allow, not {self.loss_!r}; "
-                "use `Eigen()`, or leave `embedding` out."
-            )
-        self.output_kernel_ = None
-        if self.output_kernel is not None:
-            if self.output_kernel.pairwise:
-                raise ValueError(
-                    "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
-                    "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
-                )
-            known = _positive_rows(y, sample_weight)
-            with naming("y", row_numbers(sample_weight)):
-                self.output_kernel_ = clone(self.output_kernel).fit(as_vectors(known, self.output_kernel, "y"))
-        Psi = self._embed(y, sample_weight)
-        self._y_shape = tuple(y.shape[1:]) if is_numeric(y) else None
-        self._y_single = _single(y)
-        self.decoder_ = clone(self.decoder) if self.decoder is not None else self._default_decoder()
-        self.decoder_.fit(y, self.embedding_)
-        return Psi
+    def _output_parts(self) -> dict[str, Any]:
+        """The components that `encode` fits to the outputs. May be overridden: other defaults."""
+        decoder = self.decoder
+        if decoder is None:
+            decoder = Identity() if self.output_kernel is None else Candidates()
+        parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": self.embedding}
+        return {**parts, "decoder": decoder}
 
-    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ from the embedding and the fitted output kernel. May be overridden: which outputs are embedded."""
-        return self.embedding_.fit_transform(y, self.output_kernel_, sample_weight)
-
-    def _default_embedding(self) -> Embedding:
-        if self.output_kernel is None:
-            return IdentityEmbedding()
-        return Implicit() if self.loss_.quadratic else EigenEmbedding()
-
-    def _default_decoder(self) -> Decoder:
-        return IdentityDecoder() if self.output_kernel is None else Candidates()
+    def _keep_outputs(self, outputs: FittedOutputs) -> None:
+        """Keep the fitted components of the outputs."""
+        self.outputs_, self.decoder_ = outputs, cast(Decoder, outputs.decoder)
+        self.loss_, self.output_kernel_, self.embedding_ = outputs.loss, outputs.kernel, outputs.embedding
 
     # ---------------------------------------------------------------------------------------------- h(x)
 
     @abstractmethod
     def _values(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, float64, (m, q)."""
-
-    def _cast(self, H: Array) -> Array:
-        """In the precision of the data."""
-        if not getattr(self, "_single_precision", False) or not is_numeric(H):
-            return H
-        xp = array_namespace(H)
-        return xp.astype(H, xp.float32)
 
     def decision_function(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates.
@@ -245,37 +200,21 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         if candidates is None:
             H = self._values(X)
             if isinstance(self.decoder_, Candidates):
-                return self._as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by))
-            return self._as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)))
+                return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
+            return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
         if isinstance(candidates, CandidateSets):
             best, _ = self.rank(X, candidates, k=1)
             Y, starts = flatten_sets(candidates, len(best), self.embedding_)
-            return self._as_fitted(
-                take(Y, np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp))
-            )
+            chosen = np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp)
+            return as_fitted(take(Y, chosen), self.outputs_.shape)
         best, _ = self.rank(X, candidates, k=1)
-        return self._as_fitted(take(_as_outputs(shared_sequence(candidates), self.output_kernel), to_numpy(best)[:, 0]))
-
-    def _as_fitted(self, Y: Any) -> Any:
-        """Outputs in the form of y at fit."""
-        if self._y_shape is None:
-            return Y if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1 else as_objects(_items(Y))
-        if is_sparse(Y):
-            Y = Y.toarray()
-        if not is_array(Y):
-            Y = np.asarray(Y.to_numpy() if hasattr(Y, "to_numpy") else list(Y))
-        return array_namespace(Y).reshape(Y, (Y.shape[0], *self._y_shape))
-
-    def _errors(self, H: Array, S: Any) -> Array:
-        """‖h_i − ψ(y_i)‖², or the loss itself where that does not fix the length of h."""
-        if self.loss_.calibrated:
-            return self.embedding_.sq_residuals(H, S)
-        return self.loss_.value(H, self.embedding_.coordinates(S, H))
+        Y = as_outputs(shared_sequence(candidates), self.output_kernel)
+        return as_fitted(take(Y, to_numpy(best)[:, 0]), self.outputs_.shape)
 
     # --------------------------------------------------------------------------------------------- score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """R² in the output feature space; with candidates, the share of inputs whose best candidate is y.
+        """R² in the output feature space; with candidates, the fraction of inputs whose best candidate is y.
 
         Parameters
         ----------
@@ -294,82 +233,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         n = check_same_length(X, y)
         checked = check_weight(sample_weight, n, X)
         w = np.ones(n) if checked is None else checked
-        y = _as_outputs(y, self.output_kernel)
+        y = as_outputs(y, self.output_kernel)
         if candidates is not None:
             predicted = self.predict(X, candidates)
-            hits = [a == b for a, b in zip(keys(predicted), keys(_like_fitted(y, self._y_shape)), strict=True)]
+            hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))
         H = self._values(X)
         S = self.embedding_.represent(y)
-        residual = float(w @ to_numpy(self._errors(H, S)))
+        residual = float(w @ to_numpy(self.outputs_.errors(H, S)))
         if not self.loss_.calibrated:
             return -residual / float(w.sum())
-        return _r2(residual, self.embedding_.spread(S, w), n)
-
-
-def _r2(residual: float, spread: float, n: int) -> float:
-    """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
-    if n < 2:
-        return float("nan")
-    if spread <= 0:
-        return 1.0 if residual <= 0 else 0.0
-    return 1.0 - residual / spread
-
-
-def _as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
-    """y as an array when it is one or can be read as one, else a 1-D object array."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    n_objects(y, "y")
-    if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
-        y = np.asarray(y)
-    if isinstance(y, np.ma.MaskedArray):
-        y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
-    if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
-        return y
-    wants_numbers = output_kernel is None or output_kernel.domain in ("vectors", "fingerprints", "indices")
-    if hasattr(y, "iloc") or hasattr(y, "__dataframe__") or hasattr(y, "to_numpy"):
-        values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-        return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)
-    if wants_numbers:
-        if isinstance(y, np.ndarray):
-            return y
-        try:
-            return np.asarray(y)
-        except ValueError:
-            return as_objects(y)
-    return as_objects(y)
-
-
-def _has_nan(y: Any) -> bool:
-    values = to_numpy(y)
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
-
-
-def _items(Y: Any) -> Any:
-    return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
-
-
-def _like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
-    """Numeric y in the shape of the fitted outputs, so that 0 and (0,) compare equal."""
-    if shape is None or is_sparse(y) or not is_array(y):
-        return y.toarray() if is_sparse(y) else y
-    return array_namespace(y).reshape(y, (y.shape[0], *shape))
-
-
-def _positive_rows(X: Any, weight: np.ndarray | None) -> Any:
-    """The objects that count."""
-    return X if weight is None or np.all(weight > 0) else take(X, np.flatnonzero(weight > 0))
-
-
-def row_numbers(weight: np.ndarray | None) -> Callable[[int], int] | None:
-    """From the number of an object that counts to its number among all; None where all do."""
-    if weight is None or np.all(weight > 0):
-        return None
-    rows = np.flatnonzero(weight > 0)
-    return lambda i: int(rows[i])
-
-
-def _single(x: Any) -> bool:
-    """Whether `x` is an array of 32-bit (or shorter) floats."""
-    return (is_array(x) or is_sparse(x)) and any(t in str(x.dtype) for t in ("float32", "float16"))
+        return r2(residual, self.embedding_.spread(S, w), n)

@@ -2,20 +2,93 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from iokr._array import is_array, is_numpy, is_sparse
-from iokr._objects import n_objects
+from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
+from iokr._objects import error_context, n_objects
 from iokr._validation import check_vectors
-from iokr.estimators.base import Unlabeled
+from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels.base import OperatorKernel
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import Solver
 
-__all__ = ["check_inputs", "check_kernel", "check_unlabeled"]
+__all__ = [
+    "Border",
+    "Unlabeled",
+    "check_inputs",
+    "check_isotropic",
+    "check_kernel",
+    "check_table",
+    "check_unlabeled",
+    "fresh_solver",
+]
+
+
+class Unlabeled:
+    """Unlabelled inputs, wrapped so that folds do not cut them.
+
+    Examples
+    --------
+    >>> from iokr import Unlabeled
+    >>> Unlabeled([[0.0], [1.0]])
+    Unlabeled(2 objects)
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    def __repr__(self) -> str:
+        return f"Unlabeled({n_objects(self.X)} objects)"
+
+
+@dataclass(frozen=True, eq=False)
+class Border:
+    """Where inputs come in to a fitted model and answers go out: nothing is moved silently, answers are cast.
+
+    Attributes
+    ----------
+    kernel : Kernel or OperatorKernel
+        Fitted.
+    home : array
+        Any array of the library and on the device of the model; a fresh empty one costs nothing to keep.
+    single : bool
+        Whether answers are float32.
+    """
+
+    kernel: Kernel | OperatorKernel
+    home: Array
+    single: bool = False
+
+    def check(self, estimator: Any, X: Any) -> Any:
+        """New inputs, checked against those of `fit`."""
+        X = check_inputs(estimator, X, self.kernel, reset=False)
+        if self.kernel.numeric and is_array(X) and not same_home(X, self.home):
+            raise TypeError(
+                f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
+                "nothing is moved silently: convert X."
+            )
+        return X
+
+    def represent(self, X: Any, name: str = "X") -> Any:
+        """Checked inputs as the kernel holds them."""
+        with error_context(name):
+            return self.kernel.represent(X)
+
+    def cast(self, H: Array) -> Array:
+        """Answers in the precision of the data."""
+        return in_precision(H, self.single)
+
+
+def fresh_solver(solver: Solver | None) -> Solver:
+    """A solver to be used once: a clone of the one given, `Auto()` by default."""
+    return Auto() if solver is None else clone(solver)
 
 
 def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
@@ -31,10 +104,24 @@ def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
     )
 
 
+def check_isotropic(kernel: OperatorKernel) -> None:
+    """Refuse an operator that acts on coordinates where the outputs have none, unless it is A = a·I."""
+    A = getattr(kernel, "A", None)
+    if A is not None:
+        A = np.asarray(to_numpy(A), dtype=float)
+        if A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0])):
+            return
+    raise ValueError(
+        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
+        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit "
+        "embedding."
+    )
+
+
 def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
     """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    if kernel.domain in ("vectors", "fingerprints") or kernel.pairwise:
-        _check_is_table(X, name)
+    if kernel.numeric or kernel.pairwise:
+        check_table(X, name)
         if is_array(X) and not is_numpy(X):
             X = check_vectors(X, name)
             _count_features(estimator, X, reset)
@@ -86,8 +173,8 @@ def _count_features(estimator: Any, X: Any, reset: bool) -> None:
         )
 
 
-def _check_is_table(X: Any, name: str) -> None:
-    """Say it plainly when objects other than rows of numbers come to a kernel on vectors."""
+def check_table(X: Any, name: str) -> None:
+    """Raise a clear error if X is not a numeric table."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"`{name}` is a masked array with hidden entries; fill or impute them.")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, eye_like, take_rows, to_numpy
+from iokr._array import Array, array_namespace, blocks, take_rows
 from iokr.gram.base import Gram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["BlockGram", "SumGram"]
 
@@ -18,13 +19,13 @@ _PANEL = 1 << 22  # numbers evaluated at a time in a product
 
 
 class _Unseparated(Gram):
-    """A Gram without a scalar part."""
+    """A Gram without a scalar part, on d = `dim` outputs."""
 
-    scale = None
+    operator = None
     dim: int
 
     @property
-    def K(self) -> DenseGram:
+    def K(self) -> ScalarGram:
         """There is none."""
         raise ValueError(
             "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
@@ -32,34 +33,32 @@ class _Unseparated(Gram):
         )
 
     @property
-    def flat(self) -> DenseGram:
+    def flat(self) -> ScalarGram:
         """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
-        if not hasattr(self, "_flat"):
-            self._flat = _Matrix(self._evaluate, self.shape, self.dim)
         return self._flat
 
-    def spectrum(self) -> tuple[np.ndarray, Array | None, Array | None]:
-        """No operator apart from 𝐊 itself."""
-        return np.ones(1), None, None
+    @cached_property
+    def _flat(self) -> _Matrix:
+        return _Matrix(self._evaluate, self.shape, self.dim)
 
     @abstractmethod
     def _evaluate(self) -> Array:
         """𝐊, point-major."""
 
 
-class _Matrix(DenseGram):
-    """A DenseGram whose objects are the rows of a matrix that a function gives."""
+class _Matrix(ScalarGram):
+    """A ScalarGram whose objects are the rows of a matrix that a function gives."""
 
     def __init__(self, evaluate: Callable[[], Array], shape: tuple[int, int], d: int) -> None:
         self._evaluate_all = evaluate
-        self._whole: Array | None = None
+        self.kept: Array | None = None
         super().__init__(self._entries, np.arange(shape[0] * d), np.arange(shape[1] * d), None)
         self.symmetric = shape[0] == shape[1]
 
     def _matrix(self) -> Array:
-        if self._whole is None:
-            self._whole = self._evaluate_all()
-        return self._whole
+        if self.kept is None:
+            self.kept = self._evaluate_all()
+        return self.kept
 
     def _entries(self, rows: Any, columns: Any) -> Array:
         part = take_rows(self._matrix(), np.asarray(rows))
@@ -71,7 +70,7 @@ class _Matrix(DenseGram):
 
     def detach(self, *, lower: bool = False) -> Array:
         """The matrix, for the caller to overwrite."""
-        whole, self._whole = self._matrix(), None
+        whole, self.kept = self._matrix(), None
         return whole
 
     def rows(self, index: Any) -> Array:
@@ -83,7 +82,7 @@ class _Matrix(DenseGram):
         matrix = self._matrix()
         return array_namespace(matrix).linalg.diagonal(matrix)
 
-    def restrict(self, rows: Any) -> DenseGram:
+    def restrict(self, rows: Any) -> ScalarGram:
         """Some rows and the same columns."""
         rows = np.asarray(rows)
         side = len(rows)
@@ -120,6 +119,7 @@ class BlockGram(_Unseparated):
     def __init__(self, block: Callable[[Any, Any], Array], R: Any, S: Any, dim: int) -> None:
         self._block, self._R, self._S, self.dim = block, R, S, dim
         self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self.size = self.shape[0] * dim
 
     def diagonal(self) -> Array:
         """The diagonals of the 𝒦(x_i, x_i), one after the other."""
@@ -150,8 +150,8 @@ class BlockGram(_Unseparated):
     def __matmul__(self, C: Array) -> Array:
         xp = array_namespace(C)
         vector = xp.reshape(C, (-1, 1))
-        if getattr(self, "_flat", None) is not None and self._flat._whole is not None:
-            values = self._flat._whole @ vector
+        if self._flat.kept is not None:
+            values = self._flat.kept @ vector
         else:
             values = xp.concat([panel @ vector for _, panel in self._panels()], axis=0)
         return xp.reshape(values, (self.shape[0], self.dim))
@@ -179,16 +179,17 @@ class SumGram(_Unseparated):
 
     def __init__(self, terms: Sequence[Gram], dim: int) -> None:
         self.terms, self.dim, self.shape = list(terms), dim, terms[0].shape
+        self.size = self.shape[0] * dim
 
     def diagonal(self) -> Array:
         """The sum of the diagonals."""
         total: Any = 0.0
         for term in self.terms:
             values = term.diagonal()
-            if term.dim is None:
+            if term.operator is not None:
                 xp = array_namespace(values)
-                own = np.full(self.dim, term.scale) if term.A is None else to_numpy(term.A).diagonal().copy()
-                values = xp.reshape(values[:, None] * asarray_like(own, values)[None, :], (-1,))
+                own = xp.linalg.diagonal(term.operator.matrix(self.dim, values))
+                values = xp.reshape(values[:, None] * own[None, :], (-1,))
             total = total + values
         return total
 
@@ -199,11 +200,11 @@ class SumGram(_Unseparated):
     def _evaluate(self) -> Array:
         total: Any = None
         for term in self.terms:
-            if term.dim is not None:
+            if term.operator is None:
                 part = term.flat.dense()
             else:
                 K = term.K.dense()
-                A = (term.scale or 0.0) * eye_like(self.dim, K) if term.A is None else asarray_like(term.A, K)
+                A = term.operator.matrix(self.dim, K)
                 xp = array_namespace(K)
                 n, m = K.shape
                 part = xp.reshape(K[:, None, :, None] * A[None, :, None, :], (n * self.dim, m * self.dim))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from iokr._array import Array, gemm, matmul, row_sq_norms, take_rows
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 
 __all__ = ["FeatureGram"]
 
 
-class FeatureGram(DenseGram):
+class FeatureGram(ScalarGram):
     """K_ij = ⟨φ_i, χ_j⟩ from the rows φ_i of R and χ_j of S, p numbers each.
 
     `factor` is Φ = R when the matrix is symmetric: solvers for which n × n is too much work on it.
@@ -31,11 +31,7 @@ class FeatureGram(DenseGram):
 
     def __init__(self, R: Array, S: Array | None = None) -> None:
         super().__init__(gemm, R, S, row_sq_norms)
-
-    @property
-    def factor(self) -> Array | None:
-        """Φ with K = Φ Φᵀ, None where K is not symmetric."""
-        return self._R if self.symmetric else None
+        self.factor = R if S is None else None
 
     def restrict(self, rows: Any) -> FeatureGram:
         """The Gram of some of the objects among themselves."""

@@ -9,15 +9,16 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, eigh, is_numpy, matmul, set_diagonal, take_rows
 from iokr.gram.base import Gram
+from iokr.gram.operators import Multiple, OutputOperator
 
-__all__ = ["DenseGram"]
+__all__ = ["ScalarGram"]
 
 _PANEL = 128  # rows evaluated at a time, so that a panel stays in the cache between its passes
 _TILE = 1 << 18  # entries of a panel at least, for small matrices
 _PRODUCT = 1 << 24  # entries of the panel of rows in a product: 128 MB
 
 
-class DenseGram(Gram):
+class ScalarGram(Gram):
     """K_ij = k(x_i, z_j), a recipe that is evaluated in blocks.
 
     `dense()` evaluates the matrix once and keeps it, for readers. `detach()` hands over a matrix that the
@@ -37,11 +38,13 @@ class DenseGram(Gram):
     Examples
     --------
     >>> import numpy as np
-    >>> from iokr.gram import DenseGram
-    >>> DenseGram(lambda R, S: R @ S.T, np.array([[1.0], [2.0]])).dense()
+    >>> from iokr.gram import ScalarGram
+    >>> ScalarGram(lambda R, S: R @ S.T, np.array([[1.0], [2.0]])).dense()
     array([[1., 2.],
            [2., 4.]])
     """
+
+    operator: OutputOperator = Multiple(1.0)
 
     def __init__(
         self,
@@ -55,16 +58,17 @@ class DenseGram(Gram):
         self._block, self._R, self._S, self._diag, self._panel = block, R, S, diag, panel
         self.symmetric = S is None
         self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self.size = self.shape[0]
         self._kept: Array | None = None
         self._eigenpairs: tuple[Array, Array] | None = None
 
     @property
-    def K(self) -> DenseGram:
+    def K(self) -> ScalarGram:
         """The Gram itself: the kernel is scalar."""
         return self
 
     def diagonal(self) -> Array:
-        """k(x_i, x_i)."""
+        """k(x_i, x_i). May be overridden."""
         if self._kept is not None:
             return array_namespace(self._kept).linalg.diagonal(self._kept)
         if self._diag is None:
@@ -72,13 +76,13 @@ class DenseGram(Gram):
         return self._diag(self._R)
 
     def dense(self) -> Array:
-        """The whole matrix, kept; not to be changed."""
+        """The whole matrix, kept; not to be changed. May be overridden."""
         if self._kept is None:
             self._kept = self._evaluate(mirror=True)
         return self._kept
 
     def detach(self, *, lower: bool = False) -> Array:
-        """The matrix, for the caller to overwrite; with `lower` only its lower triangle need be right."""
+        """The matrix, for the caller to overwrite; with `lower` only its lower triangle counts. May be overridden."""
         kept, self._kept = self._kept, None
         return self._evaluate(mirror=not lower) if kept is None else kept
 
@@ -89,14 +93,14 @@ class DenseGram(Gram):
         return self._eigenpairs
 
     def rows(self, index: Any) -> Array:
-        """The rows at `index` (a slice or integers)."""
+        """The rows at `index` (a slice or integers). May be overridden."""
         if self._kept is not None:
             return take_rows(self._kept, index)
         return self._block(take_rows(self._R, index), self._R if self._S is None else self._S)
 
-    def restrict(self, rows: Any) -> DenseGram:
-        """The Gram of some of the objects among themselves."""
-        return DenseGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
+    def restrict(self, rows: Any) -> ScalarGram:
+        """The Gram of some of the objects among themselves. May be overridden."""
+        return ScalarGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
     def __matmul__(self, C: Array) -> Array:
         if self._kept is not None:
@@ -114,13 +118,20 @@ class DenseGram(Gram):
         height = min(n, self._panel or usual if self.symmetric else usual)
         head = take_rows(self._R, slice(0, height))
         first = self._block(head, head if self.symmetric else S)
-        if not is_numpy(first):  # a device wants one large product, not panels that fit a cache
-            K = first if first.shape == self.shape else self._block(self._R, S)
-            return self._exact_diagonal(K)
         if first.shape == self.shape:
-            return self._exact_diagonal(first)
-        K = np.empty((n, m))
-        for rows in blocks(n, height):
+            K = first
+        elif not is_numpy(first):  # a device wants one large product, not panels that fit a cache
+            K = self._block(self._R, S)
+        else:
+            K = self._in_panels(first, S, height, mirror=mirror)
+        if not self.symmetric or self._diag is None:
+            return K
+        return set_diagonal(K, self._diag(self._R))  # free of the rounding of blocks
+
+    def _in_panels(self, first: np.ndarray, S: Any, height: int, *, mirror: bool) -> np.ndarray:
+        """K, `height` rows at a time; `first` are the first of them."""
+        K = np.empty(self.shape)
+        for rows in blocks(self.shape[0], height):
             if self.symmetric:  # panels of the lower triangle: half the evaluations
                 K[rows, : rows.stop] = (
                     first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
@@ -129,10 +140,4 @@ class DenseGram(Gram):
                     K[: rows.start, rows] = K[rows, : rows.start].T
             else:
                 K[rows] = first if rows.start == 0 else self._block(take_rows(self._R, rows), S)
-        return self._exact_diagonal(K)
-
-    def _exact_diagonal(self, K: Array) -> Array:
-        """K with its diagonal free of the rounding of blocks."""
-        if not self.symmetric or self._diag is None:
-            return K
-        return set_diagonal(K, self._diag(self._R))
+        return K

@@ -1,8 +1,8 @@
 """Scalar kernels k(x, z), on inputs and on outputs, and what can be built from them."""
 
-from iokr.kernels.algebra import Centered, Mean, Normalized, Product, Scaled, Sum
+from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
-from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel
+from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian

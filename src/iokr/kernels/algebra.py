@@ -1,4 +1,4 @@
-"""Sums, products and multiples of kernels; normalised and centred ones."""
+"""Means of kernels; normalised and centred ones. Sums, products and multiples are in `base.py`."""
 
 from __future__ import annotations
 
@@ -10,180 +10,22 @@ from typing import Any
 from iokr._array import Array, array_namespace, blocks, take_rows
 from iokr._component import component
 from iokr._objects import Parts
-from iokr._validation import check_number
-from iokr.kernels.base import Kernel, fit_part
+from iokr.kernels.base import CompositeKernel, Kernel, WrappedKernel, fit_part
 
-__all__ = ["Centered", "Mean", "Normalized", "Product", "Scaled", "SeveralKernels", "Sum"]
+__all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
 
 _PANEL = 1 << 22  # entries evaluated at a time when only a mean is wanted
 
 
-class _Binary(Kernel):
-    left: Kernel
-    right: Kernel
-
-    @property
-    def domain(self) -> str:  # type: ignore[override]
-        """That of the parts."""
-        return _common_domain([self.left, self.right])
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """Whether both parts are."""
-        return all(getattr(k, "trusted", True) for k in (self.left, self.right))
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether a part is `Precomputed()`."""
-        return any(getattr(k, "pairwise", False) for k in (self.left, self.right))
-
-    @property
-    def panel(self) -> int | None:  # type: ignore[override]
-        """The fewest rows that a part asks for."""
-        return _fewest_rows([self.left, self.right])
-
-    def fit(self, X: Any) -> _Binary:
-        """Fit clones of both."""
-        self.left_, self.right_ = fit_part(self.left, "left", X), fit_part(self.right, "right", X)
-        return self
-
-    def represent(self, X: Any) -> Parts:
-        """Both representations."""
-        return Parts(self.left_.represent(X), self.right_.represent(X))
-
-
-@component
-class Sum(_Binary):
-    """k(x, z) = left(x, z) + right(x, z); written `left + right`.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear
-    >>> (Linear() + Linear())([[1.0]], [[2.0]])
-    array([[4.]])
-    """
-
-    left: Kernel
-    right: Kernel
-
-    def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
-
-    def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
-
-
-@component
-class Product(_Binary):
-    """k(x, z) = left(x, z) · right(x, z); written `left * right`.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear
-    >>> (Linear() * Linear())([[1.0]], [[2.0]])
-    array([[4.]])
-    """
-
-    left: Kernel
-    right: Kernel
-
-    def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
-
-    def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
-
-
-class _Unary(Kernel):
-    base: Kernel
-
-    @property
-    def domain(self) -> str:  # type: ignore[override]
-        """That of the base."""
-        return str(getattr(self.base, "domain", "any"))
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the base."""
-        return bool(getattr(self.base, "trusted", True))
-
-    @property
-    def pairwise(self) -> bool:
-        """That of the base."""
-        return bool(getattr(self.base, "pairwise", False))
-
-    @property
-    def panel(self) -> int | None:  # type: ignore[override]
-        """That of the base."""
-        return _fewest_rows([self.base])
-
-    def fit(self, X: Any) -> _Unary:
-        """Fit a clone of the base."""
-        self.base_ = fit_part(self.base, "base", X)
-        return self
-
-    def represent(self, X: Any) -> Any:
-        """The base's representation."""
-        return self.base_.represent(X)
-
-
-@component
-class Scaled(_Unary):
-    """k(x, z) = factor · base(x, z); written `factor * base`.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear
-    >>> (3.0 * Linear())([[1.0]], [[2.0]])
-    array([[6.]])
-    """
-
-    base: Kernel
-    factor: float = 1.0
-
-    def fit(self, X: Any) -> Scaled:
-        """Check the factor and fit a clone of the base."""
-        check_number(self.factor, "factor", minimum=0.0)
-        super().fit(X)
-        return self
-
-    def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return self.factor * self.base_.block(R, S)
-
-    def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return self.factor * self.base_.diag(R)
-
-
-class SeveralKernels(Kernel):
+class SeveralKernels(CompositeKernel):
     """Several kernels on the same objects: what `Mean` and `Aligned` share."""
 
     kernels: Sequence[Kernel]
 
     @property
-    def domain(self) -> str:  # type: ignore[override]
-        """That of the parts."""
-        return _common_domain(self.kernels)
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
-        return all(getattr(k, "trusted", True) for k in self.kernels)
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether a part is `Precomputed()`."""
-        return any(getattr(k, "pairwise", False) for k in self.kernels)
-
-    @property
-    def panel(self) -> int | None:  # type: ignore[override]
-        """The fewest rows that a part asks for."""
-        return _fewest_rows(self.kernels)
+    def members(self) -> Sequence[Kernel]:
+        """The kernels."""
+        return self.kernels
 
     def fit(self, X: Any) -> SeveralKernels:
         """Fit a clone of each."""
@@ -226,7 +68,7 @@ class Mean(SeveralKernels):
 
 
 @component
-class Normalized(_Unary):
+class Normalized(WrappedKernel):
     """k(x, z) = base(x, z) / √(base(x, x) base(z, z)): ψ scaled to unit length; 0 where ψ(x) = 0.
 
     Examples
@@ -263,7 +105,7 @@ class Normalized(_Unary):
 
 
 @component
-class Centered(_Unary):
+class Centered(WrappedKernel):
     """k(x, z) = ⟨φ(x) − m, φ(z) − m⟩, m the mean of φ over the objects at fit.
 
     The mean is over the labelled rows of positive weight, each counted once: unlike `Identity(centered=True)` it does
@@ -307,16 +149,6 @@ class Centered(_Unary):
         height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
         means = [_row_means(self.base_.block(take_rows(R, rows), self.R_fit_)) for rows in blocks(R.shape[0], height)]
         return array_namespace(means[0]).concat(means)
-
-
-def _common_domain(kernels: Sequence[Kernel]) -> str:
-    domains = {str(getattr(k, "domain", "any")) for k in kernels}
-    return domains.pop() if len(domains) == 1 else "any"
-
-
-def _fewest_rows(kernels: Sequence[Kernel]) -> int | None:
-    asked = [getattr(k, "panel", None) for k in kernels]
-    return min((rows for rows in asked if rows), default=None)
 
 
 def _row_means(K: Array) -> Array:

@@ -1,20 +1,33 @@
-"""The three shapes of a scalar kernel: blocks, pairs, features."""
+"""The three shapes of a scalar kernel, blocks, pairs, features; and what `+` and `*` make of kernels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, pivoted_cholesky, row_sq_norms, to_numpy
-from iokr._component import Component
-from iokr._objects import as_objects
-from iokr._validation import check_psd
-from iokr.gram.scalar import DenseGram
+from iokr._component import Component, component
+from iokr._objects import Parts, as_objects
+from iokr._validation import check_number, check_psd
+from iokr.gram.scalar import ScalarGram
 
-__all__ = ["FeatureKernel", "Kernel", "PairwiseKernel", "check_gram", "fit_part"]
+__all__ = [
+    "BinaryKernel",
+    "CompositeKernel",
+    "FeatureKernel",
+    "Kernel",
+    "PairwiseKernel",
+    "Product",
+    "Scaled",
+    "Sum",
+    "WrappedKernel",
+    "check_gram",
+    "fit_part",
+]
 
 
 class Kernel(Component, ABC):
@@ -45,6 +58,11 @@ class Kernel(Component, ABC):
     supervised: bool = False  # `fit(X, target)` learns from the Gram of the outputs, too
 
     @property
+    def numeric(self) -> bool:
+        """Whether objects are rows of numbers, in any array library, and the Gram follows them there."""
+        return self.domain in ("vectors", "fingerprints")
+
+    @property
     def pairwise(self) -> bool:
         """Whether X is the Gram matrix itself (`Precomputed()` alone)."""
         return False
@@ -65,9 +83,9 @@ class Kernel(Component, ABC):
     def diag(self, R: Any) -> Array:
         """The (n,) array of k(x_i, x_i)."""
 
-    def gram(self, R: Any, S: Any = None) -> DenseGram:
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """The map C ↦ K C. May be overridden: how K is stored."""
-        return DenseGram(self.block, R, S, self.diag, panel=self.panel)
+        return ScalarGram(self.block, R, S, self.diag, panel=self.panel)
 
     def coordinates(self, R: Any) -> Array:
         """V (n, r) with V Vᵀ = K: the objects in Euclidean coordinates. May be overridden."""
@@ -82,13 +100,9 @@ class Kernel(Component, ABC):
         return k.gram(R, None if Z is None else k.represent(Z)).dense()
 
     def __add__(self, other: Any) -> Kernel:
-        from iokr.kernels.algebra import Sum
-
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
-        from iokr.kernels.algebra import Product, Scaled
-
         if isinstance(other, Kernel):
             return Product(self, other)
         return Scaled(self, other) if isinstance(other, (int, float)) else NotImplemented
@@ -97,7 +111,7 @@ class Kernel(Component, ABC):
         return self.__mul__(other)
 
 
-def check_gram(gram: DenseGram, trusted: bool, name: str) -> None:
+def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
     diagonal = gram.diagonal()
     xp = array_namespace(diagonal)
@@ -174,3 +188,153 @@ class FeatureKernel(Kernel):
     def coordinates(self, R: Any) -> Array:
         """The features themselves, unless they are longer than the objects are many."""
         return super().coordinates(R) if is_sparse(R) or R.shape[1] > R.shape[0] else R
+
+
+# ------------------------------------------------------------------------------------------------- made of others
+
+
+class CompositeKernel(Kernel):
+    """A kernel made of others: objects, trust and storage follow from theirs."""
+
+    @property
+    @abstractmethod
+    def members(self) -> Sequence[Kernel]:
+        """The kernels it is made of."""
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """That of all members, "any" where they differ."""
+        domains = {str(getattr(k, "domain", "any")) for k in self.members}
+        return domains.pop() if len(domains) == 1 else "any"
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """Whether all members are."""
+        return all(getattr(k, "trusted", True) for k in self.members)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether a member is `Precomputed()`."""
+        return any(getattr(k, "pairwise", False) for k in self.members)
+
+    @property
+    def panel(self) -> int | None:  # type: ignore[override]
+        """The fewest rows that a member asks for."""
+        asked = [getattr(k, "panel", None) for k in self.members]
+        return min((rows for rows in asked if rows), default=None)
+
+
+class BinaryKernel(CompositeKernel):
+    """A kernel made of two."""
+
+    left: Kernel
+    right: Kernel
+
+    @property
+    def members(self) -> Sequence[Kernel]:
+        """Both."""
+        return [self.left, self.right]
+
+    def fit(self, X: Any) -> BinaryKernel:
+        """Fit clones of both."""
+        self.left_, self.right_ = fit_part(self.left, "left", X), fit_part(self.right, "right", X)
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """Both representations."""
+        return Parts(self.left_.represent(X), self.right_.represent(X))
+
+
+@component
+class Sum(BinaryKernel):
+    """k(x, z) = left(x, z) + right(x, z); written `left + right`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> (Linear() + Linear())([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
+
+
+@component
+class Product(BinaryKernel):
+    """k(x, z) = left(x, z) · right(x, z); written `left * right`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> (Linear() * Linear())([[1.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
+
+    def diag(self, R: Parts) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
+
+
+class WrappedKernel(CompositeKernel):
+    """A kernel made of one."""
+
+    base: Kernel
+
+    @property
+    def members(self) -> Sequence[Kernel]:
+        """The base."""
+        return [self.base]
+
+    def fit(self, X: Any) -> WrappedKernel:
+        """Fit a clone of the base."""
+        self.base_ = fit_part(self.base, "base", X)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The base's representation."""
+        return self.base_.represent(X)
+
+
+@component
+class Scaled(WrappedKernel):
+    """k(x, z) = factor · base(x, z); written `factor * base`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Linear
+    >>> (3.0 * Linear())([[1.0]], [[2.0]])
+    array([[6.]])
+    """
+
+    base: Kernel
+    factor: float = 1.0
+
+    def fit(self, X: Any) -> Scaled:
+        """Check the factor and fit a clone of the base."""
+        check_number(self.factor, "factor", minimum=0.0)
+        super().fit(X)
+        return self
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(x_i, z_j)."""
+        return self.factor * self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of k(x_i, x_i)."""
+        return self.factor * self.base_.diag(R)

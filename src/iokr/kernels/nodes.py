@@ -19,10 +19,10 @@ from iokr.kernels.precomputed import check_indices
 __all__ = ["Diffusion", "NodeKernel", "RegularizedLaplacian", "check_graph"]
 
 _EXACT = 2048  # nodes up to which a sparse Laplacian is diagonalised; a series is faster and smaller beyond
-_DENSE = 0.05  # share of non-zero weights above which it is diagonalised anyway
+_DENSE = 0.05  # fraction of non-zero weights above which it is diagonalised anyway
 _COLUMNS = 64  # of a product with the Laplacian at a time, within the cache
 _EPS = float(np.finfo(np.float64).eps)
-_WAYS_OUT = "Ways out: fewer labelled nodes, or a machine with more memory."
+_ADVICE = "To reduce memory: fewer labelled nodes, or a machine with more memory."
 
 
 class NodeKernel(FeatureKernel):
@@ -67,7 +67,7 @@ class NodeKernel(FeatureKernel):
         L = csr_array(diags_array(W.sum(axis=1)) - W)
         self.n_nodes_ = W.shape[0]
         if self.n_nodes_ <= _EXACT or W.nnz > _DENSE * self.n_nodes_**2:
-            check_memory(32.0 * self.n_nodes_**2, f"{type(self).__name__} of {self.n_nodes_} nodes", _WAYS_OUT)
+            check_memory(32.0 * self.n_nodes_**2, f"{type(self).__name__} of {self.n_nodes_} nodes", _ADVICE)
             values, U = eigh(L.toarray(), overwrite=True)
             self.features_ = np.ascontiguousarray(U * self.root(np.clip(values, 0.0, None)))
             self.error_ = 0.0
@@ -83,7 +83,7 @@ class NodeKernel(FeatureKernel):
         index = check_indices(X, self.n_nodes_, type(self).__name__, "node")
         if self.error_ == 0.0:
             return np.asarray(self.features_[index])
-        check_memory(8.0 * len(index) * self.n_nodes_, f"{type(self).__name__} of {len(index)} nodes", _WAYS_OUT)
+        check_memory(8.0 * len(index) * self.n_nodes_, f"{type(self).__name__} of {len(index)} nodes", _ADVICE)
         rows = np.empty((len(index), self.n_nodes_))
         for part in blocks(len(index), _COLUMNS):
             unit = np.zeros((self.n_nodes_, part.stop - part.start))

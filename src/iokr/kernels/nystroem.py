@@ -10,7 +10,7 @@ from iokr._array import Array, CholeskyFactor, asarray_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer
 from iokr.gram.features import FeatureGram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["Landmarks", "Nystroem"]
@@ -135,6 +135,6 @@ class Nystroem(FeatureKernel):
         """L⁻¹ k(P, x), L Lᵀ = k(P, P)."""
         return self._landmarks.features(self.base_.represent(X))
 
-    def gram(self, R: Any, S: Any = None) -> DenseGram:
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """C ↦ Φ (Φᵀ C)."""
         return FeatureGram(R, S)

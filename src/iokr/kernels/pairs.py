@@ -10,8 +10,9 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.gram.pairs.gram import PairGram, pair_diagonal, pair_entries
-from iokr.gram.scalar import DenseGram
+from iokr.gram.pairs.entries import pair_diagonal, pair_entries
+from iokr.gram.pairs.gram import PairGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
@@ -127,7 +128,7 @@ class _OrderMean(PairKernel):
     def _diagonal(self, K: Array, left: np.ndarray) -> Array:
         return pair_diagonal(K, left, mix=self._delta)
 
-    def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> DenseGram:
+    def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> ScalarGram:
         """The map c ↦ f between pairs, without a matrix of pairs."""
         K, left, right, same = self._between(R, S)
         return PairGram(K, left, right, mix=self._delta, same=same)
@@ -174,7 +175,7 @@ class TensorPair(_OrderMean):
 class MixedPair(_OrderMean):
     """k_P = mean over the orders of both pairs of 2[δ1{a=c} + (1 − δ)k(a, c)] k(b, d): from TPPK to local models.
 
-    δ = 0 is `TensorPair`, δ = 1 is `CartesianPair`, whose pairs speak only to pairs that share a node. 1{a=c} compares
+    δ = 0 is `TensorPair`, δ = 1 is `CartesianPair`, under which only pairs that share a node are alike. 1{a=c} compares
     node numbers, not features: for a node that was not seen it is 0.
 
     Parameters
@@ -182,7 +183,7 @@ class MixedPair(_OrderMean):
     base : Kernel
         k on the nodes.
     mix : float
-        δ from 0 to 1; larger listens more to pairs that share a node.
+        δ from 0 to 1; larger gives more weight to pairs that share a node.
     nodes : array or sequence of m objects, default=None
         The nodes; None: `base` takes their numbers.
 
@@ -241,7 +242,7 @@ class CartesianPair(_OrderMean):
 class MetricPair(PairKernel):
     """k_P({a, b}, {c, d}) = [k(a, c) − k(a, d) − k(b, c) + k(b, d)]²: the metric learning pairwise kernel (MLPK).
 
-    ⟨φ(a) − φ(b), φ(c) − φ(d)⟩²: a machine with it learns a quadratic form of φ(a) − φ(b), a metric between nodes. It is
+    ⟨φ(a) − φ(b), φ(c) − φ(d)⟩²: a model with it learns a quadratic form of φ(a) − φ(b), a metric between nodes. It is
     0 for self-pairs.
 
     Parameters

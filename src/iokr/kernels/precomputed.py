@@ -10,7 +10,7 @@ from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_psd, check_vectors
-from iokr.gram.scalar import DenseGram
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["Precomputed", "check_indices"]
@@ -87,9 +87,9 @@ class Precomputed(Kernel):
             )
         return take_rows(array_namespace(self.matrix_).linalg.diagonal(self.matrix_), R)
 
-    def gram(self, R: Any, S: Any = None) -> DenseGram:
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """The map C ↦ K C, on a copy of the matrix."""
-        return DenseGram(self.block, R, S, self.diag)
+        return ScalarGram(self.block, R, S, self.diag)
 
 
 def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:

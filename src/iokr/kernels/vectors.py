@@ -133,7 +133,7 @@ class RBF(Kernel):
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
-        return _ones_like(R.parts[1])
+        return array_namespace(R.parts[1]).ones_like(R.parts[1])
 
 
 @component
@@ -171,7 +171,8 @@ class Laplacian(Kernel):
 
     def diag(self, R: Any) -> Array:
         """Ones."""
-        return _ones_like(row_sq_norms(R))
+        squares = row_sq_norms(R)
+        return array_namespace(squares).ones_like(squares)
 
 
 @component
@@ -296,7 +297,3 @@ def _gamma_by_width(gamma: float | None, X: Any) -> float:
     if gamma is None:
         return 1.0 / float(max(check_vectors(X).shape[1], 1))
     return check_number(gamma, "gamma", minimum=0.0, strict=True)
-
-
-def _ones_like(x: Array) -> Array:
-    return array_namespace(x).ones_like(x)

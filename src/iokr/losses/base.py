@@ -16,7 +16,8 @@ class Loss(Component, ABC):
 
     `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
     outputs may be ranked by distance. Losses without a closed form also say their `prox` and `dual`, from which
-    `ADMM` solves them with a certificate.
+    `ADMM` solves them with a certificate. `radial` ones depend on ‖h − ψ‖ alone; those with a `box_dual` suit
+    `CoordinateDescent`, those that can be `reweighted` `IRLS`.
 
     Examples
     --------
@@ -31,6 +32,14 @@ class Loss(Component, ABC):
     quadratic: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
     calibrated: ClassVar[bool] = True
+    radial: ClassVar[bool] = False  # a `RadialLoss`, which has `shrinkage`, `slope` and `profile`
+    box_dual: ClassVar[bool] = False  # its dual is a quadratic over 0 ≤ α ≤ w, W_i = α_i ψ_i
+    reweighted: ClassVar[bool] = False  # radial, and φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
+
+    @property
+    def has_prox(self) -> bool:
+        """Whether the loss says its `prox`."""
+        return type(self).prox is not Loss.prox
 
     @abstractmethod
     def value(self, H: Array, Psi: Array) -> Array:

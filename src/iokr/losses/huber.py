@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from iokr._array import Array, array_namespace
 from iokr._component import component
 from iokr._validation import check_number
@@ -31,6 +33,8 @@ class Huber(RadialLoss):
 
     kappa: float = 1.0
 
+    reweighted: ClassVar[bool] = True
+
     def check(self, Psi: Array) -> None:
         """κ > 0."""
         check_number(self.kappa, "kappa", minimum=0.0, strict=True)
@@ -48,9 +52,9 @@ class Huber(RadialLoss):
         """t/(1+t) while m ≤ κ(1 + 1/t), else 1 − κ/(tm)."""
         xp = array_namespace(m)
         near = m <= self.kappa * (1 + 1 / t)
-        share = t / (1 + t)
+        fraction = t / (1 + t)
         far = 1 - self.kappa / (t * xp.where(near, 1.0, m))
-        return xp.where(near, share, far), xp.where(near, share, 1.0)
+        return xp.where(near, fraction, far), xp.where(near, fraction, 1.0)
 
     def reach(self, weight: Array) -> Array:
         """wκ."""

@@ -29,6 +29,7 @@ class MaxMargin(Loss):
 
     smooth: ClassVar[bool] = False
     calibrated: ClassVar[bool] = False
+    box_dual: ClassVar[bool] = True
 
     def check(self, Psi: Array) -> None:
         """No output may be zero; a warning when their lengths differ."""
@@ -39,8 +40,8 @@ class MaxMargin(Loss):
             raise ValueError(
                 f"`MaxMargin()` needs outputs of positive length, but ψ(y) is zero in row {row}; drop such rows."
             )
-        spread = float(xp.max(squares)) - float(xp.min(squares))
-        if spread > 1e-6 * float(xp.mean(squares)):
+        difference = float(xp.max(squares)) - float(xp.min(squares))
+        if difference > 1e-6 * float(xp.mean(squares)):
             warnings.warn(
                 "The outputs have different lengths ‖ψ(y)‖, so the margin 1 means a different angle for each; "
                 "normalise the output kernel, `Normalized(output_kernel)`, or the output vectors.",

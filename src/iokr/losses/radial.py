@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from iokr._array import Array, array_namespace, row_sq_norms
 from iokr.losses.base import Loss
@@ -22,6 +23,8 @@ class RadialLoss(Loss):
     >>> Huber(1.0).prox(np.array([[5.0]]), np.array([[0.0]]), np.array([1.0]))
     array([[4.]])
     """
+
+    radial: ClassVar[bool] = True
 
     @abstractmethod
     def profile(self, r: Array) -> Array:

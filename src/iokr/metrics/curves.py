@@ -18,7 +18,7 @@ GRID = np.linspace(0, 1, 201)
 
 @dataclass(frozen=True)
 class Curves:
-    """The share of links found at each share of false alarms, and the precision at each share of links found."""
+    """The fraction of links found at each fraction of false alarms, and the precision at each fraction found."""
 
     found: Matrix
     precision: Matrix

@@ -34,7 +34,7 @@ def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
 
 
 def hamming(y_true: Any, y_pred: Any) -> float:
-    """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: share of labels that are wrong.
+    """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: fraction of labels that are wrong.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def f1_samples(y_true: Any, y_pred: Any) -> float:
 
 
 def subset_accuracy(y_true: Any, y_pred: Any) -> float:
-    """(1/n) Σ_i 1{y_i = ŷ_i}: share of outputs that are right as a whole, be they label sets, words or rankings.
+    """(1/n) Σ_i 1{y_i = ŷ_i}: fraction of outputs that are right as a whole, be they label sets, words or rankings.
 
     Rows of numbers are equal when all their entries are (NaN equals NaN); other objects as Python says, lists and
     arrays by their entries.
@@ -85,7 +85,7 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def top_k_accuracy(ranks: Any, k: int = 1) -> float:
-    """share of ranks ≤ k; ranks as `cross_val_rank` gives them, infinite where the truth was no candidate.
+    """fraction of ranks ≤ k; ranks as `cross_val_rank` gives them, infinite where the truth was no candidate.
 
     Examples
     --------

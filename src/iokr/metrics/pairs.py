@@ -1,4 +1,4 @@
-"""How well scores rank the linked pairs before the others; always beside the share of pairs that are linked.
+"""How well scores rank the linked pairs before the others; always beside the fraction of pairs that are linked.
 
 `truth` and `scores` are two lists with an entry per pair, or two square matrices, of which the entries i < j count:
 self-pairs are never scored. A pair is linked where `truth` is not zero.
@@ -52,7 +52,7 @@ def roc_auc_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
 def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
     """Σ_k (R_k − R_{k−1}) P_k over the distinct scores, best first: area under the precision-recall curve.
 
-    Chance is the prevalence, `prevalence_pairs`, so a figure says little without it.
+    Chance is the prevalence, `prevalence_pairs`, so a value says little without it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> fl
 
 
 def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> float:
-    """share of links among the k pairs with the highest scores; among equal scores, its mean over all orders.
+    """fraction of links among the k pairs with the highest scores; among equal scores, its mean over all orders.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> flo
 
 
 def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
-    """precision among the first E pairs, E the number of links: what share of a network of the true size is right.
+    """precision among the first E pairs, E the number of links: what fraction of a network of the true size is right.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
 
 
 def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
-    """share of pairs that are linked: what average precision and precision are at random.
+    """fraction of pairs that are linked: what average precision and precision are at random.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
 
 
 def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, float]:
-    """All figures of one ranking of pairs, prevalence among them, from one sort.
+    """All metrics of one ranking of pairs, prevalence among them, from one sort.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, flo
 
     Returns
     -------
-    figures : dict
+    metrics : dict
         `roc_auc`, `average_precision`, `early_precision`, `prevalence`, `n_pairs`, `n_links`.
 
     Examples
@@ -202,7 +202,7 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
 
 
 def _check_above(matrix: np.ndarray, name: str) -> None:
-    """Symmetric, or only above the diagonal: what stands below it alone would be overlooked."""
+    """Symmetric, or only above the diagonal: entries below it alone would be overlooked."""
     if np.any(np.tril(matrix, k=-1).T & ~matrix):
         raise ValueError(
             f"`{name}` has entries below the diagonal that are not above it, but pairs are read at i < j only; give a "

@@ -74,7 +74,7 @@ def _edits(y: Sequence[Any], z: Sequence[Any]) -> int:
 
 
 def character_accuracy(y_true: Any, y_pred: Any) -> float:
-    """Σ_i #{t : y_it = ŷ_it} / Σ_i |y_i|: share of the letters that are right at their places.
+    """Σ_i #{t : y_it = ŷ_it} / Σ_i |y_i|: fraction of the letters that are right at their positions.
 
     Parameters
     ----------

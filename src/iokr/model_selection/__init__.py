@@ -1,4 +1,4 @@
-"""Folds over objects and over nodes of a network, and figures out of fold."""
+"""Folds over objects and over nodes of a network, and metrics out of fold."""
 
 from iokr.model_selection.links import cross_validate_links
 from iokr.model_selection.nodes import NodeKFold

@@ -58,7 +58,7 @@ def cross_validate_links(
 
     Returns
     -------
-    figures : DataFrame
+    metrics : DataFrame
         Columns `fold`, `setting`, `roc_auc`, `average_precision`, `early_precision`, `prevalence`, `n_pairs`,
         `n_links`. Figures are NaN where a model gives no scores, or a fold has no links.
 
@@ -68,8 +68,8 @@ def cross_validate_links(
     >>> from iokr import LinkPredictor
     >>> from iokr.model_selection import cross_validate_links
     >>> X = np.arange(30.0)[:, None] // 10
-    >>> figures = cross_validate_links(LinkPredictor(), X, (X == X.T) - np.eye(30), cv=3)
-    >>> figures.groupby("setting").roc_auc.mean()
+    >>> metrics = cross_validate_links(LinkPredictor(), X, (X == X.T) - np.eye(30), cv=3)
+    >>> metrics.groupby("setting").roc_auc.mean()
     setting
     known-known    1.0
     known-new      1.0
@@ -139,6 +139,6 @@ def _figures(linked: np.ndarray, S: np.ndarray, where: np.ndarray) -> dict[str, 
             "n_links": 0,
         }
     if np.isnan(S[where]).any():  # the model does not score such pairs
-        figures = pair_metrics(linked[where], np.zeros(int(where.sum())))
-        return figures | dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
+        metrics = pair_metrics(linked[where], np.zeros(int(where.sum())))
+        return metrics | dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
     return pair_metrics(linked[where], S[where])

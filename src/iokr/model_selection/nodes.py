@@ -47,7 +47,7 @@ def check_labeled(labeled: Any, N: int) -> np.ndarray:
 
 
 def node_folds(cv: Any) -> Any:
-    """The splitter that `cv` stands for: an integer is `NodeKFold(cv)`."""
+    """The splitter that `cv` means: an integer is `NodeKFold(cv)`."""
     if isinstance(cv, Integral):
         return NodeKFold(cv)  # type: ignore[arg-type]
     if not hasattr(cv, "split") or not hasattr(cv, "get_n_splits"):

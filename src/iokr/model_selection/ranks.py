@@ -16,7 +16,7 @@ __all__ = ["cross_val_rank"]
 
 
 def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> np.ndarray:
-    """rank_i = place of y_i among its candidates, by a model that never saw fold of i.
+    """rank_i = position of y_i among its candidates, by a model that never saw fold of i.
 
     `cross_val_predict` does not pass candidates on; this does.
 
@@ -64,7 +64,7 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
         for row, i in enumerate(test):
             own = known if known is not None else keys(_rows(sets.sets[int(i)]))  # type: ignore[union-attr]
             found = [
-                place for place, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]
+                rank for rank, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]
             ]
             if found:
                 ranks[i] = found[0]

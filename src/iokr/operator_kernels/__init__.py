@@ -1,7 +1,6 @@
 """Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k stands for k·I as it is."""
 
-from iokr.operator_kernels.algebra import OperatorSum
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.base import OperatorKernel, OperatorSum
 from iokr.operator_kernels.blocks import BlockKernel, Transformable
 from iokr.operator_kernels.covariance import ConditionalCovariance, Covariance
 from iokr.operator_kernels.decomposable import Decomposable

@@ -182,7 +182,7 @@ class Transformable(OperatorKernel):
 
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""
-        if not isinstance(self.kernel, Kernel) or self.kernel.domain not in ("vectors", "fingerprints"):
+        if not isinstance(self.kernel, Kernel) or not self.kernel.numeric:
             raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
         if isinstance(self.transforms, (str, bytes)) or not len(self.transforms):
             raise ValueError("`transforms` must hold one matrix or function for each output.")

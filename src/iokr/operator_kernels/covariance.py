@@ -22,16 +22,18 @@ from iokr._component import component
 from iokr._memory import check_memory
 from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
-from iokr.gram.kronecker import KroneckerGram
-from iokr.gram.oblique import ObliqueGram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.operators import Oblique, as_operator
+from iokr.gram.scalar import ScalarGram
+from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.separable import Separable
 
 __all__ = ["ConditionalCovariance", "Covariance"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_WAYS_OUT = "Ways out: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
+_LESS_MEMORY = (
+    "To reduce memory: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
+)
 
 
 class _OutputCovariance(Separable):
@@ -52,14 +54,14 @@ class _OutputCovariance(Separable):
         self._fit_scalar(X)
         return self
 
-    def adapt(self, gram: DenseGram, Psi: Array | None, output_gram: DenseGram | None, weight: Any) -> None:
+    def adapt(self, gram: ScalarGram, Psi: Array | None, output_gram: ScalarGram | None, weight: Any) -> None:
         """Estimate A from the labelled points."""
         for stale in ("A_", "_oblique"):
             self.__dict__.pop(stale, None)
         n = gram.shape[0]
         like = gram.diagonal() if Psi is None else Psi
         squares = 6 if Psi is None else self._squares(gram)
-        check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _WAYS_OUT, like)
+        check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _LESS_MEMORY, like)
         root = _Root(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
         half = self._factor(gram, root, Psi is not None)
         if Psi is not None:
@@ -75,29 +77,29 @@ class _OutputCovariance(Separable):
         first = min(first, n - 1)
         vectors = half(W[:, first:])  # F W
         xp = array_namespace(like)
-        self._oblique = (values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
+        self._oblique = Oblique(values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
 
-    def _squares(self, gram: DenseGram) -> int:
+    def _squares(self, gram: ScalarGram) -> int:
         """How many n × n arrays F takes when the outputs are in coordinates. May be overridden."""
         return 0
 
     @abstractmethod
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
         """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
 
-    def around(self, K: DenseGram) -> Gram:
+    def around(self, K: ScalarGram) -> Gram:
         """C ↦ K C A, or B ↦ K B where B contains A."""
         if hasattr(self, "A_"):
-            return KroneckerGram(K, self.A_)
-        return ObliqueGram(K, *self._oblique) if hasattr(self, "_oblique") else K
+            return SeparableGram(K, as_operator(self.A_))
+        return SeparableGram(K, self._oblique) if hasattr(self, "_oblique") else K
 
 
 class _Root:
-    """√(w/Σw), and the centring P = I − √w√wᵀ/Σw of weighted rows."""
+    """`weight`, √(w/Σw), and the centring P = I − √w√wᵀ/Σw of weighted rows."""
 
     def __init__(self, weight: np.ndarray, centered: bool, like: Array) -> None:
         self.total = float(weight.sum())
-        self.share = asarray_like(np.sqrt(weight / self.total), like)
+        self.weight = asarray_like(np.sqrt(weight / self.total), like)
         self.centered = centered
         self.plain = not centered and bool(np.all(weight == weight[0]))
 
@@ -105,11 +107,11 @@ class _Root:
         """P B."""
         if not self.centered:
             return B
-        return B - self.share[:, None] * (self.share[None, :] @ B)
+        return B - self.weight[:, None] * (self.weight[None, :] @ B)
 
     def scaled(self, B: Array) -> Array:
         """√(w/Σw) B √(w/Σw), centred on both sides."""
-        B = self.share[:, None] * B * self.share[None, :]
+        B = self.weight[:, None] * B * self.weight[None, :]
         return self.center(self.center(B).T) if self.centered else B
 
 
@@ -121,11 +123,11 @@ class _Factor:
 
     def __call__(self, B: Array) -> Array:
         """F B."""
-        return self.root.share[:, None] * self.root.center(B)
+        return self.root.weight[:, None] * self.root.center(B)
 
     def transposed(self, B: Array) -> Array:
         """Fᵀ B."""
-        return self.root.center(self.root.share[:, None] * B)
+        return self.root.center(self.root.weight[:, None] * B)
 
     def congruence(self, K_Y: Array) -> Array:
         """Fᵀ K_Y F, for the caller to overwrite."""
@@ -180,7 +182,7 @@ class _ThinConditionalFactor(_Factor):
 
     def __init__(self, root: _Root, Phi: Array, epsilon: float) -> None:
         super().__init__(root)
-        self.V, sigma = thin_svd(root.center(root.share[:, None] * Phi))
+        self.V, sigma = thin_svd(root.center(root.weight[:, None] * Phi))
         self.shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
 
     def _half(self, B: Array) -> Array:
@@ -200,8 +202,8 @@ class _ThinConditionalFactor(_Factor):
 
 def _moments(root: _Root, K: Array, *, thin: bool) -> Array:
     """A matrix with the positive eigenvalues of √(w/Σw) K √(w/Σw), about zero; `thin`: K stands for Φ, K = Φ Φᵀ."""
-    rows = root.share[:, None] * K
-    return matmul(rows.T, rows) if thin else rows * root.share[None, :]
+    rows = root.weight[:, None] * K
+    return matmul(rows.T, rows) if thin else rows * root.weight[None, :]
 
 
 @component
@@ -243,7 +245,7 @@ class Covariance(_OutputCovariance):
     kernel: Kernel
     centered: bool = False
 
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
         return _Factor(root)
 
 
@@ -287,12 +289,12 @@ class ConditionalCovariance(_OutputCovariance):
     epsilon: float | None = None
     centered: bool = False
 
-    def _squares(self, gram: DenseGram) -> int:
+    def _squares(self, gram: ScalarGram) -> int:
         """K, its scaled copy and the factor, unless K is a product of thin matrices."""
-        return 3 if getattr(gram, "factor", None) is None else 0
+        return 3 if gram.factor is None else 0
 
-    def _factor(self, gram: DenseGram, root: _Root, explicit: bool) -> _Factor:
-        Phi = getattr(gram, "factor", None)  # K = Φ Φᵀ: no n × n matrix is needed
+    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
+        Phi = gram.factor  # K = Φ Φᵀ: no n × n matrix is needed
         if self.epsilon is None:
             if Phi is None and root.plain and not explicit:
                 largest = float(gram.eigenpairs()[0][-1]) / gram.shape[0]  # type: ignore[index]

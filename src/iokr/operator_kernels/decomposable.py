@@ -7,8 +7,9 @@ from typing import Any
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
-from iokr.gram.kronecker import KroneckerGram
-from iokr.gram.scalar import DenseGram
+from iokr.gram.operators import as_operator
+from iokr.gram.scalar import ScalarGram
+from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.separable import Separable
 
@@ -62,6 +63,13 @@ class Decomposable(Separable):
             self.A_ = asarray_like(self.A_, Psi)
         return self
 
-    def around(self, K: DenseGram) -> KroneckerGram:
+    @classmethod
+    def of_fitted(cls, kernel: Kernel, A: Array) -> Decomposable:
+        """k·A of a scalar kernel that is fitted, for an operator found after it; nothing is checked or copied."""
+        made = cls(kernel, A)
+        made.kernel_, made.A_ = kernel, A
+        return made
+
+    def around(self, K: ScalarGram) -> SeparableGram:
         """C ↦ K C A."""
-        return KroneckerGram(K, self.A_)
+        return SeparableGram(K, as_operator(self.A_))

@@ -7,39 +7,76 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, gemm, is_array, same_home, take_rows, to_numpy
+from iokr._array import Array, asarray_like, eigh, empty_like, gemm, take_rows, to_numpy
+from iokr._component import Component, component
 from iokr._memory import check_memory
 from iokr._objects import n_objects, take
-from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
+from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
 
-__all__ = ["LinkRival", "Nodes", "positive_eigen", "spectral_filter"]
+__all__ = ["LinkRival", "Nodes", "check_node_kernel", "positive_eigen", "spectral_filter"]
+
+_TO_REDUCE_MEMORY = "To reduce memory: fewer labelled nodes."
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """A list of m nodes to score: represented inputs R, the rows K of k(u, x_i) against the n labelled nodes, the place
+    """A list of m nodes to score: represented inputs R, the rows K of k(u, x_i) against the n labelled nodes, the index
     of each among them, −1 for a node without known links, and whether these are the nodes of `fit`."""
 
     R: Any
     K: Array
-    place: np.ndarray
+    index: np.ndarray
     fitted: bool
 
 
-class LinkRival(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+@component
+class LinkRival(Component, ABC):
     """s(u, v): a score for any two nodes, seen or not; higher means "link".
 
-    A subclass learns in `_learn` from K (n, n), the input kernel between the labelled nodes, and W (n, n), the links
-    between them, and compares two lists of nodes in `_scores`.
+    A subclass is a `@component` that adds its parameters as fields. It writes `learn`, from K (n, n), the input kernel
+    between the labelled nodes, and W (n, n), the links between them, and `compare`, the scores of two lists of nodes;
+    `check_parameters` and `input_kernel` where it needs them.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        On the inputs; None is `RBF()`.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        Fitted on the labelled nodes.
+    network_ : Network
+        Which nodes are labelled, and the links between them.
+    labeled_ : array of shape (n,)
+        The labelled nodes.
+    R_fit_ : array, or what the kernel represents objects by
+        The nodes of `fit`, represented.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr._component import component
+    >>> from iokr.rivals import LinkRival
+    >>> @component
+    ... class Neighbours(LinkRival):
+    ...     def learn(self, K, W):
+    ...         self.weights_ = W / np.maximum(W.sum(axis=0), 1)
+    ...     def compare(self, U, V):
+    ...         return U.K @ self.weights_ @ V.K.T
+    >>> X, graph = np.array([[0.0], [0.1], [3.0]]), np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    >>> scores = Neighbours().fit(X, graph).decision_function()
+    >>> bool(scores[0, 1] > scores[0, 2])
+    True
     """
 
-    kernel: Kernel | None
-    output_kernel: Kernel | None = None
+    kernel: Kernel | None = None
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkRival:
         """Learn from the links between labelled nodes.
@@ -58,26 +95,20 @@ class LinkRival(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is un
         -------
         self
         """
-        self._check_parameters()
-        kernel = check_kernel(self.kernel)
-        if not isinstance(kernel, Kernel) or kernel.pairwise:
-            raise TypeError(
-                f"`kernel` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}; for a Gram matrix use "
-                "`Precomputed(matrix)` and row numbers as X."
-            )
+        self.check_parameters()
+        kernel = check_node_kernel(self.kernel)
         check_names(X, adjacency)
         X = check_inputs(self, X, kernel, reset=True)
         self.network_: Network = check_network(X, adjacency, labeled)
         self.labeled_ = self.network_.labeled
-        self._single_precision = str(getattr(X, "dtype", "")).endswith("float32")
-        self.kernel_ = self._input_kernel(kernel).fit(take(X, self.labeled_))
+        self.kernel_ = self.input_kernel(kernel).fit(take(X, self.labeled_))
         self.R_fit_ = self.kernel_.represent(X)
         R, n = take_rows(self.R_fit_, self.labeled_), len(self.labeled_)
-        check_memory(32.0 * n * n, f"{type(self).__name__} of {n} labelled nodes", "Way out: fewer labelled nodes.", R)
+        check_memory(32.0 * n * n, f"{type(self).__name__} of {n} labelled nodes", _TO_REDUCE_MEMORY, R)
         check_gram(self.kernel_.gram(R), self.kernel_.trusted, "kernel")
         K = self.kernel_.block(R, R)
-        self._home = K[:1, :1]  # an array of the library and device of the model
-        self._learn((K + K.T) / 2, asarray_like(self.network_.graph.toarray(), K))
+        self._border = Border(self.kernel_, empty_like((0, 0), K), single_precision(X))
+        self.learn((K + K.T) / 2, asarray_like(self.network_.graph.toarray(), K))
         return self
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
@@ -95,53 +126,55 @@ class LinkRival(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is un
         """
         check_is_fitted(self)
         U = self._nodes(X1)
-        return self._cast(self._scores(U, U if X1 is None and X2 is None else self._nodes(X2)))
+        return self._border.cast(self.compare(U, U if X1 is None and X2 is None else self._nodes(X2)))
 
     @abstractmethod
-    def _learn(self, K: Array, W: Array) -> None:
-        """Learn from the Gram matrix K of the labelled nodes and their links W, zeros and ones; both (n, n)."""
+    def learn(self, K: Array, W: Array) -> None:
+        """Learn from the Gram matrix K of the labelled nodes and the weights W of their links; both (n, n)."""
 
     @abstractmethod
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
-        """The (m1, m2) scores."""
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        """The (m1, m2) scores of two lists of nodes."""
 
-    def _check_parameters(self) -> None:
-        """Refuse what makes no sense. May be overridden."""
+    def check_parameters(self) -> None:
+        """Validate parameters. May be overridden."""
 
-    def _input_kernel(self, kernel: Kernel) -> Kernel:
+    def input_kernel(self, kernel: Kernel) -> Kernel:
         """The kernel to fit. May be overridden: centred, say."""
         return clone(kernel)  # type: ignore[no-any-return]
 
-    def _output_gram(self) -> Array:
-        """K_Y (n, n), the `output_kernel` between labelled nodes."""
-        if self.output_kernel is not None and not isinstance(self.output_kernel, Kernel):
-            raise TypeError(f"`output_kernel` must be a component of `iokr.kernels`, got {self.output_kernel!r:.80}.")
-        _, V = fit_output_kernel(self.output_kernel, self.network_)
-        return asarray_like(gemm(V, V), self._home)
+    def output_gram(self, output_kernel: Kernel | None) -> Array:
+        """K_Y (n, n), an output kernel between the labelled nodes; None is `Normalized(Diffusion(1.0))`."""
+        if output_kernel is not None and not isinstance(output_kernel, Kernel):
+            raise TypeError(f"`output_kernel` must be a component of `iokr.kernels`, got {output_kernel!r:.80}.")
+        _, V = fit_output_kernel(output_kernel, self.network_)
+        return asarray_like(gemm(V, V), self._border.home)
 
     def _nodes(self, X: Any) -> Nodes:
         if X is None:
-            R, place = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
-            place[self.labeled_] = np.arange(len(self.labeled_))
+            R, index = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
+            index[self.labeled_] = np.arange(len(self.labeled_))
         else:
-            X = check_inputs(self, X, self.kernel_, reset=False)
-            if self.kernel_.domain in ("vectors", "fingerprints") and is_array(X) and not same_home(X, self._home):
-                raise TypeError(
-                    f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
-                    "nothing is moved silently: convert X."
-                )
-            R, place = self.kernel_.represent(X), np.full(n_objects(X), -1)
-        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), place, X is None)
-
-    def _cast(self, scores: Array) -> Array:
-        xp = array_namespace(scores)
-        return xp.astype(scores, xp.float32) if self._single_precision else scores
+            X = self._border.check(self, X)
+            R, index = self._border.represent(X), np.full(n_objects(X), -1)
+        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), index, X is None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+
+def check_node_kernel(kernel: Any) -> Kernel:
+    """The kernel on the nodes' inputs, `RBF()` by default; a scalar one that compares any two nodes."""
+    kernel = check_kernel(kernel)
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
+        raise TypeError(
+            f"`kernel` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}; for a Gram matrix use "
+            "`Precomputed(matrix)` and row numbers as X."
+        )
+    return kernel
 
 
 def positive_eigen(K: Array, tol: float | None = None) -> tuple[Array, Array]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace
+from iokr._component import component
 from iokr._validation import check_choice, check_integer, check_number
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
@@ -13,6 +16,7 @@ from iokr.rivals.base import LinkRival, Nodes, positive_eigen
 __all__ = ["KernelCCA", "cosine"]
 
 
+@component
 class KernelCCA(LinkRival):
     """s(u, v) = cos(F(u), F(v)), F_j(u) = k̄_uᵀ α_j: regularised kernel canonical correlation.
 
@@ -59,36 +63,25 @@ class KernelCCA(LinkRival):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        output_kernel: Kernel | None = None,
-        kappa_x: float = 0.1,
-        kappa_y: float = 0.1,
-        n_components: int = 20,
-        score: str = "cosine",
-        exact: bool = True,
-    ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.kappa_x = kappa_x
-        self.kappa_y = kappa_y
-        self.n_components = n_components
-        self.score = score
-        self.exact = exact
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    kappa_x: float = 0.1
+    kappa_y: float = 0.1
+    n_components: int = 20
+    score: str = "cosine"
+    exact: bool = True
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         for name in ("kappa_x", "kappa_y"):
             check_number(getattr(self, name), name, minimum=0.0, strict=True)
         check_integer(self.n_components, "n_components", minimum=1)
         check_choice(self.score, "score", ("cosine", "inner", "weighted"))
 
-    def _input_kernel(self, kernel: Kernel) -> Kernel:
+    def input_kernel(self, kernel: Kernel) -> Kernel:
         return Centered(clone(kernel))
 
-    def _learn(self, K: Array, W: Array) -> None:
-        K_Y = self._output_gram()
+    def learn(self, K: Array, W: Array) -> None:
+        K_Y = self.output_gram(self.output_kernel)
         xp = array_namespace(K)
         K_Y = K_Y - xp.mean(K_Y, axis=0)[None, :]
         K_Y = K_Y - xp.mean(K_Y, axis=1)[:, None]
@@ -103,7 +96,7 @@ class KernelCCA(LinkRival):
         self.correlations_ = rho[:d]
         self.coefficients_ = U @ (lift[:, None] * Q[:, :d])
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         F, G = U.K @ self.coefficients_, V.K @ self.coefficients_
         if self.score == "cosine":
             return cosine(F, G)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import reduce
 from operator import add
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eigh, eye_like, take_rows, to_numpy
+from iokr._component import component
 from iokr._validation import check_choice, check_integer, check_number
 from iokr.kernels.algebra import Mean
 from iokr.kernels.base import Kernel
@@ -17,6 +19,7 @@ from iokr.rivals.base import LinkRival, Nodes
 __all__ = ["EMCompletion", "e_step"]
 
 
+@component
 class EMCompletion(LinkRival):
     """min KL(D‖M) over D with D_ll = K_Y: the output kernel of all nodes, completed so as to be near the inputs' M.
 
@@ -43,6 +46,9 @@ class EMCompletion(LinkRival):
         Iterations of the last two.
     tol : float, default=1e-6
         They stop when the divergence falls by less than this a labelled node.
+    covariance : bool, default=True
+        Whether two new nodes get the conditional covariance of their inputs, c(K_uu − K_ul (K_ll + σ²I)⁻¹ K_lu), too;
+        without it the score is that of ridge at λ = σ². Only ``model="scale"`` can leave it out.
 
     Attributes
     ----------
@@ -65,33 +71,26 @@ class EMCompletion(LinkRival):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        output_kernel: Kernel | None = None,
-        alpha: float = 1.0,
-        model: str = "scale",
-        max_iter: int = 50,
-        tol: float = 1e-6,
-    ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alpha = alpha
-        self.model = model
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    alpha: float = 1.0
+    model: str = "scale"
+    max_iter: int = 50
+    tol: float = 1e-6
+    covariance: bool = True
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         check_choice(self.model, "model", ("scale", "spectral", "kernels"))
         check_integer(self.max_iter, "max_iter", minimum=1)
         check_number(self.tol, "tol", minimum=0.0)
         if self.model == "kernels" and not isinstance(self.kernel, Mean):
             raise TypeError(f'`model="kernels"` weighs the parts of a `Mean([...])`, got kernel={self.kernel!r:.60}.')
+        if not self.covariance and self.model != "scale":
+            raise ValueError(f'`covariance=False` needs `model="scale"`, got model={self.model!r}.')
 
-    def _learn(self, K: Array, W: Array) -> None:
-        K_Y = self._output_gram()
+    def learn(self, K: Array, W: Array) -> None:
+        K_Y = self.output_gram(self.output_kernel)
         if self.model == "scale":
             self.factor_, self.target_ = cholesky(K, self.alpha), K_Y
             trace = array_namespace(K).linalg.trace(self.factor_.solve(K_Y))
@@ -120,10 +119,10 @@ class EMCompletion(LinkRival):
             K = self.kernel_.block(R, R)
             return _Spectral((K + K.T) / 2 + self.alpha * eye_like(K.shape[0], K))
         blocks = [kernel.block(part, part) for kernel, part in zip(self.kernel_.kernels_, R, strict=True)]
-        share = [1 / len(blocks)] * len(blocks)
-        return _Weighted([*blocks, eye_like(blocks[0].shape[0], blocks[0])], np.array([*share, self.alpha]))
+        equal = [1 / len(blocks)] * len(blocks)
+        return _Weighted([*blocks, eye_like(blocks[0].shape[0], blocks[0])], np.array([*equal, self.alpha]))
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         if self.model != "scale":
             if not (U.fitted and V.fitted):
                 raise ValueError(
@@ -131,17 +130,20 @@ class EMCompletion(LinkRival):
                     '`fit`, or use `model="scale"`.'
                 )
             return self.completed_
-        xp = array_namespace(U.K)
         B_U, B_V = self._conditional(U), self._conditional(V)
-        new = asarray_like(np.outer(U.place < 0, V.place < 0), U.K)
+        regressed = B_U @ self.target_ @ B_V.T
+        if not self.covariance:
+            return regressed
+        xp = array_namespace(U.K)
+        new = asarray_like(np.outer(U.index < 0, V.index < 0), U.K)
         covariance = self.kernel_.block(U.R, V.R) - U.K @ self.factor_.solve(V.K.T)
-        return B_U @ self.target_ @ B_V.T + float(self.weights_[0]) * xp.where(new, covariance, 0.0)
+        return regressed + float(self.weights_[0]) * xp.where(new, covariance, 0.0)
 
     def _conditional(self, U: Nodes) -> Array:
         """Rᵀ, with the unit vector of its own for a labelled node: (m, n)."""
         xp = array_namespace(U.K)
-        own = asarray_like(U.place[:, None] == np.arange(U.K.shape[1])[None, :], U.K)
-        known = asarray_like(U.place >= 0, U.K)[:, None]
+        own = asarray_like(U.index[:, None] == np.arange(U.K.shape[1])[None, :], U.K)
+        known = asarray_like(U.index >= 0, U.K)[:, None]
         return xp.where(known, xp.astype(own, xp.float64), self.factor_.solve(U.K.T).T)
 
 

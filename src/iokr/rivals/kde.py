@@ -2,71 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, row_sq_norms, to_numpy
-from iokr._component import component
-from iokr._objects import take
+from iokr._array import Array
+from iokr._component import Component, component
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
-from iokr.embeddings.base import Embedding, as_vectors
-from iokr.embeddings.eigen import Eigen
+from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.estimators.regression.iokr import IOKR
-from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
-from iokr.kernels.vectors import Linear
 from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["KDE", "KernelPCA"]
+__all__ = ["KDE"]
 
 
 @component
-class KernelPCA(Eigen):
-    """z(y) = diag(w)^{-½} Qᵀ P (k_Y(y) − K_Y 1/n), P K_Y P = Q diag(w) Qᵀ, P = I − 11ᵀ/n: the leading components.
-
-    Unlike `Eigen(rank)` it centres, and ‖z(y)‖² is measured along the components kept, as kernel dependency estimation
-    compares candidates.
-
-    Parameters
-    ----------
-    rank : int, default=None
-        How many components to keep; None keeps all with a positive w.
-    tol : float, default=None
-        Drop eigenvalues up to tol · largest; None is n times the machine precision.
-
-    Attributes
-    ----------
-    eigenvalues_ : array of shape (p,)
-        The w kept, descending.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Linear
-    >>> from iokr.rivals.kde import KernelPCA
-    >>> Y = [[0.0, 0.0], [2.0, 0.1], [4.0, 0.0]]
-    >>> KernelPCA(rank=1).fit_transform(Y, Linear().fit(Y)).shape
-    (3, 1)
-    """
-
-    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """Z (n, p) with Z Zᵀ = P K_Y P when all components are kept."""
-        kernel = Linear() if kernel is None else kernel
-        known = Y if sample_weight is None else take(Y, np.flatnonzero(np.asarray(sample_weight) > 0))
-        return super().fit_transform(Y, Centered(kernel).fit(as_vectors(known, kernel, "y")), sample_weight)
-
-    def sq_norms(self, S: Any) -> Array:
-        """‖z(y_j)‖²."""
-        return row_sq_norms(self.coordinates(S, self._Q))
-
-    def spread(self, S: Any, weight: np.ndarray) -> float:
-        """Σ_i w_i ‖z(y_i) − mean‖²."""
-        Z = to_numpy(self.coordinates(S, self._Q))
-        return float(weight @ row_sq_norms(Z - weight @ Z / weight.sum()))
-
-
-class KDE(IOKR):
+class KDE(Component):
     """h(x) = Zᵀ(K + αI)⁻¹k_x, Z the kernel PCA coordinates of the outputs; ŷ = argmin_y ‖h(x) − z(y)‖².
 
     Kernel dependency estimation of Weston et al. (2003). Without truncation it is `IOKR` on centred output features;
@@ -85,33 +39,90 @@ class KDE(IOKR):
     decoder : Decoder, default=None
         None is `Candidates()`: the training output with the closest z(y).
 
+    Attributes
+    ----------
+    model_ : IOKR
+        With `embedding=KernelPCA(n_components)`, of which this estimator is a short form.
+    embedding_ : KernelPCA
+        Fitted.
+
     Examples
     --------
     >>> from iokr.kernels import RBF, Delta
-    >>> from iokr.rivals.kde import KDE
+    >>> from iokr.rivals import KDE
     >>> KDE(RBF(), output_kernel=Delta(), alpha=0.1).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"]).predict([[1.9]])
     array(['c'], dtype=object)
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | OperatorKernel | None = None,
-        *,
-        output_kernel: Kernel | None = None,
-        n_components: int | None = None,
-        alpha: float = 1.0,
-        decoder: Decoder | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.n_components = n_components
-        self.alpha = alpha
-        self.decoder = decoder
+    kernel: Kernel | OperatorKernel | None = None
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    n_components: int | None = None
+    alpha: float = 1.0
+    decoder: Decoder | None = None
 
-    embedding = loss = manifold = solver = None
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KDE:
+        """Learn Z from X.
 
-    def _default_embedding(self) -> Embedding:
-        return KernelPCA(self.n_components)
+        Parameters
+        ----------
+        X : array or sequence of n objects that the kernel takes
+        y : array or sequence of n outputs that the output kernel takes
+        sample_weight : array of shape (n,), default=None
 
-    def _default_decoder(self) -> Decoder:
-        return Candidates()
+        Returns
+        -------
+        self
+        """
+        self.model_: IOKR = self._unfitted().fit(X, y, sample_weight)
+        self.embedding_ = self.model_.embedding_
+        return self
+
+    def _unfitted(self) -> IOKR:
+        return IOKR(
+            self.kernel,
+            output_kernel=self.output_kernel,
+            embedding=KernelPCA(self.n_components),
+            alpha=self.alpha,
+            decoder=Candidates() if self.decoder is None else self.decoder,
+        )
+
+    @property
+    def _fitted(self) -> IOKR:
+        check_is_fitted(self)
+        return self.model_
+
+    def decision_function(self, X: Any) -> Array:
+        """h(x) in the components kept, (m, p)."""
+        return self._fitted.decision_function(X)
+
+    def loo_decision_function(self) -> Array:
+        """The same for the training rows, each without its own label."""
+        return self._fitted.loo_decision_function()
+
+    def weights(self, X: Any) -> Array:
+        """β (m, n) with h(x) = Σ_i β_i(x) z(y_i)."""
+        return self._fitted.weights(X)
+
+    def scores(self, X: Any, candidates: Any) -> Any:
+        """⟨h(x), z(y)⟩, (m, c); a list of arrays for `CandidateSets`."""
+        return self._fitted.scores(X, candidates)
+
+    def distances(self, X: Any, candidates: Any) -> Any:
+        """‖h(x) − z(y)‖², (m, c); a list of arrays for `CandidateSets`."""
+        return self._fitted.distances(X, candidates)
+
+    def rank(self, X: Any, candidates: Any, k: int | None = None) -> tuple[Any, Any]:
+        """(indices, values) of the best k candidates, best first."""
+        return self._fitted.rank(X, candidates, k)
+
+    def predict(self, X: Any, candidates: Any = None) -> Any:
+        """The closest candidate of each row; without candidates, the closest training output."""
+        return self._fitted.predict(X, candidates)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
+        """R² along the components kept; with candidates, top-1 accuracy."""
+        return self._fitted.score(X, y, sample_weight, candidates)
+
+    def __sklearn_tags__(self) -> Any:
+        return self._unfitted().__sklearn_tags__()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eye_like, to_numpy
+from iokr._component import component
 from iokr._validation import check_choice, check_number
-from iokr.kernels.base import Kernel
 from iokr.rivals.base import LinkRival, Nodes
 
 __all__ = ["LocalModels"]
 
 
+@component
 class LocalModels(LinkRival):
     """s(a, v) = g_a(v): for each labelled node a a classifier of the others, linked to a or not.
 
@@ -26,7 +29,7 @@ class LocalModels(LinkRival):
         Support vector machines, n of them, each on n − 1 nodes; or ridge, all from one Cholesky factor, n³ flops: with
         Q = (K + λI)⁻¹ and C = Q(2W − 11ᵀ), the node itself is left out by C ← C − Q diag(C_aa/Q_aa).
     alpha : float, default=1.0
-        λ > 0: larger shrinks; the machines' C is 1/λ.
+        λ > 0: larger shrinks; C of the SVMs is 1/λ.
 
     References
     ----------
@@ -42,19 +45,18 @@ class LocalModels(LinkRival):
     True
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, loss: str = "hinge", alpha: float = 1.0) -> None:
-        self.kernel = kernel
-        self.loss = loss
-        self.alpha = alpha
+    _: KW_ONLY
+    loss: str = "hinge"
+    alpha: float = 1.0
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice(self.loss, "loss", ("hinge", "square"))
         check_number(self.alpha, "alpha", minimum=0.0, strict=True)
 
-    def _learn(self, K: Array, W: Array) -> None:
+    def learn(self, K: Array, W: Array) -> None:
         xp = array_namespace(K)
         if self.loss == "hinge":
-            coefficients, intercepts = _machines(to_numpy(K), to_numpy(W) > 0, 1 / self.alpha)
+            coefficients, intercepts = _svms(to_numpy(K), to_numpy(W) > 0, 1 / self.alpha)
             self.coefficients_, self.intercepts_ = asarray_like(coefficients, K), asarray_like(intercepts, K)
             return
         Q = cholesky(K, self.alpha).solve(eye_like(K.shape[0], K))
@@ -62,8 +64,8 @@ class LocalModels(LinkRival):
         self.coefficients_ = C - Q * (xp.linalg.diagonal(C) / xp.linalg.diagonal(Q))[None, :]
         self.intercepts_ = xp.zeros_like(K[0, :])
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
-        if np.all(U.place < 0) and np.all(V.place < 0):
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        if np.all(U.index < 0) and np.all(V.index < 0):
             raise ValueError(
                 "`LocalModels` has classifiers of the labelled nodes only, so one list must hold some of these: leave "
                 "X1 or X2 out to mean the fitted nodes."
@@ -76,15 +78,15 @@ class LocalModels(LinkRival):
     def _answers(self, U: Nodes, V: Nodes) -> Array:
         """g_v(u), (m1, m2); NaN where v has no classifier."""
         xp = array_namespace(U.K)
-        place = asarray_like(V.place, U.K)
+        index = asarray_like(V.index, U.K)
         answers = U.K @ self.coefficients_ + self.intercepts_[None, :]
-        answers = xp.take(answers, xp.clip(place, min=0), axis=1)
-        return xp.where((place < 0)[None, :], xp.nan, answers)
+        answers = xp.take(answers, xp.clip(index, min=0), axis=1)
+        return xp.where((index < 0)[None, :], xp.nan, answers)
 
 
-def _machines(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """Column a: coefficients of node a's machine, 0 for itself; −1 for everybody where a has no link."""
-    from sklearn.svm import SVC
+def _svms(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
+    """Column a: coefficients of the SVM of node a, 0 for itself; −1 for everybody where a has no link."""
+    from sklearn.svm import SVC  # loaded only where SVMs are asked for
 
     n = len(K)
     coefficients, intercepts = np.zeros((n, n)), np.full(n, -1.0)
@@ -94,7 +96,7 @@ def _machines(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, 
         if not y.any() or y.all():
             intercepts[a] = 1.0 if y.all() else -1.0
             continue
-        machine = SVC(C=C, kernel="precomputed").fit(K[np.ix_(others, others)], y)
-        coefficients[others[machine.support_], a] = machine.dual_coef_[0]
-        intercepts[a] = machine.intercept_[0]
+        svm = SVC(C=C, kernel="precomputed").fit(K[np.ix_(others, others)], y)
+        coefficients[others[svm.support_], a] = svm.dual_coef_[0]
+        intercepts[a] = svm.intercept_[0]
     return coefficients, intercepts

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, eigh, eye_like, row_sq_norms
+from iokr._component import component
 from iokr._validation import check_choice, check_integer, check_number
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
@@ -13,6 +16,7 @@ from iokr.rivals.base import LinkRival, Nodes, positive_eigen
 __all__ = ["KernelMetricLearning"]
 
 
+@component
 class KernelMetricLearning(LinkRival):
     """s(u, v) = −‖F(u) − F(v)‖²: functions that are close on linked nodes, relative to their spread.
 
@@ -53,23 +57,20 @@ class KernelMetricLearning(LinkRival):
     True
     """
 
-    def __init__(
-        self, kernel: Kernel | None = None, *, alpha: float = 1.0, n_components: int = 20, score: str = "distance"
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.n_components = n_components
-        self.score = score
+    _: KW_ONLY
+    alpha: float = 1.0
+    n_components: int = 20
+    score: str = "distance"
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         check_integer(self.n_components, "n_components", minimum=1)
         check_choice(self.score, "score", ("distance", "inner"))
 
-    def _input_kernel(self, kernel: Kernel) -> Kernel:
+    def input_kernel(self, kernel: Kernel) -> Kernel:
         return Centered(clone(kernel))
 
-    def _learn(self, K: Array, W: Array) -> None:
+    def learn(self, K: Array, W: Array) -> None:
         xp = array_namespace(K)
         U, s = positive_eigen(K)
         LU = xp.sum(W, axis=1)[:, None] * U - W @ U
@@ -79,7 +80,7 @@ class KernelMetricLearning(LinkRival):
         self.ratios_ = mu[:d]
         self.coefficients_ = U @ (Z[:, :d] / s[:, None])
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         F, G = U.K @ self.coefficients_, V.K @ self.coefficients_
         inner = F @ G.T
         if self.score == "inner":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from iokr._array import Array
-from iokr.kernels.base import Kernel
+from iokr._component import component
 from iokr.rivals.base import LinkRival, Nodes
 
 __all__ = ["Naive"]
 
 
+@component
 class Naive(LinkRival):
     """s(u, v) = k(u, v): similar inputs are linked; the graph is not looked at.
 
@@ -31,11 +32,8 @@ class Naive(LinkRival):
     True
     """
 
-    def __init__(self, kernel: Kernel | None = None) -> None:
-        self.kernel = kernel
-
-    def _learn(self, K: Array, W: Array) -> None:
+    def learn(self, K: Array, W: Array) -> None:
         pass
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         return self.kernel_.block(U.R, V.R)

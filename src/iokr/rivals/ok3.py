@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
+from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._validation import check_integer
 from iokr.estimators.trees.forest import OutputKernelForest
@@ -18,6 +20,7 @@ from iokr.rivals.base import LinkRival, Nodes, positive_eigen
 __all__ = ["OK3"]
 
 
+@component
 class OK3(LinkRival):
     """s(u, v) = β(u)ᵀ K_Y β(v), β from extra-trees: the mean of K_Y over the labelled nodes in the leaves of u and v.
 
@@ -38,7 +41,7 @@ class OK3(LinkRival):
         Features tried at each split.
     min_samples_leaf : int, default=1
         Larger leaves smooth more.
-    rank : int, default=None
+    n_components : int, default=None
         Split on so many coordinates of K_Y; smaller is faster.
     n_jobs : int, default=None
         Trees grown at a time.
@@ -63,30 +66,17 @@ class OK3(LinkRival):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        features: Any = None,
-        output_kernel: Kernel | None = None,
-        n_estimators: int = 100,
-        max_features: int | float | str | None = "sqrt",
-        min_samples_leaf: int | float = 1,
-        rank: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.features = features
-        self.output_kernel = output_kernel
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.rank = rank
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    features: Any = None
+    output_kernel: Kernel | None = None
+    n_estimators: int = 100
+    max_features: int | float | str | None = "sqrt"
+    min_samples_leaf: int | float = 1
+    n_components: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_integer(self.n_estimators, "n_estimators", minimum=1)
         if self.features is not None and getattr(self.kernel, "domain", "vectors") != "indices":
             raise ValueError(
@@ -94,22 +84,22 @@ class OK3(LinkRival):
                 f"`Precomputed(matrix)`, got {self.kernel!r:.60}; or leave `features` out."
             )
 
-    def _input_kernel(self, kernel: Kernel) -> Kernel:
-        return Linear() if self.kernel is None else super()._input_kernel(kernel)  # represents vectors by themselves
+    def input_kernel(self, kernel: Kernel) -> Kernel:
+        return Linear() if self.kernel is None else super().input_kernel(kernel)  # represents vectors by themselves
 
-    def _learn(self, K: Array, W: Array) -> None:
+    def learn(self, K: Array, W: Array) -> None:
         self._basis = None
         if self.kernel is not None and self.features is None:
             U, s = (to_numpy(part) for part in positive_eigen(K))
             largest = np.take_along_axis(U, np.argmax(np.abs(U), axis=0)[None, :], axis=0)
             self._basis = U * np.sign(largest) / np.sqrt(s)  # signs that do not depend on who computed U
-        K_Y = to_numpy(self._output_gram())
+        K_Y = to_numpy(self.output_gram(self.output_kernel))
         self.forest_ = OutputKernelForest(
             Precomputed(K_Y),
             n_estimators=self.n_estimators,
             max_features=self.max_features,
             min_samples_leaf=self.min_samples_leaf,
-            rank=self.rank,
+            n_components=self.n_components,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         ).fit(self._inputs(take_rows(self.R_fit_, self.labeled_), K), np.arange(len(K_Y)))
@@ -127,6 +117,6 @@ class OK3(LinkRival):
             )
         return take(self.features, numbers)
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         others = None if V is U else self._inputs(V.R, V.K)
-        return asarray_like(self.forest_.similarities(self._inputs(U.R, U.K), others), self._home)
+        return asarray_like(self.forest_.similarities(self._inputs(U.R, U.K), others), self._border.home)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy
+from iokr._component import component
 from iokr._validation import check_choice, check_number
 from iokr.kernels.base import Kernel
 from iokr.rivals.base import LinkRival, Nodes, positive_eigen, spectral_filter
@@ -14,6 +17,7 @@ __all__ = ["PKMR"]
 _KEPT = 1e-8  # of the largest eigenvalue of K: what is divided by
 
 
+@component
 class PKMR(LinkRival):
     """s(u, v) = k_uᵀ A k_v with min_A ½‖K_Y − K A K‖² + penalty: penalised kernel matrix regression.
 
@@ -52,25 +56,17 @@ class PKMR(LinkRival):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        output_kernel: Kernel | None = None,
-        alpha: float = 1.0,
-        penalty: str = "trace",
-    ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alpha = alpha
-        self.penalty = penalty
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    alpha: float = 1.0
+    penalty: str = "trace"
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_number(self.alpha, "alpha", minimum=0.0)
         check_choice(self.penalty, "penalty", ("trace", "norm"))
 
-    def _learn(self, K: Array, W: Array) -> None:
-        K_Y = self._output_gram()
+    def learn(self, K: Array, W: Array) -> None:
+        K_Y = self.output_gram(self.output_kernel)
         xp = array_namespace(K)
         U, s = positive_eigen(K, _KEPT)
         if self.penalty == "norm":
@@ -82,7 +78,7 @@ class PKMR(LinkRival):
         w, V = w[w.shape[0] - self.rank_ :], V[:, w.shape[0] - self.rank_ :]
         self.coefficients_ = U @ (V * xp.sqrt(w)[None, :] / s[:, None])
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         if self.penalty == "norm":
             return U.K @ self.form_ @ V.K.T
         return (U.K @ self.coefficients_) @ (V.K @ self.coefficients_).T

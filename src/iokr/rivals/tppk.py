@@ -1,22 +1,25 @@
-"""A kernel machine on unordered pairs."""
+"""Ridge, or an SVM, on unordered pairs."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, to_numpy
+from iokr._component import component
+from iokr._memory import check_memory
 from iokr._validation import check_choice, check_number
-from iokr.kernels.base import Kernel
 from iokr.rivals.base import LinkRival, Nodes, spectral_filter
 
 __all__ = ["TPPK"]
 
 
+@component
 class TPPK(LinkRival):
-    """s(u, v) = Σ_p c_p κ({u, v}, p), κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): a machine on pairs.
+    """s(u, v) = Σ_p c_p κ({u, v}, p), κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): ridge, or an SVM, on pairs.
 
     κ is the tensor product pairwise kernel. Either way the score is k_uᵀ S k_v.
 
@@ -27,13 +30,13 @@ class TPPK(LinkRival):
     loss : {"square", "hinge"}, default="square"
         Ridge on *all* pairs, from one eigendecomposition K = U diag(s) Uᵀ: S = U [(Uᵀ Y U)_ij / (s_i s_j + λ)] Uᵀ with
         Y_ab = 1 for links and self-pairs (a node is similar to itself; they weigh ½), else `unlinked`. Or a support
-        vector machine on all links and `ratio` decoys for each, whose Gram matrix is formed.
+        vector machine (SVM) on all links and `ratio` decoys for each, whose Gram matrix is formed.
     alpha : float, default=1.0
-        λ > 0: larger shrinks; the machine's C is 1/λ.
+        λ > 0: larger shrinks; C of the SVM is 1/λ.
     unlinked : float, default=-1.0
         Label of pairs without a link, for ridge. There is no intercept: with 0, far from all data means "no link".
     ratio : float, default=9.0
-        Pairs without a link for each link, for the machine.
+        Pairs without a link for each link, for the SVM.
     random_state : int, RandomState or None, default=0
         Draws the decoys.
 
@@ -51,31 +54,21 @@ class TPPK(LinkRival):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        loss: str = "square",
-        alpha: float = 1.0,
-        unlinked: float = -1.0,
-        ratio: float = 9.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.loss = loss
-        self.alpha = alpha
-        self.unlinked = unlinked
-        self.ratio = ratio
-        self.random_state = random_state
+    _: KW_ONLY
+    loss: str = "square"
+    alpha: float = 1.0
+    unlinked: float = -1.0
+    ratio: float = 9.0
+    random_state: Any = 0
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice(self.loss, "loss", ("square", "hinge"))
         check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         if check_number(self.unlinked, "unlinked") >= 1:
             raise ValueError(f"`unlinked` must be below 1, the label of links, got {self.unlinked!r}.")
         check_number(self.ratio, "ratio", minimum=0.0, strict=True)
 
-    def _learn(self, K: Array, W: Array) -> None:
+    def learn(self, K: Array, W: Array) -> None:
         xp, n = array_namespace(K), K.shape[0]
         self.intercept_ = 0.0
         if self.loss == "square":
@@ -85,13 +78,11 @@ class TPPK(LinkRival):
             s = xp.clip(s, min=0.0)
             self.form_ = spectral_filter(U, Y, 1 / (s[:, None] * s[None, :] + self.alpha))
             return
-        self.form_ = asarray_like(self._machine(to_numpy(K), to_numpy(W) > 0), K)
+        self.form_ = asarray_like(self._svm(to_numpy(K), to_numpy(W) > 0), K)
 
-    def _machine(self, K: np.ndarray, linked: np.ndarray) -> np.ndarray:
-        """S of the support vector machine on links and decoys."""
-        from sklearn.svm import SVC
-
-        from iokr._memory import check_memory
+    def _svm(self, K: np.ndarray, linked: np.ndarray) -> np.ndarray:
+        """S of the SVM on links and decoys."""
+        from sklearn.svm import SVC  # loaded only where an SVM is asked for
 
         i, j = np.triu_indices(len(K), 1)
         y = linked[i, j]
@@ -105,12 +96,12 @@ class TPPK(LinkRival):
         check_memory(16 * len(rows) ** 2, "The Gram matrix of pairs", 'Lower `ratio`, or use `loss="square"`.')
         a, b = i[rows], j[rows]
         gram = K[np.ix_(a, a)] * K[np.ix_(b, b)] + K[np.ix_(a, b)] * K[np.ix_(b, a)]
-        machine = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram, y[rows])
-        self.intercept_ = float(machine.intercept_[0])
+        svm = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram, y[rows])
+        self.intercept_ = float(svm.intercept_[0])
         S = np.zeros_like(K)
-        S[a[machine.support_], b[machine.support_]] = machine.dual_coef_[0]
+        S[a[svm.support_], b[svm.support_]] = svm.dual_coef_[0]
         S += S.T.copy()
         return S
 
-    def _scores(self, U: Nodes, V: Nodes) -> Array:
+    def compare(self, U: Nodes, V: Nodes) -> Array:
         return U.K @ self.form_ @ V.K.T + self.intercept_

@@ -1,7 +1,7 @@
 """Algorithms: from a `Problem` to a `Solution`, and closed-form paths with leave-one-out."""
 
 from iokr.solvers.auto import Auto
-from iokr.solvers.base import ClosedForm, Path, Solver
+from iokr.solvers.base import Choice, ClosedForm, Path, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen
 from iokr.solvers.closed_form.lowrank import LowRank
@@ -15,6 +15,7 @@ __all__ = [
     "ADMM",
     "IRLS",
     "Auto",
+    "Choice",
     "Cholesky",
     "ClosedForm",
     "ConjugateGradient",
@@ -24,4 +25,5 @@ __all__ = [
     "ManifoldEigen",
     "Path",
     "Solver",
+    "Use",
 ]

@@ -1,14 +1,15 @@
-"""The choice made for users, readable as a list."""
+"""The choice of a solver, readable as a list of rules."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from iokr._component import component
 from iokr._memory import available_memory
-from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import ClosedForm, Solver
+from iokr.solvers.base import Choice, ClosedForm, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen
 from iokr.solvers.closed_form.lowrank import LowRank
@@ -16,11 +17,158 @@ from iokr.solvers.closed_form.manifold import ManifoldEigen
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.pairs.margin import PairMargin
+from iokr.solvers.pairs.parts import many_pairs_reason
+from iokr.solvers.pairs.ridge import PairRidge
 
-__all__ = ["Auto"]
+__all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
 _THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What the rules look at: a problem, the use of its solver, and its systems, one per alpha and distinct γ."""
+
+    problem: Problem
+    use: Use
+    distinct: int
+    systems: int
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A solver (from tol and max_iter) where the rule applies, and why: in general, and for the case at hand."""
+
+    when: str
+    applies: Callable[[Case], bool]
+    solver: Callable[[float, int | None], Solver]
+    because: str
+    reason: Callable[[Case], str]
+
+
+RULES = (
+    Rule(
+        "many pairs of nodes, ``MaxMargin()``",
+        lambda case: case.problem.gram.prefers_products and PairMargin().refuses(case.problem) is None,
+        lambda tol, max_iter: PairMargin(tol, max_iter),
+        "products need no matrix of pairs",
+        lambda case: many_pairs_reason(case.problem),
+    ),
+    Rule(
+        "many pairs of nodes, square loss, one fit",
+        lambda case: (
+            case.problem.gram.prefers_products and not case.use.loo and PairRidge().refuses(case.problem) is None
+        ),
+        lambda tol, max_iter: PairRidge(),
+        "products need no matrix of pairs",
+        lambda case: many_pairs_reason(case.problem),
+    ),
+    Rule(
+        "``MaxMargin()``",
+        lambda case: not case.problem.loss.quadratic and CoordinateDescent().refuses(case.problem) is None,
+        lambda tol, max_iter: CoordinateDescent(tol, max_iter),
+        "a dual in a box, most of it at a bound",
+        lambda case: "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound.",
+    ),
+    Rule(
+        "any other loss but the square",
+        lambda case: not case.problem.loss.quadratic,
+        lambda tol, max_iter: ADMM(tol, max_iter),
+        "one factorisation is reused for every step",
+        lambda case: "one factorisation is reused for every step, for any loss with a proximal map and any A.",
+    ),
+    Rule(
+        "a Gram that can only be multiplied with, or a kernel that does not separate, one alpha, whose (nd)² matrix "
+        "does not fit in memory",
+        lambda case: (
+            case.problem.gram.products_only or (case.problem.gram.operator is None and _too_large_to_store(case))
+        ),
+        lambda tol, max_iter: ConjugateGradient(),
+        "products with the Gram, evaluated as they go",
+        lambda case: (
+            "the Gram can only be multiplied with: there is nothing to factor."
+            if case.problem.gram.products_only
+            else f"the kernel does not separate, and its {case.problem.gram.size} × {case.problem.gram.size} matrix "
+            "does not fit in memory: products with it, evaluated as they go."
+        ),
+    ),
+    Rule(
+        "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",
+        lambda case: case.problem.penalised and _is_grid(case),
+        lambda tol, max_iter: ManifoldEigen(),
+        "one reduction of the penalty is reused for the grid",
+        lambda case: (
+            f"unlabelled points with {case.words}, {_count(case.use.n_strengths, 'strength')}"
+            f"{' and leave-one-out' if case.use.loo else ''}: one reduction of the penalty is reused for every point "
+            "of the grid."
+        ),
+    ),
+    Rule(
+        "manifold, one fit",
+        lambda case: case.problem.penalised,
+        lambda tol, max_iter: Cholesky(),
+        "of a symmetric system of size N",
+        lambda case: (
+            f"unlabelled points with {case.words}: {_count(case.systems, 'Cholesky factorisation')} of αI + γFᵀKF "
+            "(M = F Fᵀ), symmetric although MK is not."
+        ),
+    ),
+    Rule(
+        "a kernel with p features, 5p ≤ n, no manifold",
+        lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
+        lambda tol, max_iter: LowRank(),
+        "one thin singular value decomposition, and nothing is n × n",
+        lambda case: (
+            f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: one "
+            "thin singular value decomposition is reused for every alpha and every eigenvalue, and nothing is n × n."
+        ),
+    ),
+    Rule(
+        "one fit or a path, fewer than 10 systems",
+        lambda case: not case.use.loo and case.systems < 10 and not Cholesky().refuses(case.problem),
+        lambda tol, max_iter: Cholesky(),
+        "n³/3 each; one eigendecomposition costs about ten of them",
+        lambda case: (
+            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; "
+            "an eigendecomposition costs about ten."
+        ),
+    ),
+    Rule(
+        "leave-one-out, fewer than 5 systems",
+        lambda case: case.use.loo and case.systems < 5 and not Cholesky().refuses(case.problem),
+        lambda tol, max_iter: Cholesky(),
+        "n³ each with the inverse's diagonal",
+        lambda case: (
+            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
+            "leave-one-out; an eigendecomposition costs about five."
+        ),
+    ),
+    Rule(
+        "otherwise",
+        lambda case: True,
+        lambda tol, max_iter: Eigen(),
+        "one eigendecomposition is reused for all systems",
+        lambda case: (
+            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} "
+            "factorisations; one eigendecomposition is reused for them all."
+        ),
+    ),
+)
+
+
+def rule_rows() -> list[tuple[str, str, str]]:
+    """(problem, what `Auto` takes, why), a row per rule: the table of the guide.
+
+    Examples
+    --------
+    >>> from iokr.solvers.auto import rule_rows
+    >>> rule_rows()[-1]
+    ('otherwise', '``Eigen()``', 'one eigendecomposition is reused for all systems')
+    """
+    return [(rule.when, f"``{rule.solver(1e-6, None)!r}``", rule.because) for rule in RULES]
 
 
 @component
@@ -38,6 +186,8 @@ class Auto(Solver):
     ----------
     chosen_ : Solver
         What was used.
+    reason_ : str
+        Why.
 
     Examples
     --------
@@ -50,68 +200,13 @@ class Auto(Solver):
     tol: float = 1e-6
     max_iter: int | None = None
 
-    def choose(self, problem: Problem, *, n_alphas: int = 1, n_strengths: int = 1, loo: bool = False) -> Solver:
-        """The solver for this problem and this use of it, kept in `chosen_`."""
-        gamma, E, _ = problem.gram.spectrum()
-        distinct = 1 if E is None else len(set(gamma.round(12).tolist()))
-        factors = n_alphas * distinct
-        values = f"{_count(n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
-        if not problem.loss.quadratic:
-            self.chosen_, self.reason_ = self._iterative(problem)
-        elif isinstance(problem.gram, PairGram) and problem.gram.iterative and not loo and problem.penalty is None:
-            self.chosen_ = ConjugateGradient()
-            self.reason_ = (
-                f"{problem.gram.shape[0]} pairs of {problem.gram.nodes.shape[0]} nodes: products need no matrix of "
-                "pairs."
-            )
-        elif problem.gram.dim is not None and not loo and n_alphas == 1 and _too_large(problem):
-            self.chosen_ = ConjugateGradient()
-            self.reason_ = (
-                f"the kernel does not separate, and its {problem.gram.size} × {problem.gram.size} matrix does not fit "
-                "in memory: products with it, evaluated as they go."
-            )
-        elif problem.penalty is not None and (
-            loo or n_alphas * n_strengths > 1 or distinct >= 10 or Cholesky().refuses(problem)
-        ):
-            self.chosen_ = ManifoldEigen()
-            self.reason_ = (
-                f"unlabelled points with {values}, {_count(n_strengths, 'strength')}"
-                f"{' and leave-one-out' if loo else ''}: one reduction of the penalty serves every point of the grid."
-            )
-        elif problem.penalty is not None:
-            self.chosen_ = Cholesky()
-            self.reason_ = (
-                f"unlabelled points with {values}: {_count(factors, 'Cholesky factorisation')} of αI + γFᵀKF "
-                "(M = F Fᵀ), symmetric although MK is not."
-            )
-        elif LowRank().refuses(problem) is None and _THIN * _n_features(problem) <= problem.n_labeled:
-            self.chosen_ = LowRank()
-            self.reason_ = (
-                f"the kernel has {_count(_n_features(problem), 'feature')} for {problem.n_labeled} points: one thin "
-                "singular value decomposition serves every alpha and every eigenvalue, and nothing is n × n."
-            )
-        elif factors < (5 if loo else 10) and not Cholesky().refuses(problem):
-            self.chosen_ = Cholesky()
-            self.reason_ = (
-                f"{values} ask for {_count(factors, 'factorisation')} of n³/3 flops"
-                f"{' and an inverse each for leave-one-out' if loo else ''}; "
-                f"an eigendecomposition costs about {'five' if loo else 'ten'}."
-            )
-        else:
-            self.chosen_ = Eigen()
-            self.reason_ = (
-                f"{values}{' with leave-one-out' if loo else ''} would ask for {factors} factorisations; "
-                "one eigendecomposition serves them all."
-            )
-        return self.chosen_
-
-    def _iterative(self, problem: Problem) -> tuple[Solver, str]:
-        """The solver for a loss without a closed form."""
-        tol, max_iter = self.tol, self.max_iter
-        descent = CoordinateDescent(tol, max_iter)
-        if descent.refuses(problem) is None:
-            return descent, "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound."
-        return ADMM(tol, max_iter), "one factorisation serves every step, for any loss with a proximal map and any A."
+    def choose(self, problem: Problem, use: Use | None = None) -> Choice:
+        """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
+        use, distinct = use or Use(), problem.operator.n_distinct
+        words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
+        case = Case(problem, use, distinct, use.n_alphas * distinct, words)
+        rule = next(rule for rule in RULES if rule.applies(case))
+        return Choice(rule.solver(self.tol, self.max_iter), rule.reason(case))
 
     def explain(self) -> str:
         """What was chosen and why, in words."""
@@ -121,43 +216,64 @@ class Auto(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """What the chosen solver says."""
-        return self.choose(problem).refuses(problem)
+        return self.choose(problem).solver.refuses(problem)
 
     def memory(self, problem: Problem) -> float:
         """What the chosen solver needs."""
-        return self.choose(problem).memory(problem)
+        return self.choose(problem).solver.memory(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        chosen = self.choose(problem)
-        if not isinstance(chosen, CoordinateDescent) or self.max_iter is not None:
-            return chosen._solve(problem, start)
-        first = CoordinateDescent(self.tol, _PATIENCE)._solve(problem, start)
+        return self._solve_by(self.choose(problem), problem, start)
+
+    def _solve_by(self, choice: Choice, problem: Problem, start: Solution | None) -> Solution:
+        self.chosen_, self.reason_ = choice
+        if not isinstance(choice.solver, (CoordinateDescent, PairMargin)) or self.max_iter is not None:
+            return choice.solver._solve(problem, start)
+        first = type(choice.solver)(self.tol, _PATIENCE)._solve(problem, start)
         if first.converged:
             return first
         # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
         self.chosen_ = ADMM(self.tol)
-        self.reason_ = f"coordinate descent stood at a gap of {first.gap:.1e} after {first.n_iter} steps; this went on."
+        self.reason_ = (
+            f"coordinate descent left a gap of {first.gap:.1e} after {first.n_iter} steps; this continued from there."
+        )
         second = self.chosen_._solve(problem, from_margin_dual(problem, first.state))
         second = replace(second, n_iter=first.n_iter + second.n_iter)
         return second if second.gap < first.gap else first
 
-    def closed_form(self, problem: Problem, **use: int | bool) -> ClosedForm:
-        """The closed form for this use, or a refusal."""
-        chosen = self.choose(problem, **use)  # type: ignore[arg-type]
-        if not isinstance(chosen, ClosedForm):
-            raise ValueError(f"{chosen!r} has no closed form.")
-        return chosen
+    def closed_form(self, problem: Problem, **use: Any) -> ClosedForm:
+        """The closed form for `Use(**use)`, kept in `chosen_`; raises where there is none."""
+        choice = self.choose(problem, Use(**use))
+        self.chosen_, self.reason_ = choice
+        if not isinstance(choice.solver, ClosedForm):
+            raise ValueError(f"{choice.solver!r} has no closed form.")
+        return choice.solver
+
+
+def _too_large_to_store(case: Case) -> bool:
+    """Whether a kernel that does not separate has a matrix beyond the memory, and products suffice."""
+    if case.use.loo or case.use.n_alphas > 1:
+        return False
+    solver = ManifoldEigen() if case.problem.penalised else Cholesky()
+    available = available_memory(case.problem.like)
+    return available is not None and solver.memory(case.problem) > available
+
+
+def _is_grid(case: Case) -> bool:
+    """Whether penalised systems are many, or such that Cholesky factors lose too many digits."""
+    several = case.use.loo or case.use.n_alphas * case.use.n_strengths > 1 or case.distinct >= 10
+    return several or Cholesky().refuses(case.problem) is not None
+
+
+def _is_thin(problem: Problem) -> bool:
+    """Whether the kernel has few features."""
+    return LowRank().refuses(problem) is None and _THIN * _n_features(problem) <= problem.n_labeled
 
 
 def _n_features(problem: Problem) -> int:
     """p of K = Φ Φᵀ, Φ (n, p)."""
-    return int(problem.gram.K.factor.shape[1])  # type: ignore[attr-defined]
-
-
-def _too_large(problem: Problem) -> bool:
-    solver = Cholesky() if problem.penalty is None else ManifoldEigen()
-    available = available_memory(problem.Psi)
-    return available is not None and solver.memory(problem) > available
+    Phi = problem.gram.factor
+    return problem.n_labeled if Phi is None else int(Phi.shape[1])
 
 
 def _count(n: int, what: str) -> str:

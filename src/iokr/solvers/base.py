@@ -1,27 +1,73 @@
-"""Problem → Solution: refuse in words, know the memory, solve, warn."""
+"""Problem → Solution: choose, check compatibility and memory, solve, warn if not converged."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, take_rows
+from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
+from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
 
-__all__ = ["ClosedForm", "Path", "Solver", "join_columns", "take_columns", "warn_small_alpha"]
+__all__ = [
+    "Choice",
+    "ClosedForm",
+    "Path",
+    "Solver",
+    "Use",
+    "join_columns",
+    "refuses_products",
+    "take_columns",
+    "warn_small_alpha",
+]
 
-_WAYS_OUT = (
-    "Ways out: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` needs the "
-    "least of the exact ones."
+_LESS_MEMORY = (
+    "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
+    "needs the least of the exact ones."
 )
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a solver is wanted for: `n_alphas` values of α, `n_strengths` of μ, and whether leave-one-out.
+
+    Examples
+    --------
+    >>> from iokr.solvers import Use
+    >>> Use(n_alphas=19, loo=True)
+    Use(n_alphas=19, n_strengths=1, loo=True)
+    """
+
+    n_alphas: int = 1
+    n_strengths: int = 1
+    loo: bool = False
+
+
+class Choice(NamedTuple):
+    """The solver to use and why, a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> from iokr.solvers import Auto
+    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 5.0)
+    >>> Auto().choose(problem).solver
+    Cholesky()
+    """
+
+    solver: Solver
+    reason: str
 
 
 class Solver(Component, ABC):
@@ -54,10 +100,17 @@ class Solver(Component, ABC):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         """The algorithm."""
 
+    def choose(self, problem: Problem, use: Use | None = None) -> Choice:
+        """The solver for this problem and this use of it: itself, unless it is `Auto`. May be overridden."""
+        return Choice(self, "as given.")
+
+    def _solve_by(self, choice: Choice, problem: Problem, start: Solution | None) -> Solution:
+        """The solution by the solver chosen. May be overridden."""
+        return choice.solver._solve(problem, start)
+
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
-        """Refuse, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
-        self.check(problem)
-        solution = self._solve(problem, start)
+        """Check, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
+        solution = self._solve_by(self.check(problem), problem, start)
         if not solution.converged:
             warnings.warn(
                 f"{self!r} stopped after {solution.n_iter} steps at a relative duality gap of {solution.gap:.1e}; "
@@ -67,13 +120,24 @@ class Solver(Component, ABC):
             )
         return solution
 
-    def check(self, problem: Problem) -> None:
-        """Raise if the problem cannot be solved, or not in memory."""
-        reason = self.refuses(problem)
+    def check(self, problem: Problem, *, penalised: bool = False) -> Choice:
+        """The choice for this problem; raises if it cannot be solved, or not in memory.
+
+        With `penalised` the question is asked as if the problem had a manifold penalty already.
+        """
+        if penalised:
+            problem = replace(problem, awaits_penalty=True)
+        choice = self.choose(problem)
+        reason = choice.solver.refuses(problem)
         if reason is not None:
             raise ValueError(f"{self!r} cannot solve this problem: {reason}")
-        what = partial("A dense fit of {} points with {!r}".format, problem.gram.shape[0], self)
-        check_memory(self.memory(problem), what, _WAYS_OUT, problem.Psi)
+        check_memory(
+            choice.solver.memory(problem),
+            lambda: f"A dense fit of {problem.gram.shape[0]} points with {self!r}",
+            _LESS_MEMORY,
+            problem.like,
+        )
+        return choice
 
     def explain(self) -> str:
         """What is used and why, in words."""
@@ -87,6 +151,7 @@ class Path(ABC):
     """The solutions of one problem for every α (and every set of targets), from factors that are computed once.
 
     In the eigenbasis A = E diag(γ) Eᵀ each column j of the outputs is a problem of its own, with the kernel γ_j k.
+    Targets are arrays or an `IdentityMatrix`.
 
     Examples
     --------
@@ -103,7 +168,7 @@ class Path(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E, self.L = problem.gram.spectrum()
+        self.operator = problem.operator
 
     @abstractmethod
     def coefficients(self, Psi: Array, alpha: float) -> Array:
@@ -116,37 +181,17 @@ class Path(ABC):
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """Σ_i w_i ‖ψ_i − h₋ᵢ(x_i)‖² / Σ w for each alpha. May be overridden."""
         w = np.ones(self.n) if self.weight is None else self.weight
-        w = asarray_like(w / w.sum(), Psi)
-        xp = array_namespace(Psi)
-        return np.array([float(xp.sum(w * row_sq_norms(self.loo_residuals(Psi, alpha)))) for alpha in alphas])
-
-    def rotate(self, Psi: Array) -> Array:
-        """Ψ E."""
-        return Psi if self.E is None else matmul(Psi, self.E)
-
-    def unrotate(self, T: Array) -> Array:
-        """T Eᵀ, or T L where A is oblique."""
-        return T if self.L is None else matmul(T, self.L)
-
-    def gamma_groups(self, q: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Distinct eigenvalues of A, each with its columns."""
-        gamma = self.gamma if len(self.gamma) == q else np.full(q, self.gamma[0])
-        tol = 32 * np.finfo(float).eps * max(float(gamma.max(initial=0.0)), 0.0)
-        if len(self.gamma) == 1 or gamma.max(initial=0.0) - gamma.min(initial=0.0) <= tol:
-            yield float(gamma.mean()), np.arange(q)
-            return
-        order = np.argsort(gamma, kind="stable")
-        start = 0
-        for stop in range(1, q + 1):
-            if stop == q or gamma[order[stop]] - gamma[order[start]] > tol:
-                group = order[start:stop]
-                yield float(gamma[group].mean()), group
-                start = stop
+        errors = []
+        for alpha in alphas:
+            residuals = self.loo_residuals(Psi, alpha)
+            each = asarray_like(w / w.sum(), residuals) * row_sq_norms(residuals)
+            errors.append(float(array_namespace(residuals).sum(each)))
+        return np.array(errors)
 
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""
         H = self.gram.K.rows(rows) @ C
-        return take_rows(Psi, rows) - self.gram.act(H)
+        return take_rows(as_array(Psi), rows) - self.operator.act(H)
 
 
 class ClosedForm(Solver):
@@ -165,51 +210,28 @@ class ClosedForm(Solver):
     """
 
     def refuses(self, problem: Problem) -> str | None:
-        """Only the loss can be in the way. May be overridden."""
+        """Needs a quadratic loss and a matrix. May be overridden."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
-        return None
-
-    def _refuses_weights(self, problem: Problem) -> str | None:
-        """The block factor of a penalty has w^{-½}: it loses as many digits as the weights spread over."""
-        from iokr.solvers.closed_form.symmetric_system import weight_ratio
-
-        if problem.penalty is not None and weight_ratio(problem) > 1e6:
-            return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
-        return None
+        return refuses_products(problem) if problem.gram.products_only else None
 
     @abstractmethod
-    def _path(self, problem: Problem) -> Path:
-        """The path of a problem without missing entries."""
-
-    def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold strength; what they share is computed once. May be overridden."""
-        for strength in strengths:
-            yield self._path(replace(problem, strength=strength))
-
     def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold strength, missing entries included."""
-        self.check(problem)
-        if problem.gram.dim is not None:
-            from iokr.solvers.closed_form.blocks import block_paths
-
-            yield from block_paths(self, problem, strengths)
-            return
-        if problem.mask is None:
-            yield from self._paths(problem, strengths)
-            return
-        from iokr.solvers.closed_form.missing import masked_path
-
-        for strength in strengths:
-            yield masked_path(self, replace(problem, strength=strength))
+        """A path per manifold strength; what they share is computed once."""
 
     def path(self, problem: Problem) -> Path:
         """The path over α of this problem."""
         return next(self.paths(problem, [problem.strength]))
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        path = next(self.paths(problem, [problem.strength]))
-        return Solution(path.coefficients(problem.Psi, problem.alpha))
+        return Solution(self.path(problem).coefficients(problem.Psi, problem.alpha))
+
+
+def refuses_products(problem: Problem) -> str | None:
+    """Why a solver that needs the matrix cannot take a Gram that can only multiply, or None."""
+    if problem.gram.products_only:
+        return f"{problem.gram!r} can only be multiplied with, and this solver needs its matrix; use `Auto()`."
+    return None
 
 
 def take_columns(B: Array, columns: np.ndarray) -> Array:
@@ -221,7 +243,7 @@ def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
     """A matrix from groups of its columns."""
     if len(parts) == 1:
         return parts[0][1]
-    columns = {int(j): values[:, place] for group, values in parts for place, j in enumerate(group)}
+    columns = {int(j): values[:, k] for group, values in parts for k, j in enumerate(group)}
     return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
 
 

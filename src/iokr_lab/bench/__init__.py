@@ -1,4 +1,4 @@
-"""How fast and how lean, beside rivals and the physical floor, in one run: `iokr bench`.
+"""How fast and how lean, beside rivals and the arithmetic lower bound, in one run: `iokr bench`.
 
 A benchmark is one file here and one line in `BENCHMARKS`. Its file has a function `run(*, repeat, seed,
 progress, quick)` that returns a `Report`; it is imported when it runs, so the list is cheap.

@@ -276,7 +276,7 @@ def survey(
     if judge:
         verdicts = [verdict for _, judged in answers for verdict in judged] + judge_memory(sizes)
         tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
-    summary = "Beside rivals and the physical floor, in one run."
+    summary = "Beside rivals and the arithmetic lower bound, in one run."
     notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, judge)]
     return Report(title, summary, tuple(tables), tuple(notes), info)
 

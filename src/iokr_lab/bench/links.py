@@ -27,8 +27,8 @@ from iokr.manifolds import Laplacian
 from iokr.report import Report
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.grams import gram, lower_gram
 from iokr_lab.bench.memory import Footprint
-from iokr_lab.bench.ridge import gram, lower_gram
 
 __all__ = ["fold", "run", "smooth_links", "top_links"]
 

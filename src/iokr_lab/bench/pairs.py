@@ -9,8 +9,7 @@ ours: what is measured is what we add to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import util
 from typing import Any
@@ -23,13 +22,13 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
 from iokr import PairModel
+from iokr._compile import compiling
 from iokr.gram.pairs import loops
 from iokr.kernels.vectors import RBF
 from iokr.losses.margin import MaxMargin
 from iokr.report import Report
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
-from iokr.solvers.pairs import margin as pair_margin
 from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
 from iokr_lab.bench.memory import Footprint
 
@@ -118,7 +117,7 @@ def ridge_plain(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Q
     model = PairModel(RBF(1 / p), alpha=_ALPHA, solver=ConjugateGradient(tol=_TOL))
 
     def plain() -> Matrix:
-        with _without_compiler():
+        with compiling(False):
             return np.asarray(model.fit(X, pairs, y).decision_function(test))
 
     return Question(
@@ -130,21 +129,6 @@ def ridge_plain(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Q
         (Target(_TRICK, at_most=2.5),),
         rtol=1e-3,
     )
-
-
-@contextmanager
-def _without_compiler() -> Iterator[None]:
-    """As if Numba were not installed."""
-    kept = loops.compiled
-
-    def nothing(loop: Callable[..., Any]) -> None:
-        return None
-
-    try:
-        loops.compiled = pair_margin.compiled = nothing  # type: ignore[assignment]
-        yield
-    finally:
-        loops.compiled = pair_margin.compiled = kept
 
 
 def _dense_ridge(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> Matrix:

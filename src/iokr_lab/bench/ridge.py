@@ -28,14 +28,13 @@ from iokr.kernels.vectors import RBF
 from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Report
 from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.grams import PANEL, Matrix, gram, lower_gram, smooth_vectors
 from iokr_lab.bench.memory import Footprint
 
 __all__ = ["one_fit", "path", "ranking", "run", "unlabeled"]
 
 _THREADS = 2
-_PANEL = 64  # columns of the Gram matrix made at a time: they stay in the cache until exp has seen them
 
-Matrix = NDArray[np.float64]
 Bits = NDArray[np.uint8]
 
 _SMALL: dict[str, dict[str, int]] = {
@@ -69,7 +68,7 @@ def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], qu
 
 def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Question:
     """C = (K + αI)⁻¹ Y for one α."""
-    X, Y = _vectors(np.random.default_rng(seed), n, p, q)
+    X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
     gamma, alpha = 1.0 / p, 0.5
     ours, rival = IOKR(RBF(gamma), alpha=alpha), KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
     return Question(
@@ -93,39 +92,13 @@ def fit_floor(X: Matrix, Y: Matrix, gamma: float, alpha: float) -> Matrix:
     return C
 
 
-def lower_gram(X: Matrix, gamma: float) -> Matrix:
-    """exp(−γ‖x_i − x_j‖²) for i ≥ j, in one array in Fortran order; above the diagonal nothing is written."""
-    left, right = _factors(X, X, gamma)
-    K = np.empty((len(X), len(X)), order="F")
-    for j in range(0, len(X), _PANEL):
-        np.exp(dgemm(1.0, left[:, j:], right[:, j : j + _PANEL], trans_a=1), out=K[j:, j : j + _PANEL])
-    return K
-
-
-def gram(X: Matrix, Z: Matrix, gamma: float) -> Matrix:
-    """exp(−γ‖x_i − z_j‖²), in Fortran order."""
-    left, right = _factors(X, Z, gamma)
-    K = np.empty((len(X), len(Z)), order="F")
-    for j in range(0, len(Z), _PANEL):
-        np.exp(dgemm(1.0, left, right[:, j : j + _PANEL], trans_a=1), out=K[:, j : j + _PANEL])
-    return K
-
-
-def _factors(X: Matrix, Z: Matrix, gamma: float) -> tuple[Matrix, Matrix]:
-    """Columns a_i, b_j with ⟨a_i, b_j⟩ = −γ‖x_i − z_j‖²: the norms are folded into the product."""
-    x, z = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
-    left = np.hstack([2 * gamma * X, -gamma * x[:, None], np.full((len(X), 1), -gamma)])
-    right = np.hstack([Z, np.ones((len(Z), 1)), z[:, None]])
-    return left.T, right.T
-
-
 # ---------------------------------------------------------------------------------------------------------
 # (b) A path over alpha, with leave-one-out
 
 
 def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: int = 25) -> Question:
     """The best of many α, and its fit."""
-    X, Y = _vectors(np.random.default_rng(seed), n, p, q)
+    X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
     gamma, alphas = 1.0 / p, np.logspace(-4, 3, n_alphas)
     ours = IOKRCV(RBF(gamma), alphas=alphas.tolist())
     rival = KernelRidge(kernel="rbf", gamma=gamma)
@@ -270,7 +243,7 @@ def _tanimoto(A: Matrix, B: Matrix) -> Matrix:
 
 def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int = 20) -> Question:
     """The best of 10 α and 5 strengths μ when n of N points are labelled, on a graph of 10 neighbours."""
-    X, Y = _vectors(np.random.default_rng(seed), N, p, q)
+    X, Y = smooth_vectors(np.random.default_rng(seed), N, p, q)
     Y = Y[:n]
     gamma, alphas, strengths = 0.5 / p, np.logspace(-2, 2.5, 10), np.logspace(-3, 1, 5)
     grid = {"alphas": alphas.tolist(), "strengths": strengths.tolist()}
@@ -326,8 +299,8 @@ def neighbor_laplacian(K: Matrix, k: int) -> Any:
     """diag(W1) − W, W the k largest off-diagonal entries of each row of K, symmetrised by the mean."""
     N = len(K)
     columns, values = np.empty((N, k), dtype=np.intp), np.empty((N, k))
-    for start in range(0, N, _PANEL):
-        block = slice(start, start + _PANEL)
+    for start in range(0, N, PANEL):
+        block = slice(start, start + PANEL)
         rows = K[block].copy()
         np.fill_diagonal(rows[:, start:], -np.inf)
         columns[block] = np.argpartition(rows, N - k, axis=1)[:, N - k :]
@@ -370,12 +343,6 @@ def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
 
 # ---------------------------------------------------------------------------------------------------------
 # Data
-
-
-def _vectors(rng: np.random.Generator, n: int, p: int, q: int) -> tuple[Matrix, Matrix]:
-    """Inputs, and smooth functions of them with noise."""
-    X = rng.standard_normal((n, p))
-    return X, np.sin(X @ rng.standard_normal((p, q)) / np.sqrt(p)) + 0.3 * rng.standard_normal((n, q))
 
 
 def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:

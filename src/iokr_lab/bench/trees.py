@@ -37,7 +37,7 @@ Matrix = NDArray[np.float64]
 _SMALL: dict[str, dict[str, Any]] = {
     "yeast": {"n": 80, "m": 20, "n_estimators": 5, "close": 0.2},
     "bibtex": {"n": 80, "m": 20, "n_estimators": 5, "close": 0.2},
-    "fewer_coordinates": {"n": 80, "m": 20, "n_estimators": 5, "rank": 20, "close": 0.2},
+    "fewer_coordinates": {"n": 80, "m": 20, "n_estimators": 5, "n_components": 20, "close": 0.2},
 }
 
 
@@ -164,12 +164,13 @@ def fewer_coordinates(
     n: int = 1000,
     m: int = 500,
     n_estimators: int = 100,
-    rank: int = 100,
+    n_components: int = 100,
     close: float = _CLOSE,
     drawn: bool = False,
 ) -> Question:
     """Splitting on the leading coordinates, or on random ones, while leaves keep their members."""
     X, Y, X_new, Y_new = _data("bibtex", n, m, seed, drawn)
+    few: dict[str, Any] = {"n_components": n_components}
     options: dict[str, Any] = {
         "n_estimators": n_estimators,
         "max_features": _FEATURES,
@@ -186,10 +187,10 @@ def fewer_coordinates(
         return {"R²": _beside_one(model.score(X_new, Y_new))}
 
     return Question(
-        f"(c) bibtex, {n_estimators} extra-trees split on {rank} coordinates",
+        f"(c) bibtex, {n_estimators} extra-trees split on {n_components} coordinates",
         (
-            Contender(f"rank={rank}", partial(forest, rank=rank), answers, "ours"),
-            Contender(f'rank={rank}, projection="random"', partial(forest, rank=rank, projection="random"), answers),
+            Contender(f"n_components={n_components}", partial(forest, **few), answers, "ours"),
+            Contender(f"{n_components} random directions", partial(forest, **few, projection="random"), answers),
             Contender("all coordinates", forest, answers),
         ),
         (Target("all coordinates", at_least=3.0),),

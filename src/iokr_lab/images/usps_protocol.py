@@ -20,6 +20,7 @@ from iokr._array import to_numpy
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
+from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
@@ -27,7 +28,7 @@ from iokr.kernels.vectors import RBF
 from iokr.metrics import rbf_loss
 from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.report import Spread
-from iokr.rivals.kde import KDE, KernelPCA
+from iokr.rivals.kde import KDE
 from iokr_lab.images.halves import ImageSplit, Matrix, halves
 from iokr_lab.published import published
 from iokr_lab.study import Case, Plan

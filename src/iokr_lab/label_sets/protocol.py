@@ -159,7 +159,7 @@ def forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
             oob_score=True,
             max_features="sqrt",
             min_samples_leaf=leaf,
-            rank=SPLIT_RANK,
+            n_components=SPLIT_RANK,
             random_state=seed,
         ).fit(task.X, task.Y)
         left_out = np.nan_to_num(forest.oob_decision_function_)

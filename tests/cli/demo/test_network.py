@@ -12,7 +12,7 @@ from iokr.report import Figure
 def report():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "make_communities", lambda seed: make_communities(250, 4, seed=seed))
-        patch.setattr(demo, "SHARE", 0.2)
+        patch.setattr(demo, "FRACTION", 0.2)
         return demo.run(seed=0, repeat=2)
 
 

@@ -1,4 +1,7 @@
-"""Multi-task models are what their formulas say: explicit solves, refits, the identity of models 0 and 1."""
+"""Multi-task models are what their formulas say: explicit solves, refits, the identity of models 0 and 1.
+
+Tests of `iokr.estimators.multitask.cv` and `iokr.estimators.multitask.similarity`.
+"""
 
 import pickle
 
@@ -178,7 +181,7 @@ def test_output_coupling_with_another_loss_is_that_loss_in_the_metric():
     X, Y, X_u, rng = sample()
     M = task_similarity(rng.normal(size=(9, 4)))
     coupled = MultiTask(RBF(GAMMA), tasks=M, coupling="output", strength=0.9, loss=Huber(0.2), alpha=0.3).fit(X, Y)
-    root = coupled.embedding_.root
+    root = coupled.embedding_.root_
     assert_close(root @ root, 0.9 * M + 0.1 * np.eye(4), 1e-12)
     expected = IOKR(RBF(GAMMA), loss=Huber(0.2), alpha=0.3).fit(X, Y @ root)
     assert_close(coupled.decision_function(X_u), expected.predict(X_u), 1e-4)

@@ -125,8 +125,8 @@ def test_output_kernels(name):
             costs = one.scores if name == "margin" else one.distances
             own = costs(s.X[test], s.candidates)[np.arange(6), ["abc".index(c) for c in s.y[test]]]
             expected[k] += np.sum(np.maximum(0, 1 - own) if name == "margin" else own) / 18
-    assert_close(model.cv_errors_, expected, 1e-3)
-    assert model.alpha_ == ALPHAS[int(np.argmin(expected))]
+    assert_close(model.cv_errors_, expected, 1e-3)  # a gap δ leaves h within √(2δP₀/α), here 5e-4
+    assert expected[ALPHAS.index(model.alpha_)] <= expected.min() + 1e-3 * expected.max()  # of those that tie, any
     assert set(model.predict(s.X_new)) <= set("abc")
 
 

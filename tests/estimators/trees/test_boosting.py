@@ -24,7 +24,7 @@ def gram(kernel, Y):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"rank": 2, "projection": "random"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"n_components": 2, "projection": "random"}], ids=str)
 def test_the_training_error_never_rises_without_subsampling(kernel, options):
     X, Y, _, _ = problem()
     model = OutputKernelBoosting(kernel, learning_rate=0.1, n_estimators=60, random_state=0, **options).fit(X, Y)
@@ -39,7 +39,7 @@ def test_the_training_error_never_rises_without_subsampling(kernel, options):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"rank": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"n_components": 2}], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_h_and_weights_follow_the_recursion(kernel, options, weighted):
     """β_t(x) = β_{t−1}(x) + ν Σ_{i in leaf} w_i/W_leaf (e_i − β_{t−1}(x_i)), carried out on whole rows."""
@@ -100,7 +100,7 @@ def test_predicts_new_rows():
     [
         ({"n_estimators": 0}, "`n_estimators` must be an integer of at least 1"),
         ({"learning_rate": 0.0}, "`learning_rate` must be a positive number, got 0.0"),
-        ({"subsample": 1.5}, "`subsample` must be a share of the rows"),
+        ({"subsample": 1.5}, "`subsample` must be a fraction of the rows"),
         ({"subsample": 0.0}, "`subsample` must be a positive number"),
     ],
 )

@@ -137,7 +137,7 @@ def test_threads_change_nothing():
 
 def test_each_tree_draws_its_own_directions():
     X, Y, _, _ = problem()
-    options = {"n_estimators": 30, "rank": 2, "random_state": 0, "splitter": "best"}
+    options = {"n_estimators": 30, "n_components": 2, "random_state": 0, "splitter": "best"}
     drawn = OutputKernelForest(RBF(0.3), projection="random", **options).fit(X, Y)
     fixed = OutputKernelForest(RBF(0.3), **options).fit(X, Y)
     assert len({tree.feature[0] for tree in drawn.trees_} | {tree.threshold[0] for tree in drawn.trees_}) > 3
@@ -175,7 +175,7 @@ def test_max_samples():
         ({"oob_score": True}, r"`oob_score` needs rows that a tree did not draw; set `bootstrap=True`"),
         ({"max_samples": 5}, "`max_samples` is the number of rows drawn"),
         ({"bootstrap": True, "max_samples": 1000}, "at most the number of rows, 60, got 1000"),
-        ({"bootstrap": True, "max_samples": 1.5}, "`max_samples` as a share"),
+        ({"bootstrap": True, "max_samples": 1.5}, "`max_samples` as a fraction"),
         ({"max_features": "all"}, "max_features"),
     ],
 )

@@ -64,7 +64,7 @@ def test_equal_outputs_have_one_direction_and_nothing_to_lose():
     assert not np.abs(space.seen(space.Z, view)).max() > 1e-12
 
 
-@pytest.mark.parametrize("options", [{"rank": 1}, {"tol": 0.1}, {"rank": 1, "projection": "random"}])
+@pytest.mark.parametrize("options", [{"n_components": 1}, {"tol": 0.1}, {"n_components": 1, "projection": "random"}])
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_output_is_a_tree_of_one_leaf(n, options):
     X, Y = np.arange(2.0 * n).reshape(n, 2), np.tile([1.0, 2.0, 3.0], (n, 1))

@@ -1,4 +1,7 @@
-"""Trees: splits are those of an exhaustive search with the kernel criterion, predictions the means of leaves."""
+"""Trees: splits are those of an exhaustive search with the kernel criterion, predictions the means of leaves.
+
+Tests of `iokr.estimators.trees.base` and `iokr.estimators.trees.growing`.
+"""
 
 import warnings
 
@@ -161,7 +164,9 @@ def test_a_row_of_weight_zero_counts_for_nothing():
 @pytest.mark.parametrize("kernel", [None, RBF(0.3)], ids=str)
 def test_fewer_coordinates_change_the_splits_not_the_means(kernel, projection):
     X, Y = inputs(40), outputs("bits", 40)
-    model = OutputKernelTree(kernel, rank=2, projection=projection, min_samples_leaf=4, random_state=0).fit(X, Y)
+    model = OutputKernelTree(kernel, n_components=2, projection=projection, min_samples_leaf=4, random_state=0).fit(
+        X, Y
+    )
     assert 0 < model.lost_variance_ < 1
     leaf = model.apply(X)
     beta = (leaf[:, None] == leaf) / np.sum(leaf[:, None] == leaf, axis=1)[:, None]
@@ -176,7 +181,7 @@ def test_the_lost_variance_is_that_of_the_directions_left_out():
     root = np.sqrt(w)[:, None]
     s = np.linalg.eigvalsh(root * (C @ K @ C.T) * root.T)[::-1]
     for rank in (1, 2, 5):
-        model = OutputKernelTree(RBF(0.3), rank=rank, random_state=0).fit(X, Y, sample_weight=w)
+        model = OutputKernelTree(RBF(0.3), n_components=rank, random_state=0).fit(X, Y, sample_weight=w)
         assert_allclose(model.lost_variance_, s[rank:].sum() / s.sum(), rtol=1e-9)
         # the same splits as on a rank-r approximation of K_Y, which is another kernel matrix
         Z = np.linalg.eigh(root * (C @ K @ C.T) * root.T)[1][:, ::-1][:, :rank] * np.sqrt(s[:rank]) / root
@@ -187,14 +192,14 @@ def test_the_lost_variance_is_that_of_the_directions_left_out():
 
 def test_the_tolerance_takes_the_fewest_directions_that_meet_it():
     X, Y = inputs(40), outputs("bits", 40)
-    lost = [OutputKernelTree(RBF(0.3), rank=r, random_state=0).fit(X, Y).lost_variance_ for r in range(1, 30)]
+    lost = [OutputKernelTree(RBF(0.3), n_components=r, random_state=0).fit(X, Y).lost_variance_ for r in range(1, 30)]
     for tol in (0.5, 0.1, 0.01):
         chosen = next(value for value in lost if value <= tol)
         assert_allclose(OutputKernelTree(RBF(0.3), tol=tol, random_state=0).fit(X, Y).lost_variance_, chosen)
-    assert OutputKernelTree(RBF(0.3), rank=1000, random_state=0).fit(X, Y).lost_variance_ < 1e-12
+    assert OutputKernelTree(RBF(0.3), n_components=1000, random_state=0).fit(X, Y).lost_variance_ < 1e-12
 
 
-@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"rank": 2, "projection": "random"}])
+@pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"n_components": 2, "projection": "random"}])
 def test_outputs_far_from_zero_are_split_as_well(options):
     """The variance of 1e8 + y is that of y; as a difference of squares it would be 6 in place of 3."""
     rng = np.random.default_rng(0)
@@ -207,7 +212,9 @@ def test_outputs_far_from_zero_are_split_as_well(options):
 
 
 @pytest.mark.parametrize("kernel", [None, Linear()], ids=["vectors", "kernel"])
-@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"min_impurity_decrease": 0.02}, {"ccp_alpha": 0.02}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"n_components": 2}, {"min_impurity_decrease": 0.02}, {"ccp_alpha": 0.02}], ids=str
+)
 @pytest.mark.parametrize("unit", [1e-120, 1e-9, 1e9, 1e120])
 def test_the_unit_of_the_outputs_does_not_matter(unit, options, kernel):
     """Below a variance of 2e-16 scikit-learn's tree would be a single leaf."""
@@ -216,7 +223,7 @@ def test_the_unit_of_the_outputs_does_not_matter(unit, options, kernel):
     Y = np.column_stack([X[:, 0], X[:, 0] - X[:, 1], X[:, 2]]) + 0.3 * rng.normal(size=(60, 3))
     tree = OutputKernelTree(kernel, max_depth=4, min_samples_leaf=4, random_state=0, **options).fit(X, Y)
     leaves, variance = tree.apply(X), tree.tree_.impurity
-    squares = {name: unit**2 * value for name, value in options.items() if name != "rank"}
+    squares = {name: unit**2 * value for name, value in options.items() if name != "n_components"}
     tree = clone(tree).set_params(**squares).fit(X, unit * Y)
     np.testing.assert_array_equal(tree.apply(X), leaves)
     np.testing.assert_allclose(tree.tree_.impurity, unit**2 * variance, rtol=1e-6)
@@ -237,7 +244,7 @@ def test_the_unit_of_the_weights_does_not_matter():
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(60, 3)), rng.uniform(0.2, 3.0, size=60)
     Y = np.column_stack([X[:, 0], X[:, 0] - X[:, 1], X[:, 2]]) + 0.3 * rng.normal(size=(60, 3))
-    tree = OutputKernelTree(RBF(0.5), rank=2, max_depth=4, min_samples_leaf=4, random_state=0)
+    tree = OutputKernelTree(RBF(0.5), n_components=2, max_depth=4, min_samples_leaf=4, random_state=0)
     leaves = tree.fit(X, Y, sample_weight=weight).apply(X)
     for unit in (1e-12, 1e12):
         np.testing.assert_array_equal(tree.fit(X, Y, sample_weight=unit * weight).apply(X), leaves)
@@ -246,8 +253,8 @@ def test_the_unit_of_the_weights_does_not_matter():
 def test_wide_vectors_lose_what_narrow_ones_do():
     rng = np.random.default_rng(0)
     X, B = rng.normal(size=(12, 2)), rng.normal(size=(12, 40))
-    wide = OutputKernelTree(rank=3, random_state=0).fit(X, B)
-    kernel = OutputKernelTree(Linear(), rank=3, random_state=0).fit(X, B)
+    wide = OutputKernelTree(n_components=3, random_state=0).fit(X, B)
+    kernel = OutputKernelTree(Linear(), n_components=3, random_state=0).fit(X, B)
     assert_allclose(wide.lost_variance_, kernel.lost_variance_, rtol=1e-9)
     assert_allclose(wide.weights(X), kernel.weights(X))
 
@@ -291,12 +298,12 @@ def test_other_decoders():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank": 0}, "`rank` must be an integer of at least 1, got 0"),
-        ({"tol": 1.0}, "`tol` must be a share of the variance"),
+        ({"n_components": 0}, "`n_components` must be an integer of at least 1, got 0"),
+        ({"tol": 1.0}, "`tol` must be a fraction of the variance"),
         ({"tol": -0.1}, "`tol` must be a number of at least 0"),
         ({"projection": "none"}, "`projection` must be one of 'principal', 'random'"),
-        ({"projection": "random"}, "needs `rank`"),
-        ({"projection": "random", "rank": 2, "tol": 0.1}, "no `tol`"),
+        ({"projection": "random"}, "needs `n_components`"),
+        ({"projection": "random", "n_components": 2, "tol": 0.1}, "no `tol`"),
         ({"min_impurity_decrease": -1.0}, "`min_impurity_decrease` must be a number of at least 0, got -1.0"),
         ({"ccp_alpha": -1.0}, "`ccp_alpha`"),
         ({"max_depth": 0}, "max_depth"),
@@ -321,10 +328,10 @@ def test_refuses_missing_outputs_and_foreign_components():
         OutputKernelTree().fit(["a"] * 24, outputs("vectors"))
 
 
-def test_rank_is_a_parameter_and_a_method():
-    model = OutputKernelTree(RBF(0.3), rank=3)
-    assert model.get_params()["rank"] == 3
-    assert "rank=3" in repr(model)
-    model.set_params(rank=2).fit(inputs(), outputs("bits"))
+def test_rank_is_a_method_and_n_components_a_parameter():
+    model = OutputKernelTree(RBF(0.3), n_components=3)
+    assert model.get_params()["n_components"] == 3
+    assert "n_components=3" in repr(model)
+    model.set_params(n_components=2).fit(inputs(), outputs("bits"))
     index, _ = model.rank(inputs(4), outputs("bits"), k=2)
     assert index.shape == (4, 2)

@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 
-from iokr._compile import compiled
+from iokr._compile import compiled, compiling
 from iokr.kernels._data import counts
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, sq_norms
 from reference import assert_close
 
 
 @pytest.fixture(params=["compiled", "numpy"])
-def route(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(counts, "compiled", lambda loop: None)
-    else:
+def route(request):
+    if request.param == "compiled":
         pytest.importorskip("numba")
-        assert compiled(counts._add_rows) is not None
-    return request.param
+    with compiling(request.param == "compiled"):
+        assert (compiled(counts._add_rows) is not None) == (request.param == "compiled")
+        yield request.param
 
 
 def table(n: int, words: str, density: float, seed: int = 0) -> tuple[Counts, dict[str, np.ndarray]]:

@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 
-from iokr._compile import compiled
+from iokr._compile import compiled, compiling
 from iokr.kernels import GlobalAlignment
 from iokr.kernels.structured import series as module
 from reference import assert_close
 
 
 @pytest.fixture(params=["compiled", "numpy"])
-def route(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "compiled", lambda loop: None)
-    else:
+def route(request):
+    if request.param == "compiled":
         pytest.importorskip("numba")
-        assert compiled(module._align) is not None
-    return request.param
+    with compiling(request.param == "compiled"):
+        assert (compiled(module._align) is not None) == (request.param == "compiled")
+        yield request.param
 
 
 def walks(n: int, longest: int, channels: int = 2, seed: int = 0) -> list[np.ndarray]:

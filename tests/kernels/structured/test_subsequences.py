@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from iokr._compile import compiled
+from iokr._compile import compiled, compiling
 from iokr.kernels import Subsequence
 from iokr.kernels._data import gapped
 from iokr.kernels.structured import subsequences
@@ -18,17 +18,16 @@ ROUTES = ["listed", "mixed", "words", "compiled", "numpy"]
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch):
     if request.param != "listed":  # else these strings have few places
-        monkeypatch.setattr(subsequences, "_PLACES", 20 if request.param == "mixed" else -1)
+        monkeypatch.setattr(subsequences, "_OCCURRENCES", 20 if request.param == "mixed" else -1)
     if request.param in ("compiled", "numpy"):
         monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
     elif request.param == "words":
         monkeypatch.setattr(subsequences, "words_pay", lambda *given: True)
-    if request.param == "numpy":
-        monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
-    elif request.param == "compiled":
+    if request.param == "compiled":
         pytest.importorskip("numba")
         assert compiled(subsequences._subsequence) is not None
-    return request.param
+    with compiling(request.param != "numpy"):
+        yield request.param
 
 
 def words(n: int, longest: int, seed: int = 0) -> list[str]:
@@ -72,19 +71,19 @@ def test_many_pairs_at_once_in_small_tiles(monkeypatch):
 
     X = words(23, 12)
     whole = Subsequence(2, 0.5)(X)
-    monkeypatch.setattr(subsequences, "_PLACES", -1)
-    monkeypatch.setattr(subsequences, "compiled", lambda loop: None)
+    monkeypatch.setattr(subsequences, "_OCCURRENCES", -1)
     monkeypatch.setattr(subsequences, "words_pay", lambda *given: False)
     monkeypatch.setattr(ragged, "_CELLS", 300)
-    assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
-    monkeypatch.setattr(subsequences, "_RANGE", 0.0)  # sums that fade, as for strings of thousands of letters
-    assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
+    with compiling(False):
+        assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
+        monkeypatch.setattr(subsequences, "_RANGE", 0.0)  # sums that fade, as for strings of thousands of letters
+        assert_close(Subsequence(2, 0.5)(X), whole, 1e-14)
 
 
 def test_all_words_by_a_few_first_letters_and_strings_at_a_time(monkeypatch):
     X, Z = words(23, 12), ["zab", "cc", *words(9, 12, seed=1)]
     whole = Subsequence(3, 0.5)(X, Z)
-    monkeypatch.setattr(subsequences, "_PLACES", -1)
+    monkeypatch.setattr(subsequences, "_OCCURRENCES", -1)
     monkeypatch.setattr(subsequences, "words_pay", lambda *given: True)
     monkeypatch.setattr(gapped, "_ENTRIES", 2 * 9 * (len(X) + len(Z)))
     monkeypatch.setattr(gapped, "_TILE", 50)

@@ -1,19 +1,19 @@
-"""Contenders of `covariance` agree on small data, and its floors with the large system of the paper."""
+"""Contenders of `covariance` agree on small data, and its floors with the large system of the paper.
+
+Tests of `iokr_lab.bench.covariance.data`, `iokr_lab.bench.covariance.exact` and `iokr_lab.bench.covariance.low_rank`.
+"""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from iokr.solvers import Eigen
 from iokr_lab.bench import base, covariance
-from iokr_lab.bench.covariance import (
-    conditional_floor,
-    covariance_floor,
-    incomplete_cholesky,
-    low_rank_floor,
-    published_route,
-)
+from iokr_lab.bench.covariance.data import OPERATORS, Data, incomplete_cholesky
+from iokr_lab.bench.covariance.exact import conditional_floor, covariance_floor, posed, published_route
+from iokr_lab.bench.covariance.low_rank import low_rank_floor
 
-NAMES = list(covariance._SMALL)
+NAMES = list(covariance.SMALL)
 
 
 def rbf(X, Z, gamma):
@@ -36,7 +36,7 @@ def data():
 @pytest.mark.parametrize("name", NAMES)
 def test_all_contenders_agree(name, monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
-    question = getattr(covariance, name)(seed=1, **covariance._SMALL[name])
+    question = getattr(covariance, name)(seed=1, **covariance.SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)
     assert len(verdicts) == len(question.targets)
@@ -67,23 +67,30 @@ def test_the_published_route_is_exact_at_full_rank(data):
 
 
 def test_the_low_rank_floor_is_exact_at_full_rank():
-    data = covariance._Data(0, 30)
+    data = Data(0, 30)
     parameters = (data.X, data.Y, data.gamma, data.gamma_y, data.alpha)
     exact = data.scores(covariance_floor(*parameters))
     assert_allclose(low_rank_floor(*parameters, 30).scores(data), exact, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_problem_is_the_one_that_the_estimator_poses(operator):
+    data = Data(0, 20)
+    model = data.exact(operator).fit(data.X, data.Y)
+    assert_allclose(Eigen().solve(posed(data, operator)).C, model.solution_.C, rtol=1e-8, atol=1e-12)
+
+
 def test_a_deadline_is_in_seconds():
-    question = covariance.low_rank(**covariance._SMALL["low_rank"])
+    question = covariance.low_rank(**covariance.SMALL["low_rank"])
     verdict = question.targets[0].judge(question, {"LowRank, covariance": 0.05})
     assert (verdict.measured, verdict.at_most, verdict.met) == (0.05, 0.1, True)
     assert not question.targets[0].judge(question, {"LowRank, covariance": 0.2}).met
 
 
 def test_every_footprint_names_a_contender_and_the_targets_follow_their_order():
-    footprints = covariance._footprints(0, quick=True)
+    footprints = covariance.footprints(0, quick=True)
     for footprint in footprints:
         getattr(covariance, footprint.question)(**footprint.small).find(footprint.contender)
     sizes = [int(7.9 * 8 * 2000**2), int(8.1 * 8 * 2000**2), int(0.05 * 8 * 20_000**2)]
     assert len(sizes) == len(footprints)
-    assert [verdict.met for verdict in covariance._judge_memory(sizes)] == [True, False, True]
+    assert [verdict.met for verdict in covariance.judge_memory(sizes)] == [True, False, True]

@@ -1,13 +1,18 @@
-"""Contenders of `kernels` agree on small data, and a loop that is timed on a few pairs counts for all."""
+"""Contenders of `kernels` agree on small data, and a loop that is timed on a few pairs counts for all.
+
+Tests of `iokr_lab.bench.kernels.graphs`, `iokr_lab.bench.kernels.question`, `iokr_lab.bench.kernels.rankings`,
+`iokr_lab.bench.kernels.series`, `iokr_lab.bench.kernels.sets` and `iokr_lab.bench.kernels.strings`.
+"""
 
 import numpy as np
 import pytest
 
 from iokr.kernels import Spearman
-from iokr.kernels.structured import series, subsequences
 from iokr.report import Table
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, kernels
+from iokr_lab.bench.kernels.question import LOOP, ask, pair_loop, whole_loops
+from iokr_lab.bench.kernels.rankings import spearman_pair
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -24,28 +29,21 @@ def test_all_contenders_agree(make, compiled, monkeypatch):
 
 def test_the_time_of_the_loop_is_that_of_all_pairs():
     X = [[1, 2], [2, 1], [1, 2], [2, 1]]
-    question = kernels._ask("Q", Spearman(), X, kernels.spearman_pair, 2)  # 3 pairs are timed out of 10
-    verdict = question.targets[0].judge(question, {"Spearman": 1.0, kernels._LOOP: 60.0})
+    question = ask("Q", Spearman(), X, spearman_pair, 2)  # 3 pairs are timed out of 10
+    verdict = question.targets[0].judge(question, {"Spearman": 1.0, LOOP: 60.0})
     assert (verdict.measured, verdict.met) == (pytest.approx(200.0), True)
-    rows = [{"contender": "Spearman", "seconds": 1.0}, {"contender": kernels._LOOP, "seconds": 60.0}]
-    table = kernels._whole_loops(Table("Q", rows), [question])
+    rows = [{"contender": "Spearman", "seconds": 1.0}, {"contender": LOOP, "seconds": 60.0}]
+    table = whole_loops(Table("Q", rows), [question])
     assert [row["seconds"] for row in table.rows] == [1.0, pytest.approx(200.0)]
-    assert kernels._whole_loops(Table("Targets", rows), [question]).rows == rows
+    assert whole_loops(Table("Targets", rows), [question]).rows == rows
 
 
 def test_the_loop_visits_every_pair():
     X = np.arange(4.0)
     np.testing.assert_array_equal(
-        kernels.pair_loop(X, lambda x, z: 10 * min(x, z) + max(x, z)),
+        pair_loop(X, lambda x, z: 10 * min(x, z) + max(x, z)),
         [[10 * min(x, z) + max(x, z) for z in X] for x in X],
     )
-
-
-def test_loops_without_numba_are_used_only_where_asked_for():
-    before = subsequences.compiled
-    with kernels._loops(compiled=False):
-        assert subsequences.compiled(None) is None and series.compiled(None) is None
-    assert subsequences.compiled is before and series.compiled is before
 
 
 @pytest.mark.slow

@@ -1,4 +1,8 @@
-"""Contenders of `losses` agree on small data, and its rivals with formulas that are slow and obvious."""
+"""Contenders of `losses` agree on small data, and its rivals with formulas that are slow and obvious.
+
+Tests of `iokr_lab.bench.losses.data`, `iokr_lab.bench.losses.gradient`, `iokr_lab.bench.losses.margin` and
+`iokr_lab.bench.losses.norms`.
+"""
 
 import numpy as np
 import pytest
@@ -6,10 +10,13 @@ from numpy.testing import assert_allclose
 
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber
 from iokr.report import Table
-from iokr.solvers.iterative import box_qp
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, losses
-from iokr_lab.bench.losses import DualGradient, NormDual, WholeRun, box_objective, margin_gram, quadratic_program
+from iokr_lab.bench.losses import gradient as gradient_methods
+from iokr_lab.bench.losses.data import TOL, check_gap
+from iokr_lab.bench.losses.gradient import DualGradient, NormDual, WholeRun, whole_runs
+from iokr_lab.bench.losses.margin import PROGRAMS, box_objective, margin_gram, quadratic_program
+from iokr_lab.bench.losses.norms import PLAIN
 
 DUALS = [
     (NormDual(radius=0.7), Huber(0.7)),
@@ -102,21 +109,21 @@ def test_the_time_of_a_whole_run_is_a_multiple_in_table_and_target(rng):
     verdict = question.targets[0].judge(question, {"a": 1.0, "b": 2.0})
     assert (verdict.measured, verdict.met) == (80.0, True)
     rows = [{"contender": "a", "seconds": 1.0, "× ours": 1.0}, {"contender": "b", "seconds": 2.0, "× ours": 2.0}]
-    table = losses._whole_runs(Table("Q", rows), [question])
+    table = whole_runs(Table("Q", rows), [question])
     assert table.rows[0] == rows[0]
     assert table.rows[1] == {"contender": "b (400 steps)", "seconds": 80.0, "× ours": 80.0}
-    assert losses._whole_runs(Table("Targets", rows), [question]).rows == rows
+    assert whole_runs(Table("Targets", rows), [question]).rows == rows
     gradient.reached = False
-    assert "over 400 steps" in losses._whole_runs(Table("Q", rows), [question]).rows[1]["contender"]
+    assert "over 400 steps" in whole_runs(Table("Q", rows), [question]).rows[1]["contender"]
 
 
 def test_steps_that_do_not_suffice_are_a_lower_bound(monkeypatch):
-    monkeypatch.setattr(losses, "_COUNTED", 30)
+    monkeypatch.setattr(gradient_methods, "COUNTED", 30)
     monkeypatch.setattr(base, "_PAUSE", 0.0)
     question = losses.epsilon_insensitive(seed=1, n=60, p=3, q=4)
-    run = question.find(losses._PLAIN).run()
-    assert run.gap > losses._TOL and run.steps == 30
-    assert question.find(losses._PLAIN).answers(run) == {}
+    run = question.find(PLAIN).run()
+    assert run.gap > TOL and run.steps == 30
+    assert question.find(PLAIN).answers(run) == {}
 
 
 def test_the_gram_matrix_of_the_margin(rng):
@@ -124,28 +131,21 @@ def test_the_gram_matrix_of_the_margin(rng):
     assert_allclose(margin_gram(X, Psi, 0.3, 0.2), (Psi @ Psi.T) * rbf(X, 0.3) / 0.2, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", losses._PROGRAMS)
+@pytest.mark.parametrize("solver", PROGRAMS)
 def test_quadratic_programs_leave_no_better_corner(solver, rng):
     pytest.importorskip("cvxpy")
     pytest.importorskip(solver.lower())
     X, Psi = margin_sample(rng, 20)
     Q = margin_gram(X, Psi, 0.3, 0.2)
-    alpha = quadratic_program(X, Psi, 0.3, 0.2, solver.upper(), **losses._PROGRAMS[solver])
+    alpha = quadratic_program(X, Psi, 0.3, 0.2, solver.upper(), **PROGRAMS[solver])
     gradient = Q @ alpha - 1
     assert_allclose(np.clip(alpha - gradient, 0, 1), alpha, atol=1e-5)
     assert box_objective(Q, alpha) <= min(box_objective(Q, corner) for corner in np.eye(20))
 
 
-def test_loops_without_numba_are_used_only_where_asked_for():
-    before = box_qp._compiled_sweep
-    with losses._loops(compiled=False):
-        assert box_qp._compiled_sweep() is box_qp._gradient_steps
-    assert box_qp._compiled_sweep is before
-
-
 def test_a_gap_that_is_not_reached_is_a_disagreement():
     with pytest.raises(base.Disagreement, match=r"stopped at a relative gap of 2\.0e-03"):
-        losses._check_gap("somebody", 2e-3)
+        check_gap("somebody", 2e-3)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from iokr.gram.pairs import loops
 from iokr_lab.bench import pairs
 from iokr_lab.bench.base import check_agreement
 
@@ -23,10 +22,3 @@ def test_the_machines_rank_alike():
     asked = pairs.margin(**SMALL)
     ours, theirs = (np.asarray(contender.run()) for contender in asked.contenders)
     assert np.corrcoef(ours, theirs)[0, 1] > 0.9
-
-
-def test_without_compiler_is_undone_after():
-    before = loops.compiled
-    with pairs._without_compiler():
-        assert not loops.has_compiler()
-    assert loops.compiled is before

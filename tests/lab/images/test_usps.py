@@ -1,4 +1,7 @@
-"""K12 Table 2 on a few made-up digits: the protocol, checked against plain NumPy."""
+"""K12 Table 2 on a few made-up digits: the protocol, checked against plain NumPy.
+
+Tests of `iokr_lab.images.usps_protocol` and `iokr_lab.images.halves`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Label sets: F1 is a kernel with an exact best set, no row tells on itself, kernel ridge is scikit-learn's."""
+"""Label sets: F1 is a kernel with an exact best set, no row tells on itself, kernel ridge is scikit-learn's.
+
+Tests of `iokr_lab.label_sets.protocol`, `iokr_lab.label_sets.ridge` and `iokr_lab.label_sets.sets`.
+"""
 
 import dataclasses
 from itertools import product

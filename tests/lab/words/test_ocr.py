@@ -1,4 +1,7 @@
-"""K12 Table 3 on a few made-up words: the feature maps and the protocol, checked against plain loops."""
+"""K12 Table 3 on a few made-up words: the feature maps and the protocol, checked against plain loops.
+
+Tests of `iokr_lab.words.ocr_protocol`.
+"""
 
 import numpy as np
 import pytest

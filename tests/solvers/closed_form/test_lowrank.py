@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Nystroem as NystroemEmbedding
+from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels import RBF, Nystroem
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -27,7 +28,7 @@ def test_equals_cholesky(operator, weight):
     dense = IOKR(operator(K), alpha=0.05, solver=Cholesky()).fit(X, Y, sample_weight=weight)
     assert_allclose(ours.predict(X_new), dense.predict(X_new), atol=1e-10)
     assert_allclose(ours.loo_decision_function(), dense.loo_decision_function(), atol=1e-9)
-    problem = ours._fitted_problem()
+    problem = fitted_problem(ours)
     assert_allclose(problem.objective(ours.solution_.C), problem.objective(dense.solution_.C), rtol=1e-10)
 
 
@@ -82,12 +83,12 @@ def test_error_falls_with_the_rank():
 
 
 def test_no_matrix_of_all_points_is_formed(monkeypatch):
-    from iokr.gram import DenseGram
+    from iokr.gram import ScalarGram
 
     def refuse(self, **options):
         raise AssertionError("an n × n matrix was formed")
 
-    monkeypatch.setattr(DenseGram, "_evaluate", refuse)
+    monkeypatch.setattr(ScalarGram, "_evaluate", refuse)
     for operator in (Covariance, ConditionalCovariance):
         model = IOKR(operator(K), output_kernel=RBF(0.4), embedding=NystroemEmbedding(8), solver=LowRank())
         model.fit(X, Y).predict(X_new, Y_new)

@@ -1,4 +1,4 @@
-"""FᵀKF in the place of K."""
+"""FᵀKF, which overwrites K."""
 
 import numpy as np
 import pytest

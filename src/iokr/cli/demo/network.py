@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.cli.link_defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
+from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.datasets.communities import CommunityNetwork, make_communities
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
@@ -29,7 +29,7 @@ __all__ = ["demonstrate", "run"]
 
 Matrix = NDArray[np.float64]
 
-SHARE = 0.1  # of the nodes are labelled
+FRACTION = 0.1  # of the nodes are labelled
 
 SUPERVISED, SEMI = "IOKR", "IOKR, with unlabelled nodes"
 ANGLE = "the same, ranked by angle"
@@ -62,7 +62,7 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
     seed : int, default=0
         Of the network and of the labelled nodes.
     repeat : int, default=5
-        How many sets of labelled nodes are drawn; figures are means over them, drawings show the first.
+        How many sets of labelled nodes are drawn; metrics are means over them, drawings show the first.
     progress : callable, optional
     """
     repeat = repeat or 5
@@ -96,8 +96,8 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
         ),
         (
             "AUC-ROC is the chance that a link is ranked before a pair that is not linked: 50 % by guessing. AUC-PR is "
-            "the mean precision over the list; by guessing it is the share of pairs that are linked, the prevalence.",
-            "Only pairs with at least one node whose links are unknown are judged.",
+            "the mean precision over the list; by guessing it is the prevalence, the fraction of linked pairs.",
+            "Only pairs with at least one node whose links are unknown are evaluated.",
             f"± is the standard deviation over {repeat} random choices of the labelled nodes; drawings show the first."
             if repeat > 1
             else "One random choice of the labelled nodes.",
@@ -128,12 +128,12 @@ class _Draw:
     @classmethod
     def of(cls, network: CommunityNetwork, rng: np.random.Generator) -> _Draw:
         n = len(network.X)
-        labeled = np.sort(rng.permutation(n)[: round(SHARE * n)])
+        labeled = np.sort(rng.permutation(n)[: round(FRACTION * n)])
         new = ~np.isin(np.arange(n), labeled)
         return cls(network, network.adjacency.toarray() > 0, labeled, new, {}, {})
 
     @property
-    def judged(self) -> NDArray[np.bool_]:
+    def evaluated(self) -> NDArray[np.bool_]:
         """Pairs with a node whose links are unknown."""
         return self.new[:, None] | self.new[None, :]
 
@@ -147,15 +147,15 @@ class _Draw:
         self.models[name] = model.fit(self.network.X, self.graph, labeled=self.labeled)
         self.scores[name] = np.asarray(model.decision_function())
 
-    def figures(self, name: str, where: NDArray[np.bool_] | None = None) -> dict[str, float]:
+    def metrics(self, name: str, where: NDArray[np.bool_] | None = None) -> dict[str, float]:
         """AUC-ROC, AUC-PR and others of a method."""
-        return pair_metrics(self.linked, self.scores[name], where=self.judged if where is None else where)
+        return pair_metrics(self.linked, self.scores[name], where=self.evaluated if where is None else where)
 
     def held_out_roc(self, model: Any) -> float:
-        """AUC-ROC in percent of a model on the judged pairs."""
+        """AUC-ROC in percent of a model on the evaluated pairs."""
         model.fit(self.network.X, self.graph, labeled=self.labeled)
         scores = np.asarray(model.decision_function())
-        return 100 * pair_metrics(self.linked, scores, where=self.judged)["roc_auc"]
+        return 100 * pair_metrics(self.linked, scores, where=self.evaluated)["roc_auc"]
 
 
 def _models(draw: _Draw) -> Iterator[tuple[str, Any]]:
@@ -191,22 +191,22 @@ def _cosines(S: Matrix) -> Matrix:
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
-def _percent(draws: list[_Draw], name: str, measure: str, where: str = "judged") -> Spread:
+def _percent(draws: list[_Draw], name: str, measure: str, where: str = "evaluated") -> Spread:
     def pairs(draw: _Draw) -> NDArray[np.bool_]:
         one, other = draw.new[:, None], draw.new[None, :]
-        return {"judged": one | other, "labelled–new": one ^ other, "new–new": one & other}[where]
+        return {"evaluated": one | other, "labelled–new": one ^ other, "new–new": one & other}[where]
 
-    return Spread.of([100 * draw.figures(name, pairs(draw))[measure] for draw in draws], digits=1)
+    return Spread.of([100 * draw.metrics(name, pairs(draw))[measure] for draw in draws], digits=1)
 
 
 def _ceiling(draw: _Draw) -> float:
     """AUC-PR in percent of the true distances."""
     squares = ((draw.network.positions[:, None, :] - draw.network.positions[None, :, :]) ** 2).sum(axis=2)
-    return 100 * pair_metrics(draw.linked, -squares, where=draw.judged)["average_precision"]
+    return 100 * pair_metrics(draw.linked, -squares, where=draw.evaluated)["average_precision"]
 
 
 def _prevalence(draws: list[_Draw]) -> float:
-    return float(np.mean([100 * draw.figures(GAUSSIAN)["prevalence"] for draw in draws]))
+    return float(np.mean([100 * draw.metrics(GAUSSIAN)["prevalence"] for draw in draws]))
 
 
 def _table(draws: list[_Draw]) -> Table:
@@ -273,7 +273,7 @@ def _summary(draws: list[_Draw]) -> str:
 
 def _true_figure(draw: _Draw) -> Figure:
     pairs = draw.network.edges
-    known = ~draw.judged[pairs[:, 0], pairs[:, 1]]
+    known = ~draw.evaluated[pairs[:, 0], pairs[:, 1]]
     return draw_network(
         draw.network.positions,
         {"hidden": pairs[~known], "known": pairs[known]},
@@ -281,41 +281,41 @@ def _true_figure(draw: _Draw) -> Figure:
         classes=draw.network.communities,
         stressed=~draw.new,
         caption=f"The true network: {len(pairs)} links, of which {known.sum()} are known. Colours are communities, "
-        "which no method is told.",
+        "which no method is given.",
     )
 
 
 def _predicted_figure(draw: _Draw) -> Figure:
     density = draw.graph.mean() * len(draw.graph) / (len(draw.graph) - 1)
-    top = round(density * np.triu(draw.judged, k=1).sum())
-    judged = np.argwhere(np.triu(draw.judged, k=1))
-    pairs = judged[np.argsort(-draw.scores[ANGLE][judged[:, 0], judged[:, 1]], kind="stable")[:top]]
+    top = round(density * np.triu(draw.evaluated, k=1).sum())
+    evaluated = np.argwhere(np.triu(draw.evaluated, k=1))
+    pairs = evaluated[np.argsort(-draw.scores[ANGLE][evaluated[:, 0], evaluated[:, 1]], kind="stable")[:top]]
     right = draw.linked[pairs[:, 0], pairs[:, 1]]
     near = draw.network.communities[pairs]
     same = np.mean(near[:, 0] == near[:, 1])
     known = draw.network.edges
     return draw_network(
         draw.network.positions,
-        {"wrong": pairs[~right], "right": pairs[right], "known": known[~draw.judged[known[:, 0], known[:, 1]]]},
+        {"wrong": pairs[~right], "right": pairs[right], "known": known[~draw.evaluated[known[:, 0], known[:, 1]]]},
         names={"right": "found, is a link", "wrong": "found, is none", "known": "known", "stressed": "labelled"},
         classes=draw.network.communities,
         stressed=~draw.new,
         caption=f"The predicted network, nodes in the same places: the {top} best pairs, as many as the density among "
         f"labelled nodes suggests. {100 * right.mean():.0f} % of them are links (by guessing "
-        f"{100 * draw.figures(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % stay within a community.",
+        f"{100 * draw.metrics(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % stay within a community.",
     )
 
 
 def _curve_figures(draw: _Draw) -> tuple[Figure, Figure]:
-    pairs = np.triu(draw.judged, k=1)
+    pairs = np.triu(draw.evaluated, k=1)
     curves = {name: Curves.of(draw.linked[pairs], draw.scores[name][pairs]) for name in STYLES}
     top = max(100 * curve.precision[GRID > 0.02].max() for curve in curves.values())  # the first pairs are few
-    guessing = 100 * draw.figures(SEMI)["prevalence"]
+    guessing = 100 * draw.metrics(SEMI)["prevalence"]
     return ranking_figures(curves, STYLES, prevalence=guessing, top=1.2 * top, height=4.6)
 
 
 def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
-    """Leave-one-out AUC over alpha at the chosen kernel and strength, and AUC on the judged pairs, in percent."""
+    """Leave-one-out AUC over alpha at the chosen kernel and strength, and AUC on the evaluated pairs, in percent."""
     chosen = draw.models[SEMI]
     kernel, strength, _ = chosen.best_index_
     manifold = Laplacian(chosen.strength_, n_neighbors=NEIGHBORS)

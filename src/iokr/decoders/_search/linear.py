@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array, to_numpy
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels.algebra import Normalized, Scaled
-from iokr.kernels.base import Kernel
+from iokr.kernels.algebra import Normalized
+from iokr.kernels.base import Kernel, Scaled
 
 __all__ = ["count_bound", "output_kernel", "output_weights"]
 

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, gemm, take_rows, to_numpy
+from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
+from iokr._component import component
 from iokr._objects import take
 from iokr._validation import check_choice
-from iokr.estimators.links.network import Network, fit_output_kernel
+from iokr.decoders.identity import Identity
+from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkPredictor, LinkRegression
-from iokr.estimators.regression.cv import _ALPHAS, IOKRCV, _grid
-from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.regression.iokr import IOKR, keep_fit
+from iokr.estimators.regression.posing import Given, check_data, encode_data
+from iokr.estimators.regression.selection import (
+    ALPHAS,
+    Fold,
+    Grid,
+    Selected,
+    check_grid,
+    drop_single_axes,
+    select_by_folds,
+    select_by_leave_one_out,
+    solve_best,
+)
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.metrics.pairs import pair_metrics
 from iokr.model_selection.nodes import node_folds
-from iokr.problem import Solution
 from iokr.solvers.base import Path, Solver
 
 __all__ = ["LinkPredictorCV", "both_areas"]
@@ -31,7 +44,7 @@ _SCORINGS = (*_AREAS, "both")
 
 
 def both_areas(roc_auc: Any, average_precision: Any) -> Any:
-    """√(rp) / (√(rp) + √((1−r)(1−p))) of the areas r and p: the share whose odds are the geometric mean of theirs.
+    """σ(½[logit r + logit p]) = √(rp) / (√(rp) + √((1−r)(1−p))), the logistic mean of the areas r and p.
 
     The area under the ROC curve lies between ½ and 1 and moves by hundredths; that under the precision-recall curve
     starts from the prevalence and moves by multiples. Odds put them on one scale: doubling those of a link before
@@ -42,39 +55,36 @@ def both_areas(roc_auc: Any, average_precision: Any) -> Any:
     return good / (good + bad)
 
 
-def _criterion(areas: dict[str, np.ndarray], scoring: str) -> np.ndarray:
-    """What is maximised, where both areas are known."""
-    return np.asarray(both_areas(**areas) if scoring == "both" else areas[scoring])
-
-
-def _ranked(linked: np.ndarray, scores: np.ndarray) -> list[float]:
+def _areas(linked: np.ndarray, scores: np.ndarray) -> list[float]:
     """Both areas, from one sort."""
-    figures = pair_metrics(linked, scores)
-    return [figures[name] for name in _AREAS]
+    metrics = pair_metrics(linked, scores)
+    return [metrics[name] for name in _AREAS]
 
 
-class _LinkSearch(IOKRCV):
-    """`IOKRCV` that maximises a ranking of pairs in place of minimising squared errors."""
-
-    links: tuple[np.ndarray, np.ndarray, np.ndarray]  # rows and columns of the pairs i < j, and whether they are linked
-    scoring: str
-    areas: list[np.ndarray]  # for each kernel and strength, a row per area and a column per alpha
-
-    def _loo_errors(self, path: Path, targets: Array, alphas: list[float]) -> np.ndarray:
-        rows, columns, linked = self.links
-        found = []
-        for alpha in alphas:
-            H = targets - path.loo_residuals(targets, alpha)
-            found.append(_ranked(linked, to_numpy(gemm(H, H))[rows, columns]))
-        self.areas.append(np.array(found).T)
-        return -_criterion(dict(zip(_AREAS, self.areas[-1], strict=True)), self.scoring)
+def _with_criterion(scoring: str, areas: np.ndarray) -> np.ndarray:
+    """What is minimised, in a first row before those of the two areas."""
+    score = both_areas(*areas) if scoring == "both" else areas[_AREAS.index(scoring)]
+    return np.stack([-score, *areas])
 
 
+def _leave_one_out_areas(
+    scoring: str, pairs: tuple[np.ndarray, np.ndarray, np.ndarray], path: Path, targets: Array, alphas: Sequence[float]
+) -> np.ndarray:
+    """The criterion and the areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, a column per alpha."""
+    rows, columns, linked = pairs
+    found = []
+    for alpha in alphas:
+        H = targets - path.loo_residuals(targets, alpha)
+        found.append(_areas(linked, to_numpy(gemm(H, H))[rows, columns]))
+    return _with_criterion(scoring, np.array(found).T)
+
+
+@component
 class LinkPredictorCV(LinkRegression):
     """argmax over kernel, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, in closed form.
 
-    One factorisation per kernel (and, with a strong manifold penalty, per strength) serves every alpha. The output
-    kernel is held fixed in leave-one-out, so it still knows the links of the node left out and the figures are
+    One factorisation per kernel (and, with a strong manifold penalty, per strength) is reused for every alpha. The
+    output kernel is held fixed in leave-one-out, so it still knows the links of the node left out and the scores are
     optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training fold instead, for any
     loss.
 
@@ -87,8 +97,8 @@ class LinkPredictorCV(LinkRegression):
     strengths : sequence of float, default=None
         Values of the manifold's μ; None is its own `strength`.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
-        "both" maximises √(rp) / (√(rp) + √((1−r)(1−p))), r and p the two areas: the geometric mean of their odds, for
-        one model that is good by either.
+        "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p, for one model that is
+        good by either.
     cv : int, splitter of nodes or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is `NodeKFold(cv)`, scored on pairs with a
         node of the fold.
@@ -102,9 +112,9 @@ class LinkPredictorCV(LinkRegression):
     scores_ : array
         Axes kernel × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
-        "roc_auc" and "average_precision" at the same places, whatever `scoring`.
+        "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
     best_index_ : tuple of int
-        Where the largest score stands.
+        Index of the largest score.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 
@@ -123,28 +133,16 @@ class LinkPredictorCV(LinkRegression):
     (RBF(gamma=1.0), 0.01)
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alphas: Sequence[float] = _ALPHAS,
-        strengths: Sequence[float] | None = None,
-        scoring: str = "roc_auc",
-        cv: Any = None,
-        output_kernel: Kernel | None = None,
-        loss: Loss | None = None,
-        manifold: Manifold | None = None,
-        solver: Solver | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alphas = alphas
-        self.strengths = strengths
-        self.scoring = scoring
-        self.cv = cv
-        self.output_kernel = output_kernel
-        self.loss = loss
-        self.manifold = manifold
-        self.solver = solver
+    kernel: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] = ALPHAS
+    strengths: Sequence[float] | None = None
+    scoring: str = "roc_auc"
+    cv: Any = None
+    output_kernel: Kernel | None = None
+    loss: Loss | None = None
+    manifold: Manifold | None = None
+    solver: Solver | None = None
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes.
@@ -159,51 +157,44 @@ class LinkPredictorCV(LinkRegression):
         self
         """
         check_choice(self.scoring, "scoring", _SCORINGS)
-        search = self._search()
-        kernels = search._kernels()
-        alphas, strengths = _grid(self.alphas, "alphas", strict=True), search._strengths()
-        X_labeled, V, X_unlabeled = self._prepare(X, adjacency, labeled, kernels)
-        n = len(self.labeled_)
-        if self.network_.graph.nnz == n * (n - 1):
+        grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
+        links = self._prepare(X, adjacency, labeled, grid.kernels)
+        n = len(links.network.labeled)
+        if links.network.graph.nnz == n * (n - 1):
             raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
+        model = IOKR(grid.kernels[0], loss=self.loss, manifold=self.manifold, solver=self.solver)
+        X_unlabeled = None if self.manifold is None else links.X_unlabeled
+        given = check_data(model, links.X_labeled, links.V, None, X_unlabeled, grid.kernels[0])
+        data = encode_data(given, grid.kernels[0], loss=self.loss, decoder=Identity())
+        parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            search.links, search.areas = self._labeled_pairs(), []
-            search.fit(X_labeled, V, X_unlabeled=X_unlabeled)
-            self.model_, self.scores_, self.best_index_ = search, -search.loo_errors_, search.best_index_
-            values = np.stack(search.areas, axis=1)
-            self.areas_ = {name: v.reshape(self.scores_.shape) for name, v in zip(_AREAS, values, strict=True)}
-            del search.links, search.areas  # n² numbers that the model needs no more
-            self.alpha_, self.strength_ = search.alpha_, search.strength_
-            self.kernel_ = search.kernel_
-            return self
-        areas = self._by_folds(search, kernels, strengths, alphas)
-        scores = _criterion(areas, self.scoring)
-        kept = tuple(s for s in scores.shape if s > 1)
-        self.areas_ = {name: values.reshape(kept) for name, values in areas.items()}
-        self.scores_ = scores.reshape(kept)
-        self.best_index_ = tuple(int(i) for i in np.unravel_index(np.argmax(self.scores_), kept)) if kept else ()
-        i, j, k = (int(b) for b in np.unravel_index(np.argmax(scores), scores.shape))
-        self.alpha_, self.strength_ = alphas[k], strengths[j]
-        self.model_ = IOKR(kernels[i], loss=self.loss, alpha=self.alpha_, manifold=self._manifold(), solver=self.solver)
-        self.model_.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+            criterion = partial(_leave_one_out_areas, self.scoring, links.network.pairs())
+            selected = select_by_leave_one_out(data, grid, criterion=criterion, **parts)
+        else:
+            sums, n_folds = select_by_folds(self._folds(links, grid), grid, **parts)
+            if not n_folds:
+                raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+            selected = solve_best(data, grid, _with_criterion(self.scoring, sums / n_folds), **parts)
+        self._keep_scores(selected)
+        model.set_params(kernel=grid.kernels[selected.index[0]], alpha=self.alpha_, manifold=self._manifold())
+        self._keep(links, keep_fit(model, data, selected.fit))
         self.kernel_ = self.model_.kernel_
         return self
 
-    def _search(self) -> _LinkSearch:
-        shared = ("kernel", "alphas", "strengths", "loss", "manifold", "solver")
-        search = _LinkSearch(**{name: getattr(self, name) for name in shared})
-        search.scoring = self.scoring
-        return search
+    def _keep_scores(self, selected: Selected) -> None:
+        """What was found on the grid."""
+        self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
+        errors, *areas = (drop_single_axes(values, selected.index)[0] for values in selected.measures)
+        _, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
+        self.scores_, self.areas_ = np.asarray(-errors), dict(zip(_AREAS, areas, strict=True))
 
     def _manifold(self) -> Manifold | None:
         """The manifold at the selected strength."""
         return None if self.manifold is None else clone(self.manifold).set_params(strength=self.strength_)
 
     def _selected(self) -> LinkPredictor:
-        kernels = self._search()._kernels()
-        kernel = kernels[self.best_index_[0]] if len(kernels) > 1 else kernels[0]
         return LinkPredictor(
-            kernel,
+            self.model_.kernel,
             output_kernel=self.output_kernel,
             loss=self.loss,
             alpha=self.alpha_,
@@ -211,37 +202,29 @@ class LinkPredictorCV(LinkRegression):
             solver=self.solver,
         )
 
-    def _by_folds(
-        self, search: _LinkSearch, kernels: list[Any], strengths: list[float], alphas: list[float]
-    ) -> dict[str, np.ndarray]:
-        """Mean areas over the folds, of pairs with a node of the fold, whose links the model never saw."""
-        if self._pairwise:
+    def _folds(self, links: LinkData, grid: Grid) -> Iterator[Fold]:
+        """Labelled nodes to learn from, and the areas of pairs with another one, whose links the model never saw."""
+        if links.pairwise:
             raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
-        n, labeled, graph = len(self.labeled_), self.labeled_, self.network_.graph
-        X, linked = take(self.nodes_, labeled), graph.toarray() > 0
-        splits = list(node_folds(self.cv).split(np.arange(n)))
-        areas, used = np.zeros((len(kernels), len(strengths), len(alphas), len(_AREAS))), 0
-        for train, test in splits:
+        labeled, graph = links.network.labeled, links.network.graph
+        n, X, linked = len(labeled), links.X_labeled, graph.toarray() > 0
+        for train, test in node_folds(self.cv).split(np.arange(n)):
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             truth = linked[rows, columns]
             ours = np.where(new[rows], rows, columns)  # a node of the fold: only rows of these are scored
-            place = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
+            where = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
             part = graph[train][:, train]
             if part.nnz == 0 or not truth.any() or truth.all():
                 continue
-            used += 1
-            network = Network(self.network_.n_nodes, labeled[train], part)
+            network = Network(links.network.n_nodes, labeled[train], part)
             _, V = fit_output_kernel(self.output_kernel, network)
-            others = take(self.nodes_, network.unlabeled) if self.manifold is not None else None
-            for i, kernel in enumerate(kernels):
-                model = search._model(kernel)
-                data = model._check_data(take(X, train), V, None, others, kernel)
-                problem = replace(model._pose(data, kernel), strength=strengths[0])
-                for j, k, C in search._grid_solutions(problem, strengths, alphas):
-                    model.solution_ = Solution(C)
-                    H = model._values(X)
-                    areas[i, j, k] += _ranked(truth, to_numpy(gemm(take_rows(H, np.flatnonzero(new)), H))[place])
-        if not used:
-            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
-        return dict(zip(_AREAS, np.moveaxis(areas / used, -1, 0), strict=True))
+            others = None if self.manifold is None else take(links.X, network.unlabeled)
+            given = Given(take(X, train), asarray_like(V, X) if is_array(X) else V, X_unlabeled=others)
+            data = encode_data(given, grid.kernels[0], loss=self.loss)
+            yield Fold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
+
+
+def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> list[float]:
+    """Both areas of pairs with a node of the fold."""
+    return _areas(truth, to_numpy(gemm(take_rows(H, new), H))[where])

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from iokr._array import Array, is_array, is_sparse, to_numpy
-from iokr._objects import n_objects
+from iokr._array import Array, asarray_like, is_array, is_sparse, to_numpy
+from iokr._objects import n_objects, take
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
 from iokr.model_selection.nodes import check_labeled
 
-__all__ = ["Network", "check_names", "check_network", "fit_output_kernel"]
+__all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_kernel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,52 @@ class Network:
         ends = self.graph.tocoo()
         pairs = np.sort(self.labeled[np.column_stack([ends.row, ends.col])], axis=1)
         return np.unique(pairs[ends.row < ends.col], axis=0)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions i < j of all pairs of labelled nodes, and whether they are linked."""
+        rows, columns = np.triu_indices(len(self.labeled), k=1)
+        return rows, columns, self.graph.toarray()[rows, columns] > 0
+
+    def columns(self, K: Array) -> Array:
+        """The columns of the labelled nodes, of a matrix with a column per node."""
+        return K if len(self.labeled) == self.n_nodes else asarray_like(to_numpy(K)[:, self.labeled], K)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkData:
+    """What `fit` of a link predictor was given, checked.
+
+    Attributes
+    ----------
+    X : array or sequence of N nodes
+    network : Network
+    output_kernel : Kernel
+        Fitted on the labelled nodes.
+    V : array of shape (n, r)
+        V Vᵀ = K_Y of the labelled nodes.
+    pairwise : bool
+        Whether X is the Gram matrix over all nodes.
+    single : bool
+        Whether answers are float32.
+    """
+
+    X: Any
+    network: Network
+    output_kernel: Kernel
+    V: Array
+    pairwise: bool
+    single: bool
+
+    @property
+    def X_labeled(self) -> Any:
+        """The inputs of the labelled nodes."""
+        return take(self.network.columns(self.X) if self.pairwise else self.X, self.network.labeled)
+
+    @property
+    def X_unlabeled(self) -> Any:
+        """The inputs of the other nodes, None where there are none."""
+        others = self.network.unlabeled
+        return take(self.X, others) if len(others) else None
 
 
 def check_names(X: Any, adjacency: Any) -> None:
@@ -102,7 +148,7 @@ def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, 
     its own graph or matrix has one row for every node of X.
     """
     kernel = Normalized(Diffusion(1.0)) if kernel is None else clone(kernel)
-    if kernel.pairwise or kernel.domain in ("vectors", "fingerprints"):
+    if kernel.pairwise or kernel.numeric:
         raise ValueError(
             f"`output_kernel` compares nodes by their number, which {kernel!r:.60} does not; use a node kernel such as "
             "`Diffusion()`, or `Precomputed(matrix)` over all nodes."

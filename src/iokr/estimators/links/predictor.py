@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
-from iokr._objects import take
+from iokr._array import Array, asarray_like, gemm, to_numpy
+from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.estimators.base import _single
-from iokr.estimators.inputs import check_inputs, check_kernel
-from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
+from iokr.estimators.base import KernelModel
+from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
+from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
-from iokr.estimators.regression.iokr import IOKR, KernelRegression, _check_isotropic
+from iokr.estimators.outputs import single_precision
+from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -26,7 +28,7 @@ from iokr.solvers.base import Solver
 __all__ = ["LinkPredictor", "LinkRegression"]
 
 
-class LinkRegression(BaseEstimator):  # type: ignore[misc]
+class LinkRegression(KernelModel):
     """What `LinkPredictor` and `LinkPredictorCV` share: nodes in, h learned by kernel regression, pairs out."""
 
     kernel: Any
@@ -35,41 +37,32 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
     manifold: Manifold | None
     solver: Solver | None
 
-    model_: KernelRegression
+    model_: IOKR
 
-    _components: ClassVar[dict[str, tuple[type, str]]] = {
-        name: KernelRegression._components[name] for name in ("output_kernel", "loss", "manifold", "solver")
-    }
-
-    def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernels: list[Kernel | OperatorKernel]) -> tuple[Any, ...]:
-        """What `fit` is given, checked: labelled inputs, their outputs V, and the unlabelled inputs or None."""
-        KernelRegression._check_components(self)
-        self.__dict__.pop("_threshold", None)
-        self._single_precision = _single(X)
+    def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernels: list[Kernel | OperatorKernel]) -> LinkData:
+        """What `fit` is given, checked; scikit-learn's bookkeeping of features is kept."""
+        self._check_components()
+        single = single_precision(X)
         check_names(X, adjacency)
         X = check_inputs(self, X, kernels[0], reset=True)
-        self._pairwise = kernels[0].pairwise
-        if self._pairwise and X.shape[0] != X.shape[1]:
+        pairwise = kernels[0].pairwise
+        if pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"With `Precomputed()` X is the Gram matrix over all nodes, hence square, got shape {tuple(X.shape)}."
             )
         network = check_network(X, adjacency, labeled)
-        self.network_: Network = network
-        self.labeled_ = network.labeled
-        self.nodes_ = X
-        self.output_kernel_, V = fit_output_kernel(self.output_kernel, network)
+        output_kernel, V = fit_output_kernel(self.output_kernel, network)
         for kernel in kernels:
             if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
-                _check_isotropic(kernel)
-        unlabeled = network.unlabeled
-        others = take(X, unlabeled) if self.manifold is not None and len(unlabeled) else None
-        return take(self._columns(X), network.labeled), V, others
+                check_isotropic(kernel)
+        return LinkData(X, network, output_kernel, V, pairwise, single)
 
-    def _columns(self, X: Any) -> Any:
-        """With `Precomputed()`, the columns of the labelled nodes."""
-        if not self._pairwise or len(self.labeled_) == self.network_.n_nodes:
-            return X
-        return asarray_like(to_numpy(X)[:, self.labeled_], X)
+    def _keep(self, data: LinkData, model: IOKR) -> None:
+        """Keep the nodes, their network and the fitted regression."""
+        self.__dict__.pop("_threshold", None)
+        self.nodes_, self.network_, self.labeled_ = data.X, data.network, data.network.labeled
+        self.output_kernel_, self.model_ = data.output_kernel, model
+        self._pairwise, self._single_precision = data.pairwise, data.single
 
     # --------------------------------------------------------------------------------------------------- scores
 
@@ -77,11 +70,7 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         """h(u) in orthonormal coordinates, (m, r); None is the nodes of fit."""
         check_is_fitted(self)
         X = self.nodes_ if X is None else check_inputs(self, X, self.model_.kernel_, reset=False)
-        return self.model_.decision_function(self._columns(X))
-
-    def _cast(self, S: Array) -> Array:
-        """In the precision of the data."""
-        return array_namespace(S).astype(S, array_namespace(S).float32) if self._single_precision else S
+        return self.model_.decision_function(self.network_.columns(X) if self._pairwise else X)
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
         """κ̂(u, v) = ⟨h(u), h(v)⟩ for nodes u of X1 and v of X2.
@@ -104,7 +93,7 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
 
         K_Y is held fixed. It was computed from all known links, so it still knows those of the node left out, and
-        figures from these scores are optimistic: use them to choose, not to report.
+        metrics of these scores are optimistic: use them to choose, not to report.
 
         Returns
         -------
@@ -132,13 +121,8 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
     def _loo_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the labelled pairs are linked, and their leave-one-out scores."""
         H = self.model_.loo_decision_function()
-        rows, columns, linked = self._labeled_pairs()
+        rows, columns, linked = self.network_.pairs()
         return linked, to_numpy(gemm(H, H))[rows, columns]
-
-    def _labeled_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions i < j of all labelled pairs, and whether they are linked."""
-        rows, columns = np.triu_indices(len(self.labeled_), k=1)
-        return rows, columns, self.network_.graph.toarray()[rows, columns] > 0
 
     def _fold_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether pairs with a node of the fold are linked, and their scores by a model that never saw its links."""
@@ -208,6 +192,7 @@ class LinkRegression(BaseEstimator):  # type: ignore[misc]
         return asarray_like(pairs, H1), self._cast(asarray_like(scores, H1))
 
 
+@component
 class LinkPredictor(LinkRegression):
     """κ̂(u, v) = ⟨h(u), h(v)⟩ with h : nodes → F learned on the labelled nodes, where ⟨ψ(i), ψ(j)⟩ = k_Y(i, j).
 
@@ -268,22 +253,13 @@ class LinkPredictor(LinkRegression):
     array([[0.8, 0.8, 0.8, 0.1, 0.1, 0. ]])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | OperatorKernel | None = None,
-        *,
-        output_kernel: Kernel | None = None,
-        loss: Loss | None = None,
-        alpha: float = 1.0,
-        manifold: Manifold | None = None,
-        solver: Solver | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.loss = loss
-        self.alpha = alpha
-        self.manifold = manifold
-        self.solver = solver
+    kernel: Kernel | OperatorKernel | None = None
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    loss: Loss | None = None
+    alpha: float = 1.0
+    manifold: Manifold | None = None
+    solver: Solver | None = None
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictor:
         """Learn h from the links between labelled nodes.
@@ -303,9 +279,10 @@ class LinkPredictor(LinkRegression):
         self
         """
         kernel = check_kernel(self.kernel)
-        X_labeled, V, X_unlabeled = self._prepare(X, adjacency, labeled, [kernel])
-        self.model_ = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
-        self.model_.fit(X_labeled, V, X_unlabeled=X_unlabeled)
+        data = self._prepare(X, adjacency, labeled, [kernel])
+        model = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
+        X_unlabeled = None if self.manifold is None else data.X_unlabeled
+        self._keep(data, model.fit(data.X_labeled, data.V, X_unlabeled=X_unlabeled))
         return self
 
     def _selected(self) -> LinkPredictor:

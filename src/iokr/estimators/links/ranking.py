@@ -44,8 +44,8 @@ def best_pairs(
         S = gemm(H1[rows, :], (H1 if H2 is None else H2)[start:, :])
         flat = xp.reshape(S, (-1,))
         hits = xp.nonzero(flat > cut)[0]
-        places, scores = to_numpy(hits), to_numpy(xp.take(flat, hits, axis=0))
-        i, j = places // (m - start) + rows.start, places % (m - start) + start
+        flat_index, scores = to_numpy(hits), to_numpy(xp.take(flat, hits, axis=0))
+        i, j = flat_index // (m - start) + rows.start, flat_index % (m - start) + start
         keep = j > i if among else np.ones(len(i), dtype=bool)
         if left_out is not None:
             keep &= ~np.isin(i * m + j, left_out)

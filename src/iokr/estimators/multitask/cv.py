@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from iokr._array import eye_like
+from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
-from iokr.estimators.multitask.similarity import check_strength, task_operator
-from iokr.estimators.regression.cv import _ALPHAS, _grid
+from iokr.estimators.multitask.similarity import check_coordinates, check_strength, task_operator, task_similarity
+from iokr.estimators.regression.posing import check_data, encode_data, pose
+from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_values, drop_single_axes
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
-from iokr.operator_kernels.decomposable import Decomposable
-from iokr.problem import Solution
 
 __all__ = ["MultiTaskCV"]
 
 _STRENGTHS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 
 
+@component
 class MultiTaskCV(TaskRegression):
     """argmin over μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by exact leave-one-out in closed form.
 
-    One eigendecomposition of K serves every strength and every alpha (with missing targets, each has a system of its
-    own). The similarity of the tasks is held fixed in leave-one-out, and so is a learned operator; both have seen the
-    row that is left out, which makes the error a little optimistic. `GridSearchCV(MultiTask(), ...)` refits everything.
+    One eigendecomposition of K is reused for every strength and every alpha (with missing targets, each has a system of
+    its own). The similarity of the tasks is held fixed in leave-one-out, and so is a learned operator; both have seen
+    the row that is left out, which makes the error a little optimistic. `GridSearchCV(MultiTask(), ...)` refits
+    everything.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class MultiTaskCV(TaskRegression):
     loo_errors_ : array
         Mean leave-one-out error on y, axes strength × alpha, axes of length one dropped.
     best_index_ : tuple of int
-        Where the smallest error stands.
+        Index of the smallest error.
     tasks_, A_, objective_, solution_, solver_, kernel_, embedding_, decoder_, n_features_in_ :
         As in `MultiTask`.
 
@@ -69,30 +72,17 @@ class MultiTaskCV(TaskRegression):
     (0.9, 1.0, (3, 3))
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        tasks: Any = None,
-        strengths: Sequence[float] = _STRENGTHS,
-        alphas: Sequence[float] = _ALPHAS,
-        learn_tasks: bool = False,
-        embedding: Embedding | None = None,
-        manifold: Manifold | None = None,
-        decoder: Decoder | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        self.kernel = kernel
-        self.tasks = tasks
-        self.strengths = strengths
-        self.alphas = alphas
-        self.learn_tasks = learn_tasks
-        self.embedding = embedding
-        self.manifold = manifold
-        self.decoder = decoder
-        self.tol = tol
-        self.max_iter = max_iter
+    kernel: Kernel | None = None
+    _: KW_ONLY
+    tasks: Any = None
+    strengths: Sequence[float] = _STRENGTHS
+    alphas: Sequence[float] = ALPHAS
+    learn_tasks: bool = False
+    embedding: Embedding | None = None
+    manifold: Manifold | None = None
+    decoder: Decoder | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTaskCV:
@@ -112,60 +102,44 @@ class MultiTaskCV(TaskRegression):
         self.__dict__.pop("objective_", None)
         self._check_components()
         kernel, tol, max_iter = self._check_tasks()
-        alphas = _grid(self.alphas, "alphas", strict=True)
-        strengths = [check_strength(mu, "strengths") for mu in _grid(self.strengths, "strengths", strict=False)]
+        alphas = check_values(self.alphas, "alphas", strict=True)
+        strengths = [check_strength(mu, "strengths") for mu in check_values(self.strengths, "strengths", strict=False)]
         progress = begin(self, len(alphas) if self.learn_tasks else len(strengths), X=X, y=y)
-        data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
-        problem = self._pose(data, Decomposable(kernel, eye_like(int(data.Psi.shape[1]), data.Psi)))
+        given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
+        data = encode_data(given, kernel, **self._output_parts())
+        check_coordinates(data.outputs.embedding)
+        M = None if self.learn_tasks else task_similarity(data.targets.observed(), given.weight, self.tasks)
+        inputs, problem = pose(data, kernel, self.manifold)
         tasks = TaskProblem(problem)
-        if self.learn_tasks:
-            errors = self._by_learning(tasks, alphas, tol, max_iter, progress)
+        if M is None:
+            each = partial(track, progress, self, name="alpha")
+            errors, learned = _by_learning(tasks, alphas, each, tol=tol, max_iter=max_iter)
         else:
-            errors = self._by_strength(tasks, strengths, alphas, progress)
+            operators = [task_operator(M, mu) for mu in strengths]
+            each = partial(track, progress, self, name="strength")
+            errors = np.array([tasks.path(A).loo_errors(problem.Psi, alphas) for A in each(operators)])
         if not np.all(np.isfinite(errors)):
             raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
-        row, column = (int(i) for i in np.unravel_index(np.argmin(errors), errors.shape))
-        kept = [axis for axis, size in enumerate(errors.shape) if size > 1]
-        self.loo_errors_ = errors.reshape([errors.shape[axis] for axis in kept])
-        self.best_index_ = tuple((row, column)[axis] for axis in kept)
-        self.alpha_, self.strength_ = alphas[column], None if self.learn_tasks else strengths[row]
-        self._keep(tasks, row, column)
+        i, k = index = best_of(errors)
+        self.loo_errors_, self.best_index_ = drop_single_axes(errors, index)
+        self.alpha_, self.strength_ = alphas[k], strengths[i] if M is not None else None
+        if M is None:
+            self._keep_learned(data, inputs, tasks, learned[k], self.alpha_)
+        else:
+            self._keep_operator(data, inputs, tasks, operators[i], self.alpha_)
+            self.tasks_ = M
         end(progress, self, X=X, y=y)
         return self
 
-    def _by_strength(
-        self, tasks: TaskProblem, strengths: list[float], alphas: list[float], progress: Any
-    ) -> np.ndarray:
-        """Errors (strengths, alphas)."""
-        assert self.tasks_ is not None
-        operators = [task_operator(self.tasks_, mu) for mu in strengths]
-        self._tried: list[LearnedOperator] | list[np.ndarray] = operators
-        Psi = tasks.problem.Psi
-        each = track(progress, self, operators, "strength")
-        return np.array([tasks.path(A).loo_errors(Psi, alphas) for A in each])
 
-    def _by_learning(
-        self, tasks: TaskProblem, alphas: list[float], tol: float, max_iter: int, progress: Any
-    ) -> np.ndarray:
-        """Errors (1, alphas); each alpha starts where its larger neighbour ended."""
-        errors = np.empty((1, len(alphas)))
-        learned: dict[int, LearnedOperator] = {}
-        last = None
-        for k in track(progress, self, sorted(range(len(alphas)), key=lambda k: -alphas[k]), "alpha"):
-            last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
-            errors[0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]])[0]
-        self._tried = [learned[k] for k in range(len(alphas))]
-        return errors
-
-    def _keep(self, tasks: TaskProblem, row: int, column: int) -> None:
-        """Become the best model."""
-        best = self._tried[column if self.learn_tasks else row]
-        figures: dict[str, Any] = {}
-        if isinstance(best, LearnedOperator):
-            figures = {"n_iter": best.n_iter, "gap": best.gap, "converged": best.converged}
-            self.objective_, best = best.objective, best.A
-        del self._tried
-        self._use_operator(best)
-        self.solver_ = tasks.solver
-        C = tasks.path(best).coefficients(tasks.problem.Psi, self.alpha_)
-        self._solved(Solution(C, **figures), self.alpha_, tasks.problem.strength)
+def _by_learning(
+    tasks: TaskProblem, alphas: list[float], track: Track, *, tol: float, max_iter: int
+) -> tuple[np.ndarray, list[LearnedOperator]]:
+    """Errors (1, alphas) and the operators; each alpha starts where its larger neighbour ended."""
+    errors = np.empty((1, len(alphas)))
+    learned: dict[int, LearnedOperator] = {}
+    last = None
+    for k in track(sorted(range(len(alphas)), key=lambda k: -alphas[k])):
+        last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
+        errors[0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]])[0]
+    return errors, [learned[k] for k in range(len(alphas))]

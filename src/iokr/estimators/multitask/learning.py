@@ -10,14 +10,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, to_numpy
-from iokr.gram.kronecker import KroneckerGram
+from iokr.gram.operators import as_operator
+from iokr.gram.separable import SeparableGram
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.eigen import Eigen, SpectralPath
+from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = ["LearnedOperator", "TaskProblem", "learn_operator"]
 
-_SHARE = 1e-3  # ε, as a share of the mean eigenvalue of BᵀKB at A = I
+_RIDGE = 1e-3  # ε, as a fraction of the mean eigenvalue of BᵀKB at A = I
 
 Step = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
@@ -73,7 +75,7 @@ def learn_operator(
     """
     gamma, E = np.ones(q), np.eye(q)
     value, N = step(gamma, E)
-    epsilon = _SHARE * float(np.trace(N)) / q
+    epsilon = _RIDGE * float(np.trace(N)) / q
     if epsilon == 0 or size == 0:  # h = 0 whatever A is
         return LearnedOperator(gamma, E, np.array([value]), 0.0, 1, True)
     if start is not None:
@@ -135,7 +137,8 @@ class TaskProblem:
 
     def path(self, A: np.ndarray) -> Path:
         """The solutions under k·A, for every α."""
-        problem = replace(self.problem, gram=KroneckerGram(self.problem.gram.K, asarray_like(A, self.problem.Psi)))
+        operator = as_operator(asarray_like(A, self.problem.Psi))
+        problem = replace(self.problem, gram=SeparableGram(self.problem.gram.K, operator))
         if self._path is None:
             return self.solver.path(problem)
         return self._path.with_operator(problem)
@@ -184,7 +187,8 @@ class TaskProblem:
 
         def step(gamma: np.ndarray, E: np.ndarray) -> tuple[float, np.ndarray]:
             A = (E * gamma) @ E.T
-            posed = replace(problem, gram=KroneckerGram(problem.gram.K, asarray_like((A + A.T) / 2, problem.Psi)))
+            operator = as_operator(asarray_like((A + A.T) / 2, problem.Psi))
+            posed = replace(problem, gram=SeparableGram(problem.gram.K, operator))
             C: Array = self.solver.path(posed).coefficients(problem.Psi, problem.alpha)
             N = E.T @ to_numpy(C.T @ (problem.gram.K @ C)) @ E
             return posed.objective(C), (N + N.T) / 2

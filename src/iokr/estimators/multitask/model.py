@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, eye_like, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
+from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_choice, check_integer, check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.base import _as_outputs, _r2
-from iokr.estimators.inputs import check_kernel
-from iokr.estimators.multitask.learning import TaskProblem
+from iokr.embeddings.identity import Identity
+from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.similarity import (
     TaskMetric,
+    check_coordinates,
     check_strength,
-    check_tasks,
-    output_metric,
     task_operator,
     task_similarity,
 )
+from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, encode_data, pose
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.decomposable import Decomposable
-from iokr.problem import Problem, Solution
-from iokr.solvers.auto import Auto
+from iokr.problem import Solution
 from iokr.solvers.base import Solver
 
 __all__ = ["MultiTask", "TaskRegression"]
@@ -49,7 +49,7 @@ class TaskRegression(KernelRegression):
     tol: float
     max_iter: int
 
-    _couples: bool = True  # whether a similarity of the tasks is asked for
+    tasks_: np.ndarray | None
 
     def _check_tasks(self) -> tuple[Kernel, float, int]:
         """The scalar kernel, the tolerance and the number of steps."""
@@ -65,21 +65,23 @@ class TaskRegression(KernelRegression):
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         return kernel, tol, check_integer(self.max_iter, "max_iter", minimum=1)
 
-    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ as everywhere, and the similarity of its columns."""
-        Psi = super()._encode(y, sample_weight)
-        if not self.embedding_.explicit:
-            raise ValueError(f"Tasks are coordinates of vector outputs, which {self.embedding_!r} does not keep.")
-        q = int(Psi.shape[1])
-        self.tasks_ = None
-        if self._couples and not self.learn_tasks:
-            given = self.tasks is not None
-            self.tasks_ = check_tasks(self.tasks, q) if given else task_similarity(Psi, sample_weight)
-        return Psi
+    def _keep_learned(
+        self, data: Data, inputs: FittedInputs, tasks: TaskProblem, learned: LearnedOperator, alpha: float
+    ) -> None:
+        """Keep the model with the operator that was learned."""
+        how = {"n_iter": learned.n_iter, "gap": learned.gap, "converged": learned.converged}
+        self._keep_operator(data, inputs, tasks, learned.A, alpha, **how)
+        self.tasks_, self.objective_ = None, learned.objective
 
-    def _use_operator(self, A: np.ndarray) -> None:
-        """Let the fitted kernel be k·A."""
-        self.A_, self.kernel_.A_ = A, asarray_like(A, self._like)
+    def _keep_operator(
+        self, data: Data, inputs: FittedInputs, tasks: TaskProblem, A: np.ndarray, alpha: float, **how: Any
+    ) -> None:
+        """Keep the model with the kernel k·A; `how` the operator was found goes into the solution."""
+        Psi, strength = tasks.problem.Psi, tasks.problem.strength
+        coupled = Decomposable.of_fitted(inputs.kernel, asarray_like(A, Psi))
+        solution = Solution(tasks.path(A).coefficients(Psi, alpha), **how)
+        self._keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, strength))
+        self.A_ = A
 
     def _plain(self, H: Array) -> Array:
         """h in the coordinates of y."""
@@ -99,12 +101,13 @@ class TaskRegression(KernelRegression):
         problem = self._fitted_problem()
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         R = to_numpy(self._plain(path.loo_residuals(problem.Psi, problem.alpha)))
-        share = np.ones(R.shape) if self.mask_ is None else np.asarray(self.mask_, dtype=float)
-        share = share if self.sample_weight_ is None else share * self.sample_weight_[:, None]
-        return float(R.shape[1] * (share * R**2).sum() / share.sum())
+        weight, mask = self.targets_.weight, self.targets_.mask
+        weights = np.ones(R.shape) if mask is None else np.asarray(mask, dtype=float)
+        weights = weights if weight is None else weights * weight[:, None]
+        return float(R.shape[1] * (weights * R**2).sum() / weights.sum())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """R² on y, whatever the coupling; with candidates, the share of inputs whose best candidate is y.
+        """R² on y, whatever the coupling; with candidates, the fraction of inputs whose best candidate is y.
 
         Parameters
         ----------
@@ -125,12 +128,13 @@ class TaskRegression(KernelRegression):
         n = check_same_length(X, y)
         weight = check_weight(sample_weight, n, X)
         w = np.ones(n) if weight is None else weight
-        base = self.embedding_.base
-        S = base.represent(_as_outputs(y, None))
+        base = self.embedding_.base_
+        S = base.represent(as_outputs(y, None))
         residual = float(w @ to_numpy(base.sq_residuals(self._plain(self._values(X)), S)))
-        return _r2(residual, base.spread(S, w), n)
+        return r2(residual, base.spread(S, w), n)
 
 
+@component
 class MultiTask(TaskRegression):
     """min_h Σ_i ℓ(h(x_i), y_i) + (α/2)[(μ/2) Σ_pq M_pq ‖h^p − h^q‖² + (1−μ) Σ_p ‖h^p‖²]: tasks that go together.
 
@@ -209,40 +213,20 @@ class MultiTask(TaskRegression):
     [0.25, 0.05]
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        tasks: Any = None,
-        coupling: str | None = "operator",
-        strength: float = 0.5,
-        learn_tasks: bool = False,
-        embedding: Embedding | None = None,
-        loss: Loss | None = None,
-        alpha: float = 1.0,
-        manifold: Manifold | None = None,
-        decoder: Decoder | None = None,
-        solver: Solver | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        self.kernel = kernel
-        self.tasks = tasks
-        self.coupling = coupling
-        self.strength = strength
-        self.learn_tasks = learn_tasks
-        self.embedding = embedding
-        self.loss = loss
-        self.alpha = alpha
-        self.manifold = manifold
-        self.decoder = decoder
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-
-    @property
-    def _couples(self) -> bool:  # type: ignore[override]
-        return self.coupling is not None
+    kernel: Kernel | None = None
+    _: KW_ONLY
+    tasks: Any = None
+    coupling: str | None = "operator"
+    strength: float = 0.5
+    learn_tasks: bool = False
+    embedding: Embedding | None = None
+    loss: Loss | None = None
+    alpha: float = 1.0
+    manifold: Manifold | None = None
+    decoder: Decoder | None = None
+    solver: Solver | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTask:
@@ -269,20 +253,18 @@ class MultiTask(TaskRegression):
         kernel, tol, max_iter = self._check_tasks()
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
-        data = self._check_data(X, y, sample_weight, X_unlabeled, kernel)
-        q = int(data.Psi.shape[1])
+        given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
+        data = encode_data(given, kernel, **self._output_parts())
         if self.learn_tasks:
-            problem = replace(self._pose(data, Decomposable(kernel, eye_like(q, data.Psi))), alpha=alpha)
-            self._learn(problem, tol, max_iter)
+            self._learn(data, kernel, alpha, tol, max_iter)
         else:
-            coupled = self.coupling == "operator"
-            if self.tasks_ is None:
-                self.A_ = np.eye(q)
-            elif coupled:
-                self.A_ = task_operator(self.tasks_, check_strength(self.strength))
-            problem = replace(self._pose(data, Decomposable(kernel, self.A_) if coupled else kernel), alpha=alpha)
-            self.solver_ = Auto() if self.solver is None else clone(self.solver)
-            self._solved(self.solver_.solve(problem), alpha, problem.strength)
+            tasks, A = self._operator(data)
+            coupled = Decomposable(kernel, A) if self.coupling == "operator" else kernel
+            inputs, problem = pose(data, coupled, self.manifold, solver=self.solver)
+            solver = fresh_solver(self.solver)
+            solution = solver.solve(replace(problem, alpha=alpha))
+            self._keep(data, Fit(inputs, solver, solution, alpha, problem.strength))
+            self.tasks_, self.A_ = tasks, A
         end(progress, self, X=X, y=y)
         return self
 
@@ -301,26 +283,29 @@ class MultiTask(TaskRegression):
         if self.solver is not None:
             raise ValueError(f"`learn_tasks=True` has its own solver; leave `solver` None, got {self.solver!r}.")
 
-    def _encode(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Ψ; in the metric of the tasks when they are coupled through the outputs."""
-        Psi = super()._encode(y, sample_weight)
-        if self.coupling != "output" or self.tasks_ is None:
-            return Psi
-        if np.isnan(to_numpy(Psi)).any():
-            raise ValueError(
-                '`y` contains NaN, but with `coupling="output"` ψ(y) = A^½ y mixes the targets of a row, so all of '
-                'them must be there; use `coupling="operator"`.'
-            )
-        self.A_ = output_metric(self.tasks_, check_strength(self.strength))
-        self.embedding_ = TaskMetric(self.A_, self.embedding_)
-        self.decoder_.fit(_as_outputs(y, None), self.embedding_)
-        return self.embedding_.metric(Psi)
+    def _output_parts(self) -> dict[str, Any]:
+        """In the metric of the tasks when they are coupled through the outputs."""
+        parts = super()._output_parts()
+        if self.coupling != "output":
+            return parts
+        base = Identity() if self.embedding is None else self.embedding
+        return {**parts, "embedding": TaskMetric(base, self.tasks, self.strength)}
 
-    def _learn(self, problem: Problem, tol: float, max_iter: int) -> None:
+    def _operator(self, data: Data) -> tuple[np.ndarray | None, np.ndarray]:
+        """M, when there is one, and A: the operator, or the metric of the outputs."""
+        embedding, targets = data.outputs.embedding, data.targets
+        check_coordinates(embedding)
+        if isinstance(embedding, TaskMetric):
+            return embedding.tasks_, embedding.A_
+        observed = targets.observed()
+        if self.coupling is None:
+            return None, np.eye(int(observed.shape[1]))
+        M = task_similarity(observed, targets.weight, self.tasks)
+        return M, task_operator(M, check_strength(self.strength))
+
+    def _learn(self, data: Data, kernel: Kernel, alpha: float, tol: float, max_iter: int) -> None:
+        """Learn the operator with h."""
+        check_coordinates(data.outputs.embedding)
+        inputs, problem = pose(data, kernel, self.manifold)
         tasks = TaskProblem(problem)
-        learned = tasks.learn(problem.alpha, tol=tol, max_iter=max_iter)
-        C = tasks.path(learned.A).coefficients(problem.Psi, problem.alpha)
-        self._use_operator(learned.A)
-        self.objective_, self.solver_ = learned.objective, tasks.solver
-        solution = Solution(C, n_iter=learned.n_iter, gap=learned.gap, converged=learned.converged)
-        self._solved(solution, problem.alpha, problem.strength)
+        self._keep_learned(data, inputs, tasks, tasks.learn(alpha, tol=tol, max_iter=max_iter), alpha)

@@ -5,32 +5,47 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, row_sq_norms, to_numpy
+from iokr._component import component
 from iokr._validation import check_number, check_symmetric
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
-__all__ = ["TaskMetric", "check_strength", "check_tasks", "output_metric", "task_operator", "task_similarity"]
+__all__ = [
+    "TaskMetric",
+    "check_coordinates",
+    "check_strength",
+    "check_tasks",
+    "output_metric",
+    "task_operator",
+    "task_similarity",
+]
 
-_TOL = 1e-8  # a matrix is called indefinite beyond this share of its largest eigenvalue
+_TOL = 1e-8  # a matrix is called indefinite beyond this fraction of its largest eigenvalue
 
 
-def task_similarity(Y: Array, weight: np.ndarray | None = None) -> np.ndarray:
+def task_similarity(Y: Array, weight: np.ndarray | None = None, given: Any = None) -> np.ndarray:
     """M_pq = exp(−γ‖Y^p − Y^q‖²), Y^p the targets of task p; 1/γ is the median of these squared distances (B16 6.2.2).
+
+    Unless M is given: then it is checked against the columns of Y.
 
     With missing targets (NaN) a distance is the mean over the rows that have both; tasks without a common row have
     similarity 0. B16 takes γ from an information criterion that it does not define; the scale of w plays no role here.
     """
+    if given is not None:
+        return check_tasks(given, int(Y.shape[1]))
     values = np.asarray(to_numpy(Y), dtype=float)
     w = np.ones(len(values)) if weight is None else weight
     observed = ~np.isnan(values)
-    share = observed * w[:, None]
-    total = share.sum()
-    Z = np.where(observed, values - np.where(observed, share * values, 0.0).sum() / (total if total > 0 else 1.0), 0.0)
-    common = share.T @ observed
-    squares = (share * Z**2).T @ observed
-    distances = np.clip(squares + squares.T - 2 * (share * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)
+    weights = observed * w[:, None]
+    total = weights.sum()
+    mean = np.where(observed, weights * values, 0.0).sum() / (total if total > 0 else 1.0)
+    Z = np.where(observed, values - mean, 0.0)
+    common = weights.T @ observed
+    squares = (weights * Z**2).T @ observed
+    distances = np.clip(squares + squares.T - 2 * (weights * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)
     distances[distances <= 1e-14 * max(distances.max(initial=0.0), 0.0)] = 0.0
     np.fill_diagonal(distances, 0.0)
     apart = distances[np.triu_indices(len(distances), 1)]
@@ -53,6 +68,12 @@ def check_tasks(tasks: Any, q: int) -> np.ndarray:
             "`IOKR(Decomposable(kernel, A))`."
         )
     return M
+
+
+def check_coordinates(embedding: Embedding) -> None:
+    """Refuse an embedding whose columns are no tasks."""
+    if not embedding.explicit:
+        raise ValueError(f"Tasks are coordinates of vector outputs, which {embedding!r} does not keep.")
 
 
 def check_strength(strength: Any, name: str = "strength") -> float:
@@ -87,62 +108,65 @@ def output_metric(M: np.ndarray, strength: float) -> np.ndarray:
     return A
 
 
-class TaskMetric(Embedding):
-    """ψ(y) = A^½ φ(y), φ a fitted embedding of vectors: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
+@component
+class TaskMetric(EuclideanEmbedding):
+    """ψ(y) = A^½ φ(y), φ an embedding of vectors, A = μM + (1−μ)I: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
 
     A may be singular; then `vectors` is the least-norm y, the projection on the range of A.
+
+    Parameters
+    ----------
+    base : Embedding
+        φ.
+    tasks : array of shape (q, q), default=None
+        M; None takes it from the training targets.
+    strength : float, default=0.5
+        μ.
+
+    Attributes
+    ----------
+    base_ : Embedding
+    tasks_, A_ : arrays of shape (q, q)
     """
 
-    def __init__(self, A: np.ndarray, base: Embedding) -> None:
-        self.A, self.base = A, base
-        values, V = np.linalg.eigh(A)
-        root = np.sqrt(np.where(values > _TOL * values[-1], values, 0.0))
-        self.root = (V * root) @ V.T
-        self.back = (V * np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)) @ V.T
+    base: Embedding
+    tasks: Any = None
+    strength: float = 0.5
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q)."""
-        return self.metric(self.base.fit_transform(Y, kernel, sample_weight))
+        self.base_ = clone(self.base)
+        Z = self.base_.fit_transform(Y, kernel, sample_weight)
+        check_coordinates(self.base_)
+        self.tasks_ = task_similarity(Z, sample_weight, self.tasks)
+        if np.isnan(to_numpy(Z)).any():
+            raise ValueError(
+                '`y` contains NaN, but with `coupling="output"` ψ(y) = A^½ y mixes the targets of a row, so all of '
+                'them must be there; use `coupling="operator"`.'
+            )
+        self.A_ = output_metric(self.tasks_, check_strength(self.strength))
+        values, V = np.linalg.eigh(self.A_)
+        root = np.sqrt(np.where(values > _TOL * values[-1], values, 0.0))
+        self.root_ = (V * root) @ V.T
+        self.inverse_root_ = (V * np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)) @ V.T
+        return self.metric(Z)
 
     def metric(self, Z: Array) -> Array:
         """Z A^½."""
-        return Z @ asarray_like(self.root, Z)
+        return Z @ asarray_like(self.root_, Z)
 
     def plain(self, H: Array) -> Array:
         """H A^{+½}: back to the coordinates of φ."""
-        return H @ asarray_like(self.back, H)
+        return H @ asarray_like(self.inverse_root_, H)
 
     def represent(self, Y: Any, name: str = "y") -> Array:
         """ψ(y)."""
-        return self.metric(self.base.represent(Y, name))
-
-    def inner(self, H: Array, S: Array) -> Array:
-        """⟨h_i, ψ(y_j)⟩."""
-        return gemm(H, asarray_like(S, H))
-
-    def coordinates(self, S: Array, like: Array) -> Array:
-        """ψ(y_j)."""
-        return asarray_like(S, like)
-
-    def sq_norms(self, S: Array) -> Array:
-        """‖ψ(y_j)‖²."""
-        return row_sq_norms(S)
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
-        return row_sq_norms(H)
+        return self.metric(self.base_.represent(Y, name))
 
     def sq_residuals(self, H: Array, S: Array) -> Array:
         """‖h_i − ψ(y_i)‖²; NaN where a target is missing, which no metric measures."""
         return row_sq_norms(H - asarray_like(S, H))
 
-    def spread(self, S: Array, weight: np.ndarray) -> float:
-        """Σ_i w_i ‖ψ(y_i) − mean‖²."""
-        xp = array_namespace(S)
-        w = asarray_like(weight, S)
-        mean = xp.sum(w[:, None] * S, axis=0) / xp.sum(w)
-        return float(xp.sum(w * row_sq_norms(S - mean[None, :])))
-
     def vectors(self, H: Array) -> Array:
         """The least-norm y with ψ(y) nearest to h."""
-        return self.base.vectors(self.plain(H))
+        return self.base_.vectors(self.plain(H))

@@ -9,9 +9,10 @@ import numpy as np
 
 from iokr._array import is_array, to_numpy
 from iokr._validation import check_same_length, check_weight
+from iokr.estimators.outputs import require_y
 from iokr.kernels.pairs import check_pairs
 
-__all__ = ["PairData", "check_pair_data"]
+__all__ = ["Examples", "PairData", "check_pair_data"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,27 +29,59 @@ class PairData:
     inverse: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     swapped: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=bool))
 
-    def both_orders(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points (a, b), then (b, a) for pairs of two nodes, their targets, and the weight of the pair shared."""
+    @property
+    def n(self) -> int:
+        """How many distinct pairs."""
+        return len(self.pairs)
+
+    def given(self, scores: np.ndarray) -> np.ndarray:
+        """A score per pair as given to `fit`; two of them in the order of the nodes there."""
+        rows: np.ndarray = scores[self.inverse]
+        if rows.ndim == 2:
+            rows[self.swapped] = rows[self.swapped, ::-1]
+        return rows
+
+    def examples(self) -> Examples:
+        """Every pair once."""
+        return Examples(self.pairs, self.target, self.weight, np.full(self.n, -1))
+
+    def both_orders(self) -> Examples:
+        """Points (a, b), then (b, a) for pairs of two nodes, which share the weight of the pair."""
         two = np.flatnonzero(self.pairs[:, 0] != self.pairs[:, 1])
-        weight = np.ones(len(self.pairs)) if self.weight is None else self.weight.copy()
+        weight = np.ones(self.n) if self.weight is None else self.weight.copy()
         weight[two] /= 2
+        source, second = np.concatenate([np.arange(self.n), two]), np.full(self.n, -1)
+        second[two] = self.n + np.arange(len(two))
         points = np.concatenate([self.pairs, self.pairs[two, ::-1]])
-        source = np.concatenate([np.arange(len(self.pairs)), two])
-        return points, self.target[source], weight[source]
+        return Examples(points, self.target[source], weight[source], second)
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Points (a, b) to learn from, the pairs first; `second` is the row of (b, a) for each pair, −1: there is none."""
+
+    points: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray | None
+    second: np.ndarray
 
 
 def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary: bool) -> PairData:
     """Pairs of row numbers below `size` with one label each."""
     given = check_pairs(pairs, size, where="rows of X")
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    require_y(y)
     n = check_same_length(given, y, "pairs")
     target, classes = _code(y)
     if binary and classes is None:
         found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
         raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
-    weight = check_weight(sample_weight, n, given)
+    return _distinct(given, target, check_weight(sample_weight, n, given), classes, size)
+
+
+def _distinct(
+    given: np.ndarray, target: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None, size: int
+) -> PairData:
+    """Each pair once, with the sum of its weights; a pair with two different labels is an error."""
     low, high = given.min(axis=1), given.max(axis=1)
     keys, first, inverse = np.unique(low * size + high, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
@@ -56,11 +89,11 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     if len(clash):
         a, b = low[clash[0]], high[clash[0]]
         raise ValueError(f"The pair {{{a}, {b}}} has two different labels; give each pair one, or their mean.")
-    w = np.ones(n) if weight is None else weight
+    w = np.ones(len(given)) if weight is None else weight
     total = np.bincount(inverse, weights=w, minlength=len(keys))
-    distinct = np.stack([keys // size, keys % size], axis=1)
     if np.any(total == 0):
         raise ValueError("Some pairs have weight zero; leave them out.")
+    distinct = np.stack([keys // size, keys % size], axis=1)
     merged = None if np.all(total == 1) else total
     return PairData(distinct, target[first], merged, classes, inverse, given[:, 0] > given[:, 1])
 

@@ -5,6 +5,7 @@ residual_F = (N_FF)⁻¹ c_F with N = (G + α diag(1/w))⁻¹, c = N y and F the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,130 +13,95 @@ import numpy as np
 from iokr._array import cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr._validation import check_integer
-from iokr.estimators.pairs.local import local_loo, solve_local
-from iokr.gram.pairs.gram import PairGram
-from iokr.problem import Problem
+from iokr.estimators.pairs.posing import PosedPairs
+from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.pairs.spectrum import CompletePairs
 
-__all__ = ["fold_scores", "leave_node_out", "leave_pair_out"]
+__all__ = ["leave_node_out", "leave_pair_out", "one_by_one", "random_folds", "refit_scores"]
 
 
-def leave_pair_out(problem: Problem, pairs: np.ndarray, target: np.ndarray, *, local: bool) -> np.ndarray:
-    """f₋ₚ(p) for every pair."""
-    gram, shift = _parts(problem)
-    y = to_numpy(problem.Psi)[:, 0]
-    if local:
-        g, others = local_loo(problem)
-        return _mean_of_machines(gram.left, pairs, g, others)
-    complete = CompletePairs(gram, shift)
+def leave_pair_out(posed: PosedPairs) -> np.ndarray:
+    """f₋ₚ(p) for every pair, in closed form."""
+    data, second = posed.data, posed.examples.second
+    complete = CompletePairs(posed.gram, posed.shift)
     if complete.exact:
-        residual = complete.loo_residuals(y)
-        return np.asarray(target - residual[: len(pairs)])
-    N = _inverse(gram, shift)
-    c = N @ y
-    if not gram.ordered:
-        return np.asarray(target - c / np.diagonal(N))
-    n = len(pairs)
-    two = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
-    i, j = two, n + np.arange(len(two))
-    residual = c[:n] / np.diagonal(N)[:n]
+        return np.asarray(data.target - complete.loo_residuals(posed.y)[: data.n])
+    N = _inverse(posed)
+    c = N @ posed.y
+    residual = c[: data.n] / np.diagonal(N)[: data.n]
+    i = np.flatnonzero(second >= 0)
+    j = second[i]
     det = N[i, i] * N[j, j] - N[i, j] ** 2
-    residual[two] = ((N[j, j] - N[i, j]) * c[i] + (N[i, i] - N[i, j]) * c[j]) / (2 * det)
-    return np.asarray(target - residual)
+    residual[i] = ((N[j, j] - N[i, j]) * c[i] + (N[i, i] - N[i, j]) * c[j]) / (2 * det)  # the mean over both orders
+    return np.asarray(data.target - residual)
 
 
-def leave_node_out(problem: Problem, pairs: np.ndarray, target: np.ndarray, *, local: bool) -> np.ndarray:
+def leave_node_out(posed: PosedPairs) -> np.ndarray:
     """(n, 2): the score of each pair without all pairs of its first, of its second node."""
-    gram, shift = _parts(problem)
-    y = to_numpy(problem.Psi)[:, 0]
+    if CompletePairs(posed.gram, posed.shift).exact:
+        return refit_scores(posed, one_by_one(posed), Auto())
+    N = _inverse(posed)
+    c, pairs, second = N @ posed.y, posed.data.pairs, posed.examples.second
     out = np.empty((len(pairs), 2))
-    if local or CompletePairs(gram, shift).exact:  # local: what is left is the other node's machine
-        for node in np.unique(pairs):
-            strategy = "local" if local else "other"
-            _place(out, pairs, node, _without(problem, pairs, np.array([node]), strategy, None))
-        return out
-    N = _inverse(gram, shift)
-    c, n = N @ y, len(pairs)
-    second = np.full(n, -1)
-    if gram.ordered:
-        two = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
-        second[two] = n + np.arange(len(two))
     for node in np.unique(pairs):
         rows = np.flatnonzero((pairs == node).any(axis=1))
-        more = second[rows][second[rows] >= 0]
-        F = np.concatenate([rows, more])
+        two = second[rows] >= 0
+        F = np.concatenate([rows, second[rows][two]])
         residual = np.linalg.solve(N[np.ix_(F, F)], c[F])
         mean = residual[: len(rows)].copy()
-        mean[second[rows] >= 0] = (mean[second[rows] >= 0] + residual[len(rows) :]) / 2 if len(more) else 0.0
-        scores = np.full(n, np.nan)
-        scores[rows] = target[rows] - mean
+        mean[two] = (mean[two] + residual[len(rows) :]) / 2
+        scores = np.full(len(pairs), np.nan)
+        scores[rows] = posed.data.target[rows] - mean
         _place(out, pairs, node, scores)
     return out
 
 
-def fold_scores(
-    problem: Problem,
-    pairs: np.ndarray,
-    target: np.ndarray,
-    strategy: str,
-    solver: Solver,
-    cv: int,
-    random_state: int | None,
-) -> np.ndarray:
-    """(n, 2): the score of each pair by a model without the fold of its first, of its second node."""
-    nodes = np.unique(pairs)
-    folds = check_integer(cv, "cv", minimum=2)
-    if folds > len(nodes):
-        raise ValueError(f"`cv` must be at most the number of nodes in pairs, {len(nodes)}, got {cv}.")
-    nodes = np.random.default_rng(random_state).permutation(nodes)
+def refit_scores(posed: PosedPairs, folds: Iterable[np.ndarray], solver: Solver) -> np.ndarray:
+    """(n, 2): the score of each pair by a model without the fold of its first, of its second node; NaN: by none."""
+    pairs = posed.data.pairs
     out = np.full((len(pairs), 2), np.nan)
-    for fold in np.array_split(nodes, folds):
-        scores = _without(problem, pairs, fold, strategy, solver)
+    for fold in folds:
+        scores = _without(posed, fold, solver)
         for node in fold:
             _place(out, pairs, node, scores)
     return out
 
 
-def _without(
-    problem: Problem, pairs: np.ndarray, nodes: np.ndarray, strategy: str, solver: Solver | None
-) -> np.ndarray:
-    """Scores of the pairs that hold one of `nodes`, by a model that has no such pair; NaN for the others."""
-    from iokr.solvers.auto import Auto
+def one_by_one(posed: PosedPairs) -> list[np.ndarray]:
+    """Each node a fold."""
+    return [np.array([node]) for node in np.unique(posed.data.pairs)]
 
-    gram, _ = _parts(problem)
-    points, n = gram.left, len(pairs)
+
+def random_folds(posed: PosedPairs, cv: int, random_state: int | None) -> list[np.ndarray]:
+    """The nodes of pairs in `cv` folds."""
+    nodes = np.unique(posed.data.pairs)
+    folds = check_integer(cv, "cv", minimum=2)
+    if folds > len(nodes):
+        raise ValueError(f"`cv` must be at most the number of nodes in pairs, {len(nodes)}, got {cv}.")
+    return list(np.array_split(np.random.default_rng(random_state).permutation(nodes), folds))
+
+
+def _without(posed: PosedPairs, nodes: np.ndarray, solver: Solver) -> np.ndarray:
+    """Scores of the pairs that hold one of `nodes`, by a model that has no such pair; NaN for the others."""
+    pairs, points, strategy = posed.data.pairs, posed.examples.points, posed.strategy
+    scores = np.full(len(pairs), np.nan)
     kept = ~np.isin(points, nodes).any(axis=1)
-    scores = np.full(n, np.nan)
-    rows = np.flatnonzero(np.isin(pairs, nodes).any(axis=1))
     if not kept.any():
         return scores
     present, where = np.unique(points[kept], return_inverse=True)
     where = where.reshape(-1, 2)
-    K = to_numpy(gram.nodes)
-    weight = None if problem.weight is None else np.asarray(problem.weight)[kept]
-    small = PairGram(np.ascontiguousarray(K[np.ix_(present, present)]), where, mix=gram.mix, ordered=gram.ordered)
-    part = replace(problem, gram=small, Psi=to_numpy(problem.Psi)[kept], weight=weight)
-    chosen = Auto() if solver is None else solver
-    solution = solve_local(part, chosen) if strategy == "local" else chosen.solve(part)
-    left = pairs[rows]
-    everyone, position = np.unique(left, return_inverse=True)
-    position = position.reshape(-1, 2)
+    K = to_numpy(posed.gram.nodes)
+    small = strategy.gram(np.ascontiguousarray(K[np.ix_(present, present)]), where)
+    weight = None if posed.problem.weight is None else np.asarray(posed.problem.weight)[kept]
+    part = replace(posed.problem, gram=small, Psi=to_numpy(posed.problem.Psi)[kept], weight=weight)
+    C = strategy.solve(small, part, solver).C
+    rows = np.flatnonzero(np.isin(pairs, nodes).any(axis=1))
+    everyone, left = np.unique(pairs[rows], return_inverse=True)
     same = np.full(len(everyone), -1)
     known = np.isin(everyone, present)
     same[known] = np.searchsorted(present, everyone[known])
-    ends = position if not gram.ordered else np.concatenate([position, position[:, ::-1]])
-    new = PairGram(K[np.ix_(everyone, present)], ends, where, mix=gram.mix, ordered=gram.ordered, same=same)
-    f = (new @ solution.C)[:, 0]
-    if gram.ordered:
-        one, other = f[: len(rows)], f[len(rows) :]
-        if strategy == "local":
-            owners = np.isin(left, present[np.unique(where[:, 0])])
-            share = np.where(owners.all(axis=1), 0.5, np.where(owners.any(axis=1), 1.0, np.nan))
-            f = share * (one + other)
-        else:
-            f = (one + other) / 2
-    scores[rows] = f
+    scores[rows] = strategy.score(K[np.ix_(everyone, present)], left.reshape(-1, 2), where, C, same)
     return scores
 
 
@@ -145,27 +111,10 @@ def _place(out: np.ndarray, pairs: np.ndarray, node: int, scores: np.ndarray) ->
         out[here, side] = scores[here]
 
 
-def _mean_of_machines(points: np.ndarray, pairs: np.ndarray, g: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The mean of the machines that exist without the pair; NaN where none does."""
-    n = len(pairs)
-    two = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
-    total, count = np.where(others[:n], g[:n], 0.0), others[:n].astype(float)
-    total[two] += np.where(others[n:], g[n:], 0.0)
-    count[two] += others[n:]
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _parts(problem: Problem) -> tuple[PairGram, np.ndarray]:
-    gram = problem.gram
-    assert isinstance(gram, PairGram)
-    weight = np.ones(problem.n_labeled) if problem.weight is None else np.asarray(problem.weight, dtype=float)
-    return gram, problem.alpha / weight
-
-
-def _inverse(gram: PairGram, shift: np.ndarray) -> np.ndarray:
-    """N = (G + diag(shift))⁻¹, whole."""
-    n = len(shift)
+def _inverse(posed: PosedPairs) -> np.ndarray:
+    """N = (G + α diag(1/w))⁻¹, whole."""
+    n = len(posed.shift)
     check_memory(24.0 * n * n, f"Leaving out of {n} examples in closed form", "Use `cv_decision_function()`.")
-    G = np.array(to_numpy(gram.detach()))
-    G.flat[:: n + 1] += shift
+    G = np.array(to_numpy(posed.gram.detach()))
+    G.flat[:: n + 1] += posed.shift
     return np.asarray(cholesky(G).solve(np.eye(n)))

@@ -1,4 +1,4 @@
-"""Local models: g_a, one machine per node on its mates."""
+"""Local models: g_a, one per node on its partners, and g_a(b) the value of the point (a, b)."""
 
 from __future__ import annotations
 
@@ -15,38 +15,32 @@ from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.iterative.box_qp import minimize_box
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.pairs.parts import pair_weight
 from iokr.solvers.pairs.spectrum import CompletePairs
 
-__all__ = ["local_loo", "machines", "solve_local"]
+__all__ = ["local_grams", "local_loo", "solve_local"]
 
 
-def machines(gram: PairGram) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each node with training pairs: which points are its own, and 2k between its mates."""
-    node, mate = gram.left.T
+def local_grams(gram: PairGram) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each node with training pairs: which points are its own, and 2k between its partners."""
+    node, partner = gram.left.T
     K = to_numpy(gram.nodes)
     order = np.argsort(node, kind="stable")
     for own in np.split(order, np.flatnonzero(np.diff(node[order])) + 1):
-        yield own, 2 * K[np.ix_(mate[own], mate[own])]
+        yield own, 2 * K[np.ix_(partner[own], partner[own])]
 
 
-def solve_local(problem: Problem, solver: Solver) -> Solution:
-    """The coefficients of all machines, each (2K + λ/w)⁻¹ y on its mates, or the margin there."""
-    gram = problem.gram
-    assert isinstance(gram, PairGram)
+def solve_local(gram: PairGram, problem: Problem, solver: Solver) -> Solution:
+    """The coefficients of all local models, each (2K + λ/w)⁻¹ y on its node's partners, or the margin there."""
     _check_solver(problem, solver)
-    y, w = to_numpy(problem.Psi)[:, 0], _weights(problem)
-    C, steps, gap = np.empty(len(y)), 1, 0.0
+    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
     if problem.loss.quadratic:
-        complete = CompletePairs(gram, problem.alpha / w)
-        if complete.exact:
-            return Solution(asarray_like(complete.solve(y)[:, None], problem.Psi))
-        for own, K in machines(gram):
-            C[own] = _ridge(K, y[own], problem.alpha / w[own])
-        return Solution(asarray_like(C[:, None], problem.Psi))
+        return Solution(asarray_like(_ridges(gram, y, problem.alpha / w)[:, None], problem.Psi))
     tol = check_number(solver.tol, "tol", minimum=0.0, strict=True)
     given = solver.max_iter
     limit = 10_000 if given is None else check_integer(given, "max_iter", minimum=1)
-    for own, K in machines(gram):
+    C, steps, gap = np.empty(len(y)), 1, 0.0
+    for own, K in local_grams(gram):
         Q = K * np.multiply.outer(y[own] / problem.alpha, y[own])
         alpha, done, apart = minimize_box(Q, w[own], tol, limit)
         C[own] = y[own] * alpha / problem.alpha
@@ -55,13 +49,11 @@ def solve_local(problem: Problem, solver: Solver) -> Solution:
     return Solution(asarray_like(C[:, None], problem.Psi), steps, gap, gap <= tol)
 
 
-def local_loo(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """g₋ at each point without its own label, and whether its machine has other mates."""
-    gram = problem.gram
-    assert isinstance(gram, PairGram)
-    y, w = to_numpy(problem.Psi)[:, 0], _weights(problem)
+def local_loo(gram: PairGram, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """g₋ at each point without its own label, and whether its local model has other partners."""
+    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
     g, others = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
-    for own, K in machines(gram):
+    for own, K in local_grams(gram):
         if len(own) > 1:
             inverse = np.linalg.inv(K + np.diag(problem.alpha / w[own]))
             g[own] = y[own] - (inverse @ y[own]) / np.diagonal(inverse)
@@ -69,13 +61,16 @@ def local_loo(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return g, others
 
 
-def _ridge(K: np.ndarray, y: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    K.flat[:: len(K) + 1] += shift
-    return np.asarray(cholesky(K).solve(y[:, None])[:, 0])
-
-
-def _weights(problem: Problem) -> np.ndarray:
-    return np.ones(problem.n_labeled) if problem.weight is None else np.asarray(problem.weight, dtype=float)
+def _ridges(gram: PairGram, y: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """(2K + diag(shift))⁻¹ y on the partners of every node; all at once where all pairs are there."""
+    complete = CompletePairs(gram, shift)
+    if complete.exact:
+        return complete.solve(y)
+    C = np.empty(len(y))
+    for own, K in local_grams(gram):
+        K.flat[:: len(K) + 1] += shift[own]
+        C[own] = cholesky(K).solve(y[own][:, None])[:, 0]
+    return C
 
 
 def _check_solver(problem: Problem, solver: Solver) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from types import MethodType
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,21 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import distinct, is_numeric, n_objects, naming, take
+from iokr._component import component
+from iokr._objects import distinct, error_context, is_numeric, n_objects, take
 from iokr._validation import check_number, check_same_length, check_weight
-from iokr.estimators.base import StructuredEstimator, _single
-from iokr.estimators.inputs import _check_is_table
-from iokr.estimators.regression.iokr import _is_double
-from iokr.estimators.trees.growing import Grown, indicator, shares
+from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.inputs import check_table
+from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
+from iokr.estimators.trees.growing import Grown, indicator, leaf_weights
 from iokr.estimators.trees.split_space import SplitSpace
+from iokr.kernels.base import Kernel
 
-__all__ = ["AveragedTrees", "OutputTrees", "Training"]
+__all__ = ["AveragedTrees", "OutputTrees", "Training", "mean_outputs", "weight_blocks"]
 
-_ENTRIES = 1 << 22  # of a block of weights
+_ENTRIES = 1 << 22  # of a block of β
 _APART = 1e-7  # what scikit-learn's trees do not split
 _SHARED = (  # parameters that scikit-learn's tree has too
     "splitter",
@@ -42,7 +45,7 @@ _SHARED = (  # parameters that scikit-learn's tree has too
 
 @dataclass(frozen=True)
 class Training:
-    """What trees grow on.
+    """What trees are grown on.
 
     Attributes
     ----------
@@ -67,30 +70,31 @@ class Training:
         return int(self.rows.shape[0])
 
     @property
-    def share(self) -> np.ndarray:
+    def normalized_weight(self) -> np.ndarray:
         """w/Σw."""
         return np.full(self.n, 1 / self.n) if self.weight is None else self.weight / self.weight.sum()
 
 
-class _Rank:
-    """`rank` twice: a parameter, set as an attribute and read by `get_params`, and the method that ranks candidates."""
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return StructuredEstimator.rank if instance is None else MethodType(StructuredEstimator.rank, instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)["rank"] = value
-
-
+@component
 class OutputTrees(StructuredEstimator):
     """What a tree, a forest and boosting share: inputs in, coordinates to split on, inner products of h with h."""
 
-    rank: Any = _Rank()
-    tol: float | None
-    projection: str
-    min_impurity_decrease: float
-    ccp_alpha: float
-    random_state: Any
+    output_kernel: Kernel | None = None
+    _: KW_ONLY
+    splitter: str = "best"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: int | float | str | None = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    n_components: int | None = None
+    tol: float | None = None
+    projection: str = "principal"
+    decoder: Decoder | None = None
+    random_state: Any = None
 
     embedding = None  # the kernel trick over the distinct outputs, or the vectors themselves
     loss = None  # the square: a leaf's prediction is the mean of its ψ(y_i)
@@ -98,50 +102,40 @@ class OutputTrees(StructuredEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Everything that `fit` is given, checked, the outputs encoded, and the coordinates to split on."""
         self._check_components()
-        rank = self.get_params(deep=False)["rank"]
-        SplitSpace.check(rank, self.tol, self.projection)
+        SplitSpace.check(self.n_components, self.tol, self.projection)
         check_number(self.min_impurity_decrease, "min_impurity_decrease", minimum=0.0)
         check_number(self.ccp_alpha, "ccp_alpha", minimum=0.0)
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        self._single_precision = _single(X) and (_single(y) or not _is_double(y))
+        require_y(y)
+        self._single_precision = single_precision(X, y)
         rows = self._check_X(X, reset=True)
         n = check_same_length(rows, y)
         _warn_of_narrow(X, rows)
         weight = check_weight(sample_weight, n, X)
         if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
             y = asarray_like(y if is_array(y) else np.asarray(y), X)
-        Psi = self._encode(y, weight)
+        y = as_outputs(y, self.output_kernel)
+        which: Any = slice(None)
+        embed = None
+        if self.output_kernel is not None:
+            which, embed = _distinct_outputs(y, weight)
+        outputs, Psi = encode(y, weight, embed=embed, **self._output_parts())
+        self._keep_outputs(outputs)
         Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(Psi)), dtype=np.float64)
         if np.isnan(Z).any():
             raise ValueError("`y` contains NaN, which trees cannot split on; drop these rows, or use `IOKR`.")
         w = np.ones(n) if weight is None else weight
         if self.output_kernel_ is None:
             self.Psi_: Any = np.ascontiguousarray(to_numpy(Psi), dtype=np.float64)
-            which: Any = slice(None)
         else:
-            which = self._which
             self.Psi_ = csr_array((np.ones(n), which, np.arange(n + 1)), shape=(n, len(Z)))
             w = np.bincount(which, w, minlength=len(Z))
-            del self._which
         columns = csc_array(rows) if is_sparse(rows) else rows
-        space = SplitSpace(Z, w, rank, self.tol, self.projection, given=self.output_kernel_ is None)
+        space = SplitSpace(Z, w, self.n_components, self.tol, self.projection, given=self.output_kernel_ is None)
         return Training(columns, rows, weight, space, which)
-
-    def _embed(self, y: Any, sample_weight: np.ndarray | None) -> Array:
-        """Equal outputs are embedded once, those of weight zero not at all; `_which` says which of them a row has."""
-        if self.output_kernel_ is None:
-            return super()._embed(y, sample_weight)
-        known = np.arange(n_objects(y)) if sample_weight is None else np.flatnonzero(sample_weight)
-        first, which = distinct(take(y, known))
-        self._which = np.zeros(n_objects(y), dtype=np.intp)
-        self._which[known] = which
-        with naming("y", lambda i: int(known[first[i]])):
-            return self.embedding_.fit_transform(take(y, known[first]), self.output_kernel_)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
-        _check_is_table(X, "X")
+        check_table(X, "X")
         if is_array(X) and not is_numpy(X):
             X = to_numpy(X)
         finite = True if is_sparse(X) else "allow-nan"
@@ -152,12 +146,8 @@ class OutputTrees(StructuredEstimator):
             X.sort_indices()
         return X
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters and, with `deep`, those of the components."""
-        return {**super().get_params(deep), "rank": vars(self)["rank"]}
-
     def _parameters(self) -> dict[str, Any]:
-        """What scikit-learn's tree is told."""
+        """The parameters of scikit-learn's tree."""
         return {name: getattr(self, name) for name in _SHARED}
 
     @abstractmethod
@@ -200,6 +190,20 @@ class OutputTrees(StructuredEstimator):
         return tags
 
 
+def _distinct_outputs(y: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[Embedding, Kernel | None], Array]]:
+    """Which of the distinct outputs a row has, and how these are embedded: once each, and none of weight zero."""
+    known = np.arange(n_objects(y)) if weight is None else np.flatnonzero(weight)
+    first, which = distinct(take(y, known))
+    rows = np.zeros(n_objects(y), dtype=np.intp)
+    rows[known] = which
+
+    def embed(embedding: Embedding, kernel: Kernel | None) -> Array:
+        with error_context("y", lambda i: int(known[first[i]])):
+            return embedding.fit_transform(take(y, known[first]), kernel)
+
+    return rows, embed
+
+
 def _warn_of_narrow(X: Any, rows: Any) -> None:
     """Scikit-learn's trees do not tell inputs apart that differ by less than 1e-7, or only beyond float32."""
     if is_sparse(rows):
@@ -221,15 +225,30 @@ def _ranges(X: np.ndarray) -> np.ndarray:
     return np.asarray(np.nanmax(X, axis=0, initial=-np.inf) - np.nanmin(X, axis=0, initial=np.inf))
 
 
+def weight_blocks(where: csr_array, leaf_weights: csr_array) -> Iterator[tuple[slice, csr_array]]:
+    """β = where · leaf weights, some rows at a time."""
+    for rows in blocks(where.shape[0], max(1, _ENTRIES // leaf_weights.shape[1])):
+        yield rows, where[rows] @ leaf_weights
+
+
+def mean_outputs(parts: Iterator[tuple[slice, csr_array]], Psi: Any, m: int) -> np.ndarray:
+    """β Ψ (m, q), dense, from blocks of β."""
+    H = np.empty((m, Psi.shape[1]))
+    for rows, B in parts:
+        product = B @ Psi
+        H[rows] = product.toarray() if is_sparse(product) else product
+    return H
+
+
 class AveragedTrees(OutputTrees):
     """One tree, or the mean of several: β(x) = (1/T) Σ_t β of the leaf of x in tree t."""
 
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # a parameter of forests; one tree is read in one thread
 
     def _keep(self, grown: Sequence[Grown], lost: Sequence[float]) -> None:
         """What prediction needs of the trees."""
         self.trees_ = [one.tree for one in grown]
-        self.shares_ = shares(grown)
+        self.leaf_weights_ = leaf_weights(grown)
         self._starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in self.trees_])])
         self.lost_variance_ = float(np.mean(lost))
 
@@ -241,21 +260,11 @@ class AveragedTrees(OutputTrees):
     def _blocks(self, X: Any) -> Iterator[tuple[slice, csr_array]]:
         """β, some rows at a time."""
         where = indicator(self._leaves(self._check_X(X, reset=False)), self._starts)
-        for rows in blocks(where.shape[0], max(1, _ENTRIES // self.shares_.shape[1])):
-            yield rows, where[rows] @ self.shares_
+        return weight_blocks(where, self.leaf_weights_)
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        return asarray_like(self._mean_of(self.Psi_, self._blocks(X), n_objects(X)), X)
-
-    @staticmethod
-    def _mean_of(Psi: Any, parts: Iterator[tuple[slice, csr_array]], m: int) -> np.ndarray:
-        """B Ψ, dense."""
-        H = np.empty((m, Psi.shape[1]))
-        for rows, B in parts:
-            product = B @ Psi
-            H[rows] = product.toarray() if is_sparse(product) else product
-        return H
+        return asarray_like(mean_outputs(self._blocks(X), self.Psi_, n_objects(X)), X)
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i): the mean over trees of w_i/Σw in the leaf of x.
@@ -270,7 +279,7 @@ class AveragedTrees(OutputTrees):
             Not negative; rows sum to one.
         """
         check_is_fitted(self)
-        B = np.empty((n_objects(X), self.shares_.shape[1]))
+        B = np.empty((n_objects(X), self.leaf_weights_.shape[1]))
         for rows, part in self._blocks(X):
             B[rows] = part.toarray()
         return self._cast(asarray_like(B, X))
@@ -291,7 +300,7 @@ class AveragedTrees(OutputTrees):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of the decrease of variance that each feature brought, of shape (p,), summing to one."""
+        """The fraction of the decrease of variance that each feature brought, of shape (p,), summing to one."""
         check_is_fitted(self)
         parts = [tree.compute_feature_importances() for tree in self.trees_ if tree.node_count > 1]
         mean = np.mean(parts, axis=0) if parts else np.zeros(self.n_features_in_)

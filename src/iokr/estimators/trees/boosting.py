@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,25 +12,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_sparse
+from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_integer, check_number
-from iokr.decoders.base import Decoder
 from iokr.estimators.trees.base import OutputTrees, Training
-from iokr.estimators.trees.growing import Grown, grow, indicator, shares
-from iokr.kernels.base import Kernel
+from iokr.estimators.trees.growing import Grown, grow, indicator, leaf_weights
 
 __all__ = ["OutputKernelBoosting"]
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """One step: its tree, ν times the mean residual of each node's members, and who they are."""
+    """One step: its tree, ν times the mean residual of each node's members, and their weights."""
 
     grown: Grown
     values: np.ndarray
-    shares: csr_array
+    leaf_weights: csr_array
 
 
+@component
 class OutputKernelBoosting(OutputTrees):
     """h_t(x) = h_{t−1}(x) + ν · mean of ψ(y_i) − h_{t−1}(x_i) over the leaf of x in tree t, h_0 the mean of ψ(y_i).
 
@@ -46,13 +46,13 @@ class OutputKernelBoosting(OutputTrees):
     n_estimators : int, default=100
         How many trees; more fits closer.
     subsample : float, default=1.0
-        The share of the rows, drawn without replacement, that each tree is grown on; below 1 the trees differ more.
+        The fraction of the rows, drawn without replacement, that each tree is grown on; below 1 the trees differ more.
     max_depth : int, default=3
     splitter, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, max_leaf_nodes
         As in scikit-learn's `DecisionTreeRegressor`.
     min_impurity_decrease, ccp_alpha : float, default=0.0
         As there, in units of the variance of the residuals: larger keeps fewer nodes.
-    rank, tol, projection
+    n_components, tol, projection
         As in `OutputKernelTree`: split on fewer coordinates. Each tree draws its own random directions.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
@@ -66,7 +66,7 @@ class OutputKernelBoosting(OutputTrees):
     oob_improvement_ : array of shape (n_estimators,)
         With `subsample` below 1: by how much tree t lowers this mean over the rows that it did not draw.
     lost_variance_ : float
-        The share of the variance of the outputs in the coordinates left out, a mean over trees.
+        The fraction of the variance of the outputs in the coordinates left out, a mean over trees.
     feature_importances_ : array of shape (p,)
     output_kernel_, embedding_, decoder_ : fitted components
     n_features_in_ : int
@@ -89,46 +89,11 @@ class OutputKernelBoosting(OutputTrees):
     0.96
     """
 
-    def __init__(
-        self,
-        output_kernel: Kernel | None = None,
-        *,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample: float = 1.0,
-        splitter: str = "best",
-        max_depth: int | None = 3,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        rank: int | None = None,
-        tol: float | None = None,
-        projection: str = "principal",
-        decoder: Decoder | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.output_kernel = output_kernel
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.rank = rank
-        self.tol = tol
-        self.projection = projection
-        self.decoder = decoder
-        self.random_state = random_state
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    n_estimators: int = 100
+    subsample: float = 1.0
+    max_depth: int | None = 3
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelBoosting:
@@ -147,10 +112,10 @@ class OutputKernelBoosting(OutputTrees):
         n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
         nu = self._nu = check_number(self.learning_rate, "learning_rate", minimum=0.0, strict=True)
         if check_number(self.subsample, "subsample", minimum=0.0, strict=True) > 1:
-            raise ValueError(f"`subsample` must be a share of the rows, at most 1, got {self.subsample!r}.")
+            raise ValueError(f"`subsample` must be a fraction of the rows, at most 1, got {self.subsample!r}.")
         progress = begin(self, n_trees, X=X, y=y)
         data = self._prepare(X, y, sample_weight)
-        w = self._share = data.share
+        w = self._normalized_weight = data.normalized_weight
         Psi = self.Psi_.toarray() if is_sparse(self.Psi_) else self.Psi_
         E = data.space.Z[data.which]
         self.mean_ = w @ Psi
@@ -163,7 +128,7 @@ class OutputKernelBoosting(OutputTrees):
             view, unseen = data.space.view(rng)
             seed = rng.randint(np.iinfo(np.int32).max)
             grown = grow(data.X, data.space.seen(E, view), bag, self._parameters(), seed, data.rows)
-            B = shares([grown])
+            B = leaf_weights([grown])
             values = nu * (B @ R)
             self._stages.append(_Stage(grown, values, B))
             before = _squares(E)
@@ -186,7 +151,7 @@ class OutputKernelBoosting(OutputTrees):
         """The weights of the rows that a tree is grown on."""
         if self.subsample == 1:
             return data.weight
-        known = np.flatnonzero(data.share)
+        known = np.flatnonzero(data.normalized_weight)
         drawn = rng.choice(known, max(1, int(self.subsample * len(known))), replace=False)
         bag = np.zeros(data.n)
         bag[drawn] = 1.0 if data.weight is None else data.weight[drawn]
@@ -237,18 +202,18 @@ class OutputKernelBoosting(OutputTrees):
         """
         check_is_fitted(self)
         rows = self._check_X(X, reset=False)
-        G = np.zeros((rows.shape[0], len(self._share)))
+        G = np.zeros((rows.shape[0], len(self._normalized_weight)))
         for stage in reversed(self._stages):
             tree = stage.grown.tree
             starts = np.array([0, tree.node_count])
             P = indicator(stage.grown.leaf[:, None], starts)
             leaf = indicator(tree.apply(rows)[:, None], starts)
-            G += self._nu * ((leaf.toarray() - G @ P) @ stage.shares)
-        return self._cast(asarray_like(G + (1 - G.sum(axis=1))[:, None] * self._share, X))
+            G += self._nu * ((leaf.toarray() - G @ P) @ stage.leaf_weights)
+        return self._cast(asarray_like(G + (1 - G.sum(axis=1))[:, None] * self._normalized_weight, X))
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of the decrease of variance that each feature brought, of shape (p,), summing to one."""
+        """The fraction of the decrease of variance that each feature brought, of shape (p,), summing to one."""
         check_is_fitted(self)
         total = np.mean([tree.compute_feature_importances(normalize=False) for tree in self.trees_], axis=0)
         return np.asarray(total / total.sum() if total.any() else total)

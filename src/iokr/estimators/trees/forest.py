@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from iokr._array import blocks, to_numpy
+from iokr._array import to_numpy
+from iokr._component import component
 from iokr._objects import take
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_integer
-from iokr.decoders.base import Decoder
-from iokr.estimators.base import _as_outputs, _r2
-from iokr.estimators.trees.base import _ENTRIES, AveragedTrees, Training
+from iokr.estimators.outputs import as_outputs, r2
+from iokr.estimators.trees.base import AveragedTrees, Training, mean_outputs, weight_blocks
 from iokr.estimators.trees.growing import Grown, grow, indicator
-from iokr.kernels.base import Kernel
 
 __all__ = ["OutputKernelForest"]
 
 
+@component
 class OutputKernelForest(AveragedTrees):
     """h(x) = Σ_i β_i(x) ψ(y_i), β(x) = (1/T) Σ_t 1{x_i in the leaf of x in tree t}/|leaf|: the mean of T trees.
 
@@ -39,16 +40,16 @@ class OutputKernelForest(AveragedTrees):
     bootstrap : bool, default=False
         Grow each tree on n rows drawn with replacement, by their weights; its leaves then hold these.
     oob_score : bool, default=False
-        Judge every row by the trees that did not draw it; needs `bootstrap`.
+        Evaluate every row by the trees that did not draw it; needs `bootstrap`.
     max_samples : int or float, default=None
-        How many rows, or which share of them, are drawn; None is n.
+        How many rows, or which fraction of them, are drawn; None is n.
     max_features : int, float, "sqrt", "log2" or None, default=1.0
-        Features tried at each split; a smaller share is faster and makes the trees differ more.
+        Features tried at each split; a smaller fraction is faster and makes the trees differ more.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes
         As in scikit-learn's `ExtraTreesRegressor`.
     min_impurity_decrease, ccp_alpha : float, default=0.0
         As there, in units of the variance of ψ(y): larger keeps fewer nodes.
-    rank, tol, projection
+    n_components, tol, projection
         As in `OutputKernelTree`: split on fewer coordinates. Each tree draws its own random directions.
     n_jobs : int, default=None
         Trees grown, and read, at a time, in threads.
@@ -60,7 +61,7 @@ class OutputKernelForest(AveragedTrees):
     ----------
     trees_ : list of scikit-learn's Tree
     lost_variance_ : float
-        The share of the variance in the coordinates left out, a mean over trees.
+        The fraction of the variance in the coordinates left out, a mean over trees.
     feature_importances_ : array of shape (p,)
     oob_decision_function_ : array of shape (n, q)
         With `oob_score`: h(x_i) by the trees that did not draw row i, NaN if all did.
@@ -87,50 +88,14 @@ class OutputKernelForest(AveragedTrees):
     1.0
     """
 
-    def __init__(
-        self,
-        output_kernel: Kernel | None = None,
-        *,
-        n_estimators: int = 100,
-        splitter: str = "random",
-        bootstrap: bool = False,
-        oob_score: bool = False,
-        max_samples: int | float | None = None,
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        rank: int | None = None,
-        tol: float | None = None,
-        projection: str = "principal",
-        n_jobs: int | None = None,
-        decoder: Decoder | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.output_kernel = output_kernel
-        self.n_estimators = n_estimators
-        self.splitter = splitter
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.max_samples = max_samples
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.rank = rank
-        self.tol = tol
-        self.projection = projection
-        self.n_jobs = n_jobs
-        self.decoder = decoder
-        self.random_state = random_state
+    _: KW_ONLY
+    n_estimators: int = 100
+    splitter: str = "random"
+    bootstrap: bool = False
+    oob_score: bool = False
+    max_samples: int | float | None = None
+    max_features: int | float | str | None = 1.0
+    n_jobs: int | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelForest:
@@ -168,18 +133,20 @@ class OutputKernelForest(AveragedTrees):
         for name in ("oob_decision_function_", "oob_error_", "oob_score_"):
             self.__dict__.pop(name, None)
         if self.oob_score:
-            self._judge(grown, data, y)
+            self._evaluate_out_of_bag(grown, data, y)
         end(progress, self, X=X, y=y)
         return self
 
     def _grow(self, data: Training, whole: np.ndarray | None, seed: int, draws: int) -> tuple[Grown, float]:
-        """A tree, and the share of the variance that it did not see."""
+        """A tree, and the fraction of the variance that it did not see."""
         view, lost = data.space.view(np.random.RandomState(seed))
         Z = data.space.seen(data.space.Z, view)[data.which] if whole is None else whole
         weight = data.weight
         if self.bootstrap:
             rng = np.random.RandomState(seed)
-            drawn = rng.randint(0, data.n, draws) if weight is None else rng.choice(data.n, draws, p=data.share)
+            drawn = (
+                rng.randint(0, data.n, draws) if weight is None else rng.choice(data.n, draws, p=data.normalized_weight)
+            )
             weight = np.bincount(drawn, minlength=data.n).astype(np.float64)
         return grow(data.X, Z, weight, self._parameters(), seed, data.rows), lost
 
@@ -189,35 +156,34 @@ class OutputKernelForest(AveragedTrees):
             return n
         if isinstance(self.max_samples, float):
             if not 0 < self.max_samples <= 1:
-                raise ValueError(f"`max_samples` as a share must be above 0 and at most 1, got {self.max_samples!r}.")
+                raise ValueError(f"`max_samples` as a fraction must be in (0, 1], got {self.max_samples!r}.")
             return max(1, round(n * self.max_samples))
         draws = check_integer(self.max_samples, "max_samples", minimum=1)
         if draws > n:
             raise ValueError(f"`max_samples` must be at most the number of rows, {n}, got {draws}.")
         return draws
 
-    def _judge(self, grown: tuple[Grown, ...], data: Training, y: Any) -> None:
+    def _evaluate_out_of_bag(self, grown: tuple[Grown, ...], data: Training, y: Any) -> None:
         """h(x_i) from the trees that did not draw row i, and its errors in the output feature space."""
         out = np.column_stack([one.weight == 0 for one in grown])
         count = out.sum(axis=1)
         leaves = np.column_stack([one.leaf for one in grown])
         where = indicator(leaves, self._starts, out / np.maximum(count, 1)[:, None])
-        parts = ((rows, where[rows] @ self.shares_) for rows in blocks(data.n, max(1, _ENTRIES // data.n)))
-        H = self._mean_of(self.Psi_, parts, data.n)
-        judged = np.flatnonzero((count > 0) & (data.share > 0))
-        if len(judged) < np.count_nonzero(data.share):
+        H = mean_outputs(weight_blocks(where, self.leaf_weights_), self.Psi_, data.n)
+        evaluated = np.flatnonzero((count > 0) & (data.normalized_weight > 0))
+        n_left = np.count_nonzero(data.normalized_weight) - len(evaluated)
+        if n_left:
             warnings.warn(
-                f"{np.count_nonzero(data.share) - len(judged)} rows were drawn by every tree and have no out-of-bag "
-                "prediction; grow more trees.",
+                f"{n_left} rows were drawn by every tree and have no out-of-bag prediction; grow more trees.",
                 UserWarning,
                 stacklevel=3,
             )
         H[count == 0] = np.nan
         self.oob_decision_function_ = H
         self.oob_error_ = self.oob_score_ = float("nan")
-        if len(judged):
-            S = self.embedding_.represent(take(_as_outputs(y, self.output_kernel), judged))
-            w = data.share[judged]
-            residual = float(w @ to_numpy(self.embedding_.sq_residuals(H[judged], S)))
+        if len(evaluated):
+            S = self.embedding_.represent(take(as_outputs(y, self.output_kernel), evaluated))
+            w = data.normalized_weight[evaluated]
+            residual = float(w @ to_numpy(self.embedding_.sq_residuals(H[evaluated], S)))
             self.oob_error_ = residual / float(w.sum())
-            self.oob_score_ = _r2(residual, self.embedding_.spread(S, w), len(judged))
+            self.oob_score_ = r2(residual, self.embedding_.spread(S, w), len(evaluated))

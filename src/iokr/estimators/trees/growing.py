@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-__all__ = ["Grown", "grow", "indicator", "shares"]
+__all__ = ["Grown", "grow", "indicator", "leaf_weights"]
 
 _PER_COORDINATE = ("min_impurity_decrease", "ccp_alpha")  # scikit-learn's impurity is the variance over q
 
@@ -72,7 +72,7 @@ def _without_values(tree: Any, q: float) -> Any:
     return light
 
 
-def shares(grown: Sequence[Grown]) -> csr_array:
+def leaf_weights(grown: Sequence[Grown]) -> csr_array:
     """β, (nodes of all trees, n): row ℓ is w_i/Σ w over the members i of leaf ℓ, so that row · Ψ is the leaf's mean."""
     n = len(grown[0].leaf)
     start, rows, columns, values = 0, [], [], []

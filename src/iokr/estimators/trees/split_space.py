@@ -56,7 +56,7 @@ class SplitSpace:
         Z Zᵀ = K_Y.
     weight : array of shape (n,)
         Of the rows, for their variance.
-    rank, tol, projection
+    n_components, tol, projection
         As in `OutputKernelTree`.
     given : bool
         Whether Z are the user's own vectors; whole, they go to scikit-learn as they are.
@@ -71,54 +71,54 @@ class SplitSpace:
         self,
         Z: np.ndarray,
         weight: np.ndarray,
-        rank: int | None,
+        n_components: int | None,
         tol: float | None,
         projection: str,
         *,
         given: bool,
     ) -> None:
-        self.Z, self.share, self.given = Z, weight / weight.sum(), given
-        mean = self.share @ Z
+        self.Z, self.normalized_weight, self.given = Z, weight / weight.sum(), given
+        mean = self.normalized_weight @ Z
         if mean @ mean > _FAR * self._variance(Z):
             self.Z = Z = Z - mean  # trees subtract squares of means, which leaves few digits far from 0
         counts = np.array_equal(weight, np.floor(weight)) and float(weight.sum()) < _COUNTED
         self.n_terms = max(float(weight.sum()) if counts else 0.0, len(Z))
-        self.rank, self.random = rank, projection == "random"
-        if self.random or (rank is None and tol is None):
+        self.n_components, self.random = n_components, projection == "random"
+        if self.random or (n_components is None and tol is None):
             return
         self.Z, s = principal_axes(Z, weight)
         beyond = np.append(np.cumsum(s[::-1])[::-1], 0.0) / max(float(s.sum()), np.finfo(float).tiny)
         within = len(s) if tol is None else int(np.argmax(beyond <= tol))
-        self.rank = max(1, min(within, len(s) if rank is None else rank))
-        self._beyond = float(beyond[min(self.rank, len(s))])
+        self.n_components = max(1, min(within, len(s) if n_components is None else n_components))
+        self._beyond = float(beyond[min(self.n_components, len(s))])
 
     @staticmethod
-    def check(rank: Any, tol: Any, projection: Any) -> None:
-        """Refuse what makes no sense."""
+    def check(n_components: Any, tol: Any, projection: Any) -> None:
+        """Validate parameters."""
         check_choice(projection, "projection", ("principal", "random"))
-        if rank is not None:
-            check_integer(rank, "rank", minimum=1)
+        if n_components is not None:
+            check_integer(n_components, "n_components", minimum=1)
         if tol is not None and check_number(tol, "tol", minimum=0.0) >= 1:
-            raise ValueError(f"`tol` must be a share of the variance, at least 0 and below 1, got {tol!r}.")
-        if projection == "random" and (rank is None or tol is not None):
+            raise ValueError(f"`tol` must be a fraction of the variance, at least 0 and below 1, got {tol!r}.")
+        if projection == "random" and (n_components is None or tol is not None):
             raise ValueError(
-                '`projection="random"` needs `rank`, how many directions to draw, and no `tol`; with a tolerance use '
-                '`projection="principal"`.'
+                '`projection="random"` needs `n_components`, how many directions to draw, and no `tol`; with one '
+                'use `projection="principal"`.'
             )
 
     def view(self, rng: np.random.RandomState) -> tuple[slice | np.ndarray, float]:
-        """What one tree is to look at (see `seen`), and the share of the variance that it will not see.
+        """What one tree is to look at (see `seen`), and the fraction of the variance that it will not see.
 
         Random directions are orthonormal and lengthened by √(r/k), so that variances keep their size on average.
         """
         r = self.Z.shape[1]
-        if self.rank is None or self.rank >= r:
+        if self.n_components is None or self.n_components >= r:
             return slice(None), 0.0
         if not self.random:
-            return slice(self.rank), self._beyond
-        Q = np.asarray(np.linalg.qr(rng.standard_normal((r, self.rank)))[0])
+            return slice(self.n_components), self._beyond
+        Q = np.asarray(np.linalg.qr(rng.standard_normal((r, self.n_components)))[0])
         lost = 1.0 - self._variance(self.Z @ Q) / max(self._variance(self.Z), np.finfo(float).tiny)
-        return Q * np.sqrt(r / self.rank), lost
+        return Q * np.sqrt(r / self.n_components), lost
 
     def seen(self, E: np.ndarray, view: slice | np.ndarray) -> np.ndarray:
         """The coordinates to split on, (n, k), of outputs or residuals with coordinates E (n, r).
@@ -132,4 +132,4 @@ class SplitSpace:
         return np.ascontiguousarray(on_grid(seen, self.n_terms))
 
     def _variance(self, Z: np.ndarray) -> float:
-        return float(self.share @ np.sum((Z - self.share @ Z) ** 2, axis=1))
+        return float(self.normalized_weight @ np.sum((Z - self.normalized_weight @ Z) ** 2, axis=1))

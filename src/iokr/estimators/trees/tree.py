@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
-from iokr.decoders.base import Decoder
 from iokr.estimators.trees.base import AveragedTrees
 from iokr.estimators.trees.growing import grow
-from iokr.kernels.base import Kernel
 
 __all__ = ["OutputKernelTree"]
 
 
+@component
 class OutputKernelTree(AveragedTrees):
     """Var(S) = (1/|S|) Σ_i k_Y(y_i, y_i) − (1/|S|²) Σ_ij k_Y(y_i, y_j): a tree that splits where this falls most.
 
@@ -34,13 +34,13 @@ class OutputKernelTree(AveragedTrees):
         As in scikit-learn's `DecisionTreeRegressor`.
     min_impurity_decrease, ccp_alpha : float, default=0.0
         As there, in units of Var: larger keeps fewer nodes.
-    rank : int, default=None
+    n_components : int, default=None
         Split on so many coordinates only; None takes all. Smaller is faster: a split costs the number of rows times
         this. Leaves keep their members, so h stays an exact mean of ψ(y_i).
     tol : float, default=None
-        The share of the variance that the coordinates left out may have; larger is faster.
+        The fraction of the variance that the coordinates left out may have; larger is faster.
     projection : {"principal", "random"}, default="principal"
-        Which `rank` coordinates: those of the largest variance, or random directions.
+        Which `n_components` coordinates: those of the largest variance, or random directions.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     random_state : int, RandomState or None, default=None
@@ -50,7 +50,7 @@ class OutputKernelTree(AveragedTrees):
     tree_ : scikit-learn's Tree
         The nodes; `tree_.impurity` is Var in the coordinates that were split on.
     lost_variance_ : float
-        The share of the variance in the coordinates left out.
+        The fraction of the variance in the coordinates left out.
     feature_importances_ : array of shape (p,)
     output_kernel_, embedding_, decoder_ : fitted components
         The embedding holds the distinct outputs; `decision_function` gives weights on these.
@@ -60,8 +60,7 @@ class OutputKernelTree(AveragedTrees):
     -----
     About n p r log n operations for n rows, p features and r coordinates, r at most the number of distinct outputs.
     X is read as float32, as scikit-learn's trees do; NaN in X is a missing value. Trees grow on the CPU; answers come
-    in the library and on the device of X. `tree.rank(X, candidates)` is the method of every estimator; the parameter
-    of this name is read by `get_params`. Paper: Geurts, Wehenkel, d'Alché-Buc, ICML 2006.
+    in the library and on the device of X. Paper: Geurts, Wehenkel, d'Alché-Buc, ICML 2006.
 
     Examples
     --------
@@ -73,41 +72,6 @@ class OutputKernelTree(AveragedTrees):
     >>> tree.weights([[0.4]])
     array([[0.5, 0.5, 0. , 0. ]])
     """
-
-    def __init__(
-        self,
-        output_kernel: Kernel | None = None,
-        *,
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        rank: int | None = None,
-        tol: float | None = None,
-        projection: str = "principal",
-        decoder: Decoder | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.output_kernel = output_kernel
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.rank = rank
-        self.tol = tol
-        self.projection = projection
-        self.decoder = decoder
-        self.random_state = random_state
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelTree:

@@ -6,27 +6,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
-from iokr.gram.pairs.loops import fused_product, has_compiler, row_dots, scatter_rows
-from iokr.gram.scalar import DenseGram
+from iokr.gram.pairs.costs import ProductCosts, matrix_cost, product_costs
+from iokr.gram.pairs.entries import pair_diagonal, pair_entries
+from iokr.gram.pairs.layout import Gather, Scatter, reads
+from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, scatter_rows
+from iokr.gram.scalar import ScalarGram
 
-__all__ = ["PairGram", "pair_diagonal", "pair_entries"]
+__all__ = ["PairGram"]
 
-# Nanoseconds of one multiplication and addition, from which the form of a product is chosen: in a product of matrices;
-# along rows and in inner products, compiled, then without a compiler, while K fits the cache and beyond.
-_GEMM, _ENTRY, _FACTOR = 0.04, 8.0, 0.04
-_AXPY, _DOT = (0.12, 0.16), (0.13, 0.22)
-_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
-_CACHE = 1 << 20  # numbers
 _FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
 _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
+_FACTOR = 0.04  # nanoseconds of a multiplication and addition in a factorisation
 
 
-class PairGram(DenseGram):
+class PairGram(ScalarGram):
     """c ↦ f, f_p = Σ_q k_P(p, q) c_q = (G S K)_ab + (G S K)_ba for p = {a, b}, G = δI + (1 − δ)K.
 
     S (m, m) holds c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of
@@ -87,7 +84,7 @@ class PairGram(DenseGram):
     # ------------------------------------------------------------------------------------------ products
 
     def __matmul__(self, C: Array) -> Array:
-        if self._kept is not None or self.product_cost() * C.shape[1] > self._direct_cost(C.shape[1]):
+        if self._kept is not None or self.product_cost() * C.shape[1] > self._matrix_cost(C.shape[1]):
             return super().__matmul__(C)
         xp = array_namespace(C)
         return xp.stack([self.product(C[:, j]) for j in range(C.shape[1])], axis=1)
@@ -99,20 +96,17 @@ class PairGram(DenseGram):
         S, K = self.scatter(np.asarray(c)), self.nodes
         sparse_scatter, dots = self._forms
         if sparse_scatter and dots and has_compiler() and S.nnz < _FUSED * K.shape[1]:
-            share = self.mix * (2 if self.ordered else 1)
-            return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), share, len(self.left))
-        a, b = self._sorted_left
-        T = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T)
-        f = np.zeros(len(a))
+            identity = self.mix * (2 if self.ordered else 1)
+            return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), identity, len(self.left))
+        T, at = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T), self._gather
+        f = np.zeros(len(self.left))
         if self.mix < 1:
             # (K T)_ab; K S Kᵀ is symmetric for pairs without order.
-            f = row_dots(K, np.ascontiguousarray(T.T), a, b) if dots else matmul(K, T)[a, b]
+            f = at.dots(K, np.ascontiguousarray(T.T)) if dots else matmul(K, T)[at.a, at.b]
             f *= 2 * (1 - self.mix)
         if self.mix > 0:
-            f += self.mix * self._identity_part(T, a, b)
-        out = np.empty_like(f)
-        out[self._order] = f
-        return out
+            f += self.mix * self._identity_part(T, at.a, at.b)
+        return at.back(f)
 
     def _identity_part(self, T: Array, a: np.ndarray, b: np.ndarray) -> Array:
         """(J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order."""
@@ -120,33 +114,12 @@ class PairGram(DenseGram):
         other = one if self.ordered else np.where(self.same[b] >= 0, T[self.same[b], a], 0.0)
         return one + other
 
-    def scatter(self, c: np.ndarray) -> csr_array:
-        """S (m', m'), sparse."""
-        indptr, indices, source, factor = self._pattern
-        m = self.nodes.shape[1]
-        return csr_array((c[source] * factor, indices, indptr), shape=(m, m))
-
-    def values(self, S: Array) -> Array:
-        """(G S Kᵀ) over all pairs of nodes of the rows, from S (m', m'), not yet symmetrised."""
-        T = matmul(S, self.nodes.T)
-        F = (1 - self.mix) * matmul(self.nodes, T)
-        if self.mix > 0:
-            known = np.flatnonzero(self.same >= 0)
-            F[known] += self.mix * T[self.same[known]]
-        return F
-
     def _product_elsewhere(self, c: Array) -> Array:
         """The same with two dense products, in any array library."""
-        xp, K = array_namespace(self.nodes), self.nodes
-        m, (a, b) = K.shape[1], self.left.T
-        indptr, indices, source, factor = self._pattern
-        where = np.repeat(np.arange(m), np.diff(indptr)) * m + indices
-        if np.any(np.diff(where) == 0):  # a pair twice
+        xp, K, (a, b) = array_namespace(self.nodes), self.nodes, self.left.T
+        S = self.scatter.dense(c)
+        if S is None:
             return super().__matmul__(c[:, None])[:, 0]
-        place = np.full(m * m, len(source))
-        place[where] = np.arange(len(source))
-        values = take_rows(c, source) * asarray_like(factor, c)
-        S = xp.reshape(take_rows(xp.concat([values, values[:1] * 0.0]), place), (m, m))
         T = S @ K.T
         F = (1 - self.mix) * (K @ T)
         if self.mix > 0:
@@ -157,74 +130,46 @@ class PairGram(DenseGram):
         return 2 * one if self.ordered else one + take_rows(F, b * K.shape[0] + a)
 
     @cached_property
-    def _sorted_left(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.left[self._order, 0], self.left[self._order, 1]
+    def scatter(self) -> Scatter:
+        """c ↦ S (m', m'), sparse."""
+        return Scatter.of(self.right, self.nodes.shape[1], ordered=self.ordered)
+
+    def gather(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """⟨A_a, B_b⟩ for every pair {a, b} of the rows."""
+        return self._gather.back(self._gather.dots(A, B))
 
     @cached_property
-    def _reads(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What is read from columns b of T: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
-        (a, b), pair, none = self.left.T, np.arange(len(self.left)), np.full(len(self.left), -1)
-        reads = [(a if self.mix < 1 else none, self.same[a] if self.mix > 0 else none, b, pair)]
-        if self.mix > 0 and not self.ordered:
-            reads.append((none, self.same[b], a, pair))
-        row, entry, column, pair = (np.concatenate(parts) for parts in zip(*reads, strict=True))
-        order = np.lexsort((row, column))
-        return row[order], entry[order], column[order], pair[order]
+    def _gather(self) -> Gather:
+        return Gather.of(self.left)
 
     @cached_property
-    def _order(self) -> np.ndarray:
-        return np.lexsort((self.left[:, 1], self.left[:, 0]))
+    def _reads(self) -> Reads:
+        return reads(self.left, self.same, self.mix, ordered=self.ordered)
 
     @cached_property
     def _columns(self) -> np.ndarray:
         """Kᵀ with rows that lie together in memory."""
         return self.nodes if self.symmetric and self.nodes.flags.c_contiguous else np.ascontiguousarray(self.nodes.T)
 
-    @cached_property
-    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of S by rows: where rows begin, columns, from which coefficient, and its factor 1 or ½."""
-        c, d = self.right.T
-        q = np.arange(len(c))
-        if self.ordered:
-            rows, columns, source, factor = c, d, q, np.ones(len(q))
-        else:
-            two = c != d
-            rows, columns = np.concatenate([c, d[two]]), np.concatenate([d, c[two]])
-            source = np.concatenate([q, q[two]])
-            factor = np.where(np.concatenate([two, two[two]]), 0.5, 1.0)
-        order = np.lexsort((columns, rows))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.nodes.shape[1]))])
-        return indptr, columns[order], source[order], factor[order]
-
     # --------------------------------------------------------------------------------------------- costs
 
-    def _costs(self) -> tuple[float, float, float, float]:
-        """Nanoseconds, about, of the scatter as a sparse and as a dense product, and of the gather likewise."""
-        (rows, columns), n = self.nodes.shape, len(self.left)
-        fast = has_compiler()
-        points = len(self.right) * (1 if self.ordered else 2)
-        beyond = int(rows * columns > _CACHE)
-        axpy, dot = (_AXPY[beyond], _DOT[beyond]) if fast else (_AXPY_PLAIN[beyond], _DOT_PLAIN[beyond])
-        scatter, gather = points * rows * axpy, n * columns * dot + (0.0 if fast else _CALL * rows)
-        return scatter, columns * columns * rows * _GEMM, gather, rows * rows * columns * _GEMM
+    @property
+    def _costs(self) -> ProductCosts:
+        return product_costs(self.nodes.shape, len(self.left), len(self.right) * (1 if self.ordered else 2))
 
     @property
     def _forms(self) -> tuple[bool, bool]:
-        """Whether S is kept sparse, and whether entries are gathered one by one."""
-        sparse, dense, dots, gemm = self._costs()
-        return sparse <= dense, dots <= gemm
+        return self._costs.forms
+
+    def _matrix_cost(self, q: int) -> float:
+        return matrix_cost(self.shape, q, mixed=self.mix > 0)
 
     def product_cost(self) -> float:
         """Nanoseconds of `product`, about."""
-        sparse, dense, dots, gemm = self._costs()
-        return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
-
-    def _direct_cost(self, q: int) -> float:
-        """Nanoseconds of a product with the matrix, which is evaluated on the way."""
-        return self.shape[0] * self.shape[1] * (_ENTRY * (2 if self.mix else 1) + q * _GEMM)
+        return self._costs.total(dense=not is_numpy(self.nodes))
 
     @property
-    def iterative(self) -> bool:
+    def prefers_products(self) -> bool:  # type: ignore[override]
         """Whether products alone are cheaper than the matrix and its factor, or the matrix does not fit."""
         n = self.shape[0]
         if n <= _FEW:
@@ -232,53 +177,4 @@ class PairGram(DenseGram):
         free = available_memory(self.nodes)
         if free is not None and 8.0 * n * n > free / 4:
             return True
-        return self._direct_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()
-
-
-def pair_entries(
-    K: Array,
-    R: np.ndarray,
-    S: np.ndarray,
-    *,
-    mix: float = 0.0,
-    ordered: bool = False,
-    same: np.ndarray | None = None,
-) -> Array:
-    """½[G_ac K_bd + G_bd K_ac + G_ad K_bc + G_bc K_ad] for pairs {a, b}, {c, d}; 2 G_ac K_bd for points in order."""
-    (a, b), (c, d) = R.T, S.T
-    ids = np.arange(K.shape[0]) if same is None else same
-
-    def k(x: np.ndarray, z: np.ndarray) -> Array:
-        rows = take_rows(K, x)
-        if isinstance(rows, np.ndarray):
-            return np.take(rows, z, axis=1)
-        xp = array_namespace(rows)
-        return xp.take(rows, asarray_like(z, rows), axis=1)
-
-    def g(x: np.ndarray, z: np.ndarray, base: Array) -> Array:
-        if mix == 0:
-            return base
-        equal = asarray_like((ids[x][:, None] == z[None, :]).astype(np.float64), base)
-        return mix * equal + (1 - mix) * base
-
-    k_ac, k_bd = k(a, c), k(b, d)
-    if ordered:
-        return 2 * g(a, c, k_ac) * k_bd
-    k_ad, k_bc = k(a, d), k(b, c)
-    if mix == 0:
-        return k_ac * k_bd + k_ad * k_bc
-    straight = g(a, c, k_ac) * k_bd + g(b, d, k_bd) * k_ac
-    return (straight + g(a, d, k_ad) * k_bc + g(b, c, k_bc) * k_ad) / 2
-
-
-def pair_diagonal(K: Array, R: np.ndarray, *, mix: float = 0.0, ordered: bool = False) -> Array:
-    """k_P(p, p): ½[G_aa K_bb + G_bb K_aa] + G_ab K_ab; 2 G_aa K_bb for points in order."""
-    xp, (a, b) = array_namespace(K), R.T
-    diagonal = xp.linalg.diagonal(K)
-    k_aa, k_bb = take_rows(diagonal, a), take_rows(diagonal, b)
-    k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)
-    g_aa, g_bb = mix + (1 - mix) * k_aa, mix + (1 - mix) * k_bb
-    if ordered:
-        return 2 * g_aa * k_bb
-    g_ab = mix * asarray_like((a == b).astype(np.float64), k_ab) + (1 - mix) * k_ab
-    return (g_aa * k_bb + g_bb * k_aa) / 2 + g_ab * k_ab
+        return self._matrix_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()

@@ -5,40 +5,31 @@ Rows of K and of Tᵀ are read as they lie in memory; both routes give the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from iokr._array import blocks
+from iokr._compile import compiled
 
-__all__ = ["compiled", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
+__all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 
 _ROWS, _FEW, _NARROW = 2048, 4, 200  # rows gathered at a time without a compiler, of both factors, and their length
 _PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K where it is not kept
 
 
-@cache
-def compiled(loop: Callable[..., Any]) -> Callable[..., Any] | None:
-    """`loop` in machine code that may reorder sums, or None without Numba (the `fast` extra)."""
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    machine_code: Callable[..., Any] = njit(cache=True, nogil=True, fastmath=True)(loop)
-    return machine_code
+Reads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows of K, entries, columns of T, pairs
 
 
 def has_compiler() -> bool:
     """Whether loops are compiled."""
-    return compiled(_dots) is not None
+    return compiled(_dots, reorder=True) is not None
 
 
 def scatter_rows(S: csr_array, K: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """S K, a dense array: row c is Σ_d S_cd K_d; compiled, into `out` where it is given."""
-    loop = compiled(_scatter)
+    loop = compiled(_scatter, reorder=True)
     if loop is None:
         return np.asarray(S @ K)
     T = np.empty((S.shape[0], K.shape[1])) if out is None else out
@@ -49,7 +40,7 @@ def scatter_rows(S: csr_array, K: np.ndarray, out: np.ndarray | None = None) -> 
 def row_dots(A: np.ndarray, B: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """⟨A_a, B_b⟩ for every listed pair of rows; quick when `a` is sorted."""
     out = np.empty(len(a))
-    loop = compiled(_dots)
+    loop = compiled(_dots, reorder=True)
     if loop is not None:
         loop(A, B, a, b, out)
         return out
@@ -74,20 +65,20 @@ def fused_product(
     S: csr_array,
     columns: np.ndarray,
     K: np.ndarray,
-    reads: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    reads: Reads,
     scale: float,
-    share: float,
+    identity: float,
     n: int,
 ) -> np.ndarray:
-    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + share T_entry,column, T = S columns; needs a compiler.
+    """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + identity T_entry,column, T = S columns; needs a compiler.
 
     T is there for a strip of columns at a time, in the cache; reads are sorted by column.
     """
-    loop = compiled(_fused)
+    loop = compiled(_fused, reorder=True)
     assert loop is not None
     m, out = columns.shape[1], np.zeros(n)
     starts = np.searchsorted(reads[2], np.arange(0, m + _STRIP, _STRIP))
-    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, share, np.empty((_STRIP, S.shape[0])), out)
+    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, identity, np.empty((_STRIP, S.shape[0])), out)
     return out
 
 
@@ -154,7 +145,7 @@ def _fused(
     pair: Any,
     starts: Any,
     scale: float,
-    share: float,
+    identity: float,
     strip: Any,
     out: Any,
 ) -> None:
@@ -208,5 +199,5 @@ def _fused(
                     out[pair[q]] += scale * s0
             for i in range(q, q + done):
                 if entry[i] >= 0:
-                    out[pair[i]] += share * T[entry[i]]
+                    out[pair[i]] += identity * T[entry[i]]
             q += done

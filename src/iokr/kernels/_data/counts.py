@@ -36,24 +36,24 @@ class Vocabulary:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
 
-    def places(self, other: Any) -> np.ndarray:
+    def columns_of(self, other: Any) -> np.ndarray:
         """For each column the one in `other` that counts the same feature, −1 where there is none."""
         last = self._last
         if last is not None and last[0]() is other:
             found: np.ndarray = last[1]
             return found
-        found = self._places(other)
+        found = self._columns_of(other)
         self._last = weakref.ref(other), found
         return found
 
-    def _places(self, other: Any) -> np.ndarray:
+    def _columns_of(self, other: Any) -> np.ndarray:
         return np.fromiter((other.columns.get(f, -1) for f in self.columns), dtype=np.intp, count=len(self))
 
     def merged(self, other: Any) -> tuple[Vocabulary, np.ndarray]:
-        """Both in one, which begins with this one, and the places of `other` in it."""
+        """Both in one, which begins with this one, and the columns of `other` in it."""
         columns = dict(self.columns)
-        places = [columns.setdefault(f, len(columns)) for f in other.columns]
-        return Vocabulary(columns), np.array(places, dtype=np.intp)
+        target = [columns.setdefault(f, len(columns)) for f in other.columns]
+        return Vocabulary(columns), np.array(target, dtype=np.intp)
 
 
 class Counts:
@@ -94,24 +94,24 @@ class Counts:
         """The rows over another vocabulary, without the features that it lacks."""
         if vocabulary is self.vocabulary:
             return self.matrix
-        return _moved(self.matrix, self.vocabulary.places(vocabulary), len(vocabulary))
+        return _moved(self.matrix, self.vocabulary.columns_of(vocabulary), len(vocabulary))
 
     def concat(self, other: Counts) -> Counts:
         """These objects, then those of `other`."""
-        vocabulary, places = self.vocabulary.merged(other.vocabulary)
+        vocabulary, target = self.vocabulary.merged(other.vocabulary)
         width = len(vocabulary)
         mine = _moved(self.matrix, np.arange(len(self.vocabulary)), width)
-        both = sp.vstack([mine, _moved(other.matrix, places, width)], format="csr")
+        both = sp.vstack([mine, _moved(other.matrix, target, width)], format="csr")
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.empty(width)
-            weight[places], weight[: len(self.weight)] = other.weight, self.weight
+            weight[target], weight[: len(self.weight)] = other.weight, self.weight
         return Counts(both, vocabulary, weight)
 
 
-def _moved(matrix: sp.csr_array, places: np.ndarray, width: int) -> sp.csr_array:
-    """Column c becomes column places[c]; columns without a place are dropped."""
-    columns = places[matrix.indices]
+def _moved(matrix: sp.csr_array, target: np.ndarray, width: int) -> sp.csr_array:
+    """Column c becomes column target[c]; columns without a target are dropped."""
+    columns = target[matrix.indices]
     kept = columns >= 0
     starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
     return sp.csr_array((matrix.data[kept], columns[kept], starts), shape=(matrix.shape[0], width))
@@ -130,9 +130,9 @@ def inner(R: Counts, S: Counts) -> np.ndarray:
     if not full.any():
         _add_product(A, B, K)
         return K
-    places = np.where(full, np.cumsum(full) - 1, -1)
+    target = np.where(full, np.cumsum(full) - 1, -1)
     n_full = int(full.sum())
-    np.matmul(_moved(A, places, n_full).toarray(), _moved(B, places, n_full).toarray().T, out=K)
+    np.matmul(_moved(A, target, n_full).toarray(), _moved(B, target, n_full).toarray().T, out=K)
     rest = np.where((fill > 0) & ~full, np.cumsum(~full) - 1, -1)
     if (rest >= 0).any():
         n_rest = int((~full).sum())

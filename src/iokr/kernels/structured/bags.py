@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows
 from iokr._component import component
-from iokr._objects import as_objects, n_objects
+from iokr._objects import BadObject, as_objects, n_objects
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["SetKernel"]
@@ -116,11 +116,11 @@ def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
         bags.append(bag if hasattr(bag, "shape") else list(bag))
     sizes = np.array([n_objects(bag) for bag in bags], dtype=np.intp)
     if np.any(sizes == 0):
-        raise ValueError(f"Set {int(np.argmin(sizes))} is empty; a mean over no members is undefined.")
+        raise BadObject("Set", int(np.argmin(sizes)), " is empty; a mean over no members is undefined.")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     if all(is_array(bag) for bag in bags) and bags:
         return array_namespace(*bags).concat(bags, axis=0), starts
     members = [member for bag in bags for member in bag]
-    if getattr(base, "domain", "any") in ("vectors", "fingerprints", "indices", "pairs"):
+    if isinstance(base, Kernel) and (base.numeric or base.domain in ("indices", "pairs")):
         return np.asarray(members), starts
     return as_objects(members), starts

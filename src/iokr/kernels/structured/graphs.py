@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from iokr._array import Array, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, key, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, key, n_objects
 from iokr._validation import check_integer
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, sq_norms
 from iokr.kernels.base import Kernel
@@ -44,43 +44,45 @@ def graphs(X: Any, label: str) -> list[Graph]:
 
 def _from_networkx(G: Any, label: str, i: int) -> Graph:
     if G.is_directed() or G.is_multigraph():
-        raise ValueError(f"Graph {i} is directed or has parallel edges; pass `nx.Graph(G)` for its undirected edges.")
+        raise BadObject("Graph", i, " is directed or has parallel edges; pass `nx.Graph(G)` for its undirected edges.")
     if len(G) == 0:
-        raise ValueError(_EMPTY.format(i))
+        raise BadObject("Graph", i, _EMPTY)
     number = {node: j for j, node in enumerate(G.nodes)}
     neighbors = [[number[v] for v in G.adj[node]] for node in G.nodes]
     values = [data.get(label) for _, data in G.nodes(data=True)]
     given = [value is not None for value in values]
     if any(given) and not all(given):
         missing = list(G.nodes)[given.index(False)]
-        raise ValueError(f"Graph {i}: node {missing!r:.40} has no {label!r}, but others have; label all nodes or none.")
+        raise BadObject(
+            "Graph", i, f": node {missing!r:.40} has no {label!r}, but others have; label all nodes or none."
+        )
     starts = np.cumsum([0, *map(len, neighbors)])
     flat = np.array([v for row in neighbors for v in row], dtype=np.intp)
     return Graph(starts, flat, [key(value) for value in values])
 
 
-_EMPTY = "Graph {} has no nodes; a graph kernel needs at least one."
+_EMPTY = " has no nodes; a graph kernel needs at least one."
 
 
 def _from_pair(x: Any, i: int) -> Graph:
     if not isinstance(x, (tuple, list)) or len(x) != 2:
-        raise TypeError(f"Object {i} must be a NetworkX graph or a pair (adjacency, labels), got {x!r:.60}.")
+        raise BadObjectType("Object", i, f" must be a NetworkX graph or a pair (adjacency, labels), got {x!r:.60}.")
     adjacency, labels = x
     try:
         A = adjacency.tocsr() if is_sparse(adjacency) else np.atleast_2d(to_numpy(adjacency))
         present = A != 0
     except (TypeError, ValueError):
-        raise TypeError(f"Graph {i}: the adjacency must be a square matrix, got {adjacency!r:.60}.") from None
+        raise BadObjectType("Graph", i, f": the adjacency must be a square matrix, got {adjacency!r:.60}.") from None
     if min(A.shape) == 0:
-        raise ValueError(_EMPTY.format(i))
+        raise BadObject("Graph", i, _EMPTY)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"Graph {i}: the adjacency must be a square matrix, got shape {A.shape}.")
+        raise BadObject("Graph", i, f": the adjacency must be a square matrix, got shape {A.shape}.")
     if (present != present.T).sum():
-        raise ValueError(f"Graph {i} has edges in one direction only; its adjacency must be symmetric.")
+        raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
     n = A.shape[0]
     names = [None] * n if labels is None else list(labels)
     if len(names) != n:
-        raise ValueError(f"Graph {i} has {n} nodes but {len(names)} labels; give one for each, or None.")
+        raise BadObject("Graph", i, f" has {n} nodes but {len(names)} labels; give one for each, or None.")
     rows, columns = present.nonzero()
     order = np.argsort(rows, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
@@ -101,27 +103,27 @@ class _Levels(Vocabulary):
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def _places(self, other: _Levels) -> np.ndarray:
+    def _columns_of(self, other: _Levels) -> np.ndarray:
         return self._translated(other.levels, grow=False)
 
     def merged(self, other: _Levels) -> tuple[_Levels, np.ndarray]:
-        """Both in one, which begins with this one, and the places of `other` in it."""
+        """Both in one, which begins with this one, and the columns of `other` in it."""
         both = _Levels([dict(level) for level in self.levels])
         return both, other._translated(both.levels, grow=True)
 
     def _translated(self, levels: list[dict[Any, int]], *, grow: bool) -> np.ndarray:
-        places = np.full(len(self), -1, dtype=np.intp)
+        target = np.full(len(self), -1, dtype=np.intp)
         size = sum(map(len, levels))
         for depth, (mine, theirs) in enumerate(zip(self.levels, levels, strict=True)):
             for feature, column in mine.items():
                 if depth:
                     own, neighbors = feature
-                    feature = int(places[own]), tuple(sorted(places[list(neighbors)].tolist()))
+                    feature = int(target[own]), tuple(sorted(target[list(neighbors)].tolist()))
                 if grow and feature not in theirs:
                     theirs[feature] = size
                     size += 1
-                places[column] = theirs.get(feature, -1)
-        return places
+                target[column] = theirs.get(feature, -1)
+        return target
 
 
 @component

@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse
 from iokr._component import component
-from iokr._objects import as_objects, is_numeric, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, is_numeric, n_objects
 from iokr.kernels.base import FeatureKernel
 
 __all__ = ["Hamming"]
@@ -20,7 +20,7 @@ _EXACT = 1 << 24  # the first whole numbers that single precision skips come aft
 
 @component
 class Hamming(FeatureKernel):
-    """k(x, z) = 1 − |x Δ z| / d for sets x, z of labels out of d: the share of labels on which the two agree.
+    """k(x, z) = 1 − |x Δ z| / d for sets x, z of labels out of d: the fraction of labels on which the two agree.
 
     ψ(x) has a sign for each label, so that ‖ψ(x) − ψ(z)‖² is twice the Hamming loss and a label that neither set has
     counts as much as one that both have (`Jaccard` leaves it out). Objects are Python sets, or rows of zeros and ones.
@@ -101,7 +101,7 @@ class Hamming(FeatureKernel):
         bad = xp.any((X != 0) & (X != 1), axis=1)
         if bool(xp.any(bad)):
             i = int(xp.argmax(xp.astype(bad, xp.int64)))
-            raise ValueError(f"Row {i} has entries other than 0 and 1; for categories use `Positional(Delta())`.")
+            raise BadObject("Row", i, " has entries other than 0 and 1; for categories use `Positional(Delta())`.")
         return xp.astype(X, xp.float64) if not is_numpy(X) else X.astype(np.float64)
 
     def _indicators(self, X: np.ndarray) -> np.ndarray:
@@ -114,15 +114,17 @@ class Hamming(FeatureKernel):
                 try:
                     ones.extend([columns[label] for label in x])
                 except KeyError as error:
-                    raise ValueError(
-                        f"Set {i} has the label {error.args[0]!r:.60}, which was not there at `fit`; "
-                        "give all labels as `labels`."
+                    raise BadObject(
+                        "Set",
+                        i,
+                        f" has the label {error.args[0]!r:.60}, which was not there at `fit`; "
+                        "give all labels as `labels`.",
                     ) from None
             elif _length(x) == len(columns) and all(value in (0, 1) for value in np.asarray(x).tolist()):
                 ones.extend(np.flatnonzero(np.asarray(x)).tolist())
             else:
-                raise TypeError(
-                    f"Object {i} must be a set of labels, or a row of {len(columns)} zeros and ones, got {x!r:.60}."
+                raise BadObjectType(
+                    "Object", i, f" must be a set of labels, or a row of {len(columns)} zeros and ones, got {x!r:.60}."
                 )
             sizes.append(len(ones) - before)
         rows = np.zeros((len(X), len(columns)))

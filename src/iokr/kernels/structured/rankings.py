@@ -15,7 +15,7 @@ import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
 from iokr._validation import check_number
 from iokr.kernels.base import FeatureKernel, Kernel
 
@@ -33,7 +33,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
-        raise ValueError(f"Ranking 0 has {d} entries but rankings had {n_items} items at fit.")
+        raise BadObject("Ranking", 0, f" has {d} entries but rankings had {n_items} items at fit.")
     if d < 2:
         raise ValueError(f"A ranking needs at least two items, got {d}.")
     for what, bad in {
@@ -41,7 +41,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
         "ranks no item; leave it out": np.isnan(ranks).all(axis=1),
     }.items():
         if bad.any():
-            raise ValueError(f"Ranking {int(np.flatnonzero(bad)[0])} {what}.")
+            raise BadObject("Ranking", int(np.flatnonzero(bad)[0]), f" {what}.")
     return ranks
 
 
@@ -52,9 +52,11 @@ def _stacked(X: Any) -> np.ndarray:
         raise ValueError("There are no rankings; at least one is needed.")
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise ValueError(
-                f"Ranking {i} has {len(row)} entries but ranking 0 has {len(rows[0])}; "
-                "give every item a rank, NaN where it is not known."
+            raise BadObject(
+                "Ranking",
+                i,
+                f" has {len(row)} entries but ranking 0 has {len(rows[0])}; "
+                "give every item a rank, NaN where it is not known.",
             )
     return np.stack(rows)
 
@@ -65,9 +67,11 @@ def _ranking(x: Any, i: int) -> np.ndarray:
     except (TypeError, ValueError):
         row = np.empty(0)
     if row.ndim != 1 or row.size == 0:
-        raise TypeError(
-            f"Ranking {i} must be a vector of ranks, a number per item, got {x!r:.60}; "
-            "`iokr.kernels.order_ranks` makes them of lists of items."
+        raise BadObjectType(
+            "Ranking",
+            i,
+            f" must be a vector of ranks, a number per item, got {x!r:.60}; "
+            "`iokr.kernels.order_ranks` makes them of lists of items.",
         )
     return row
 
@@ -107,7 +111,7 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
             if item not in columns:
                 raise ValueError(f"Order {i} names {item!r:.60}, which is not among `items`.")
             if not np.isnan(ranks[i, columns[item]]):
-                raise ValueError(f"Order {i} names {item!r:.60} twice; an item has one place.")
+                raise ValueError(f"Order {i} names {item!r:.60} twice; an item has one position.")
             ranks[i, columns[item]] = position + 1
     return ranks
 
@@ -116,30 +120,30 @@ def pair_signs(ranks: np.ndarray) -> np.ndarray:
     """E sgn(rank_b − rank_a) for items a < b, (n, d(d−1)/2): the mean over complete rankings that agree.
 
     ±1 when both are ranked, 0 when they tie or neither is. An item of unknown rank comes before each of the k + 1
-    places among k ranked items with the same probability, hence 1 − 2r/(k + 1) against an item of rank r.
+    positions among k ranked items with the same probability, hence 1 − 2r/(k + 1) against an item of rank r.
     """
     first, second = np.triu_indices(ranks.shape[1], 1)
     with np.errstate(invalid="ignore"):
         signs: np.ndarray = np.sign(ranks[:, second] - ranks[:, first])
     unknown = np.isnan(ranks)
     if unknown.any():
-        place = 2.0 * midranks(ranks) / ((~unknown).sum(axis=1, keepdims=True) + 1.0) - 1.0  # in (−1, 1)
-        place[unknown] = 0.0
+        position = 2.0 * midranks(ranks) / ((~unknown).sum(axis=1, keepdims=True) + 1.0) - 1.0  # in (−1, 1)
+        position[unknown] = 0.0
         known = unknown[:, first] | unknown[:, second]
-        signs[known] = (place[:, second] - place[:, first])[known]
+        signs[known] = (position[:, second] - position[:, first])[known]
     return signs
 
 
 def midranks(ranks: np.ndarray) -> np.ndarray:
-    """Ranks from 1 among the ranked items, ties at the mean of their places, NaN where not known."""
+    """Ranks from 1 among the ranked items, ties at the mean of their positions, NaN where not known."""
     n, d = ranks.shape
     order = np.argsort(ranks, axis=1, kind="stable")  # NaN last
     values = np.take_along_axis(ranks, order, axis=1)
     new = np.concatenate([np.ones((n, 1), dtype=bool), values[:, 1:] != values[:, :-1]], axis=1)
     group = np.cumsum(new, axis=1) + d * np.arange(n)[:, None] - 1
     size = n * d
-    places = np.broadcast_to(np.arange(1.0, d + 1.0), (n, d)).ravel()
-    sums, counts = np.bincount(group.ravel(), places, size), np.bincount(group.ravel(), minlength=size)
+    positions = np.broadcast_to(np.arange(1.0, d + 1.0), (n, d)).ravel()
+    sums, counts = np.bincount(group.ravel(), positions, size), np.bincount(group.ravel(), minlength=size)
     mean = sums[group] / counts[group]
     out = np.empty((n, d))
     np.put_along_axis(out, order, mean, axis=1)

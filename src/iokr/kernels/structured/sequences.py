@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, concat, key, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
 from iokr._validation import check_choice, check_number
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.base import Kernel, fit_part
@@ -201,9 +201,11 @@ def sequences_of(X: Any) -> list[Any]:
         if type(x) is str and x:
             continue
         if not hasattr(x, "__len__") or isinstance(x, (dict, set, frozenset)):
-            raise TypeError(f"Object {i} must be a sequence (a string, a list, rows of a matrix), got {x!r:.60}.")
+            raise BadObjectType(
+                "Object", i, f" must be a sequence (a string, a list, rows of a matrix), got {x!r:.60}."
+            )
         if len(x) == 0:
-            raise ValueError(f"Sequence {i} is empty; it needs at least one entry.")
+            raise BadObject("Sequence", i, " is empty; it needs at least one entry.")
     return sequences
 
 

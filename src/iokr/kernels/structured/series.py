@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from iokr._array import Array, blocks, is_array, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import Parts, as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, Parts, as_objects, n_objects
 from iokr._validation import check_number
 from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels.base import Kernel
@@ -31,15 +31,17 @@ def series(X: Any, n_channels: int | None = None) -> Ragged:
         try:
             values = np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"Series {i} must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}.") from None
+            raise BadObjectType(
+                "Series", i, f" must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}."
+            ) from None
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or values.size == 0:
-            raise ValueError(f"Series {i} must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
+            raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
         width = n_channels or (parts[0].shape[1] if parts else values.shape[1])
         if values.shape[1] != width:
-            raise ValueError(f"Series {i} has {values.shape[1]} channels where others have {width}.")
+            raise BadObject("Series", i, f" has {values.shape[1]} channels where others have {width}.")
         if not np.all(np.isfinite(values)):
-            raise ValueError(f"Series {i} contains NaN or infinity; remove or impute these points.")
+            raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
         parts.append(values)
     if not parts:
         raise ValueError("There are no series; at least one is needed.")

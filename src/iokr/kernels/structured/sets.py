@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, gemm, is_array, is_sparse, row_sq_norms, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import Parts, as_objects, is_numeric, n_objects
+from iokr._objects import BadObjectType, Parts, as_objects, is_numeric, n_objects
 from iokr._validation import check_vectors
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
 from iokr.kernels.base import Kernel
@@ -171,12 +171,12 @@ def _elements(X: Any) -> tuple[np.ndarray, list[Hashable]]:
             elements.extend(x)
             continue
         if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
-            raise TypeError(f"Object {i} must be a set, or a list or tuple of elements, got {x!r:.60}.")
+            raise BadObjectType("Object", i, f" must be a set, or a list or tuple of elements, got {x!r:.60}.")
         items = x.tolist() if hasattr(x, "tolist") else x
         try:
             members = set(items)
         except TypeError as error:
-            raise TypeError(f"Set {i} has an element that cannot be hashed ({error}).") from None
+            raise BadObjectType("Set", i, f" has an element that cannot be hashed ({error}).") from None
         sizes.append(len(members))
         elements.extend(members)
     return np.array(sizes, dtype=np.intp), elements

@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
 from iokr._validation import check_integer
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, sq_norms
 from iokr.kernels._data.ragged import Ragged
@@ -25,9 +25,9 @@ def letters(X: Any) -> Ragged:
     strings = as_objects(X).tolist()
     for i, x in enumerate(strings):
         if not isinstance(x, str):
-            raise TypeError(f"Object {i} must be a string, got {x!r:.60}.")
+            raise BadObjectType("Object", i, f" must be a string, got {x!r:.60}.")
         if not x:
-            raise ValueError(f"String {i} is empty; a string kernel needs at least one letter.")
+            raise BadObject("String", i, " is empty; a string kernel needs at least one letter.")
     codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     return Ragged.of(codes.astype(np.int64), [len(x) for x in strings])
 
@@ -169,9 +169,11 @@ class Mismatch(Kernel):
         if not known.all():
             place = int(np.flatnonzero(~known)[0])
             i = int(np.searchsorted(strings.starts, place, side="right")) - 1
-            raise ValueError(
-                f"String {i} has the letter {chr(strings.values[place])!r}, which is not in the alphabet; "
-                "give all letters as `alphabet`."
+            raise BadObject(
+                "String",
+                i,
+                f" has the letter {chr(strings.values[place])!r}, which is not in the alphabet; "
+                "give all letters as `alphabet`.",
             )
 
 

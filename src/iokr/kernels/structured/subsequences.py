@@ -22,26 +22,26 @@ from iokr.kernels.structured.strings import letters, name_words
 
 __all__ = ["Subsequence"]
 
-_PLACES = 1 << 10  # of words in a string, listed at most
-_STRINGS = 1 << 10  # whose places are listed at a time
+_OCCURRENCES = 1 << 10  # of words in a string, listed at most
+_STRINGS = 1 << 10  # whose occurrences are listed at a time
 _NUMPY, _COMPILED = 40.0, 7.0  # entries of a product in the time of a step
 _RANGE = 600.0  # of logarithms of numbers that are kept without rescaling
 
 
 @component
 class Subsequence(Kernel):
-    """k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ over places of u in x of decay^(letters from its first to its last).
+    """k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ over occurrences of u in x of decay^(letters from its first to its last).
 
     u runs over all words of n letters, which may stand in x with gaps; a gap costs a factor. By
 
         A_1 = decay² M,   A_i[p, q] = M[p, q] Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i−1}[p', q']
 
     with M[p, q] = 1{x_p = z_q}, k = Σ_pq A_n[p, q]: n |x| |z| steps for a pair, compiled with the `fast` extra, else
-    in NumPy over many pairs at once. Where φ itself costs less, that is used: short strings, with at most 1024 places
-    of words and no more than those steps (16 letters for n = 3), have it listed, and a block is a product of sparse
-    rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and strings of
-    75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer than n
-    letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
+    in NumPy over many pairs at once. Where φ itself costs less, that is used: in short strings, at most 1024
+    occurrences of words and no more than those steps (16 letters for n = 3), it is listed, and a block is a product of
+    sparse rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and
+    strings of 75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer
+    than n letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Subsequence(Kernel):
     def _short(self, strings: Ragged) -> np.ndarray:
         """Whose words are listed: each string by its length alone."""
         sizes, of = np.unique(strings.lengths, return_inverse=True)
-        return np.array([comb(s, self.n) <= min(_PLACES, self.n * s * s) for s in sizes.tolist()], dtype=bool)[of]
+        return np.array([comb(s, self.n) <= min(_OCCURRENCES, self.n * s * s) for s in sizes.tolist()], dtype=bool)[of]
 
     def _listed(self, strings: Ragged) -> Counts:
         """φ_u(x) of short strings; rows of the others are empty."""
@@ -112,15 +112,15 @@ class Subsequence(Kernel):
         return reduce(Counts.concat, parts) if parts else self._words(strings)
 
     def _words(self, strings: Ragged) -> Counts:
-        """The same, from all places of words in strings of one length at once."""
+        """The same, from all occurrences of words in strings of one length at once."""
         n, short = self.n, self._short(strings)
         rows, grams, values = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int64)], [np.empty(0)]
         for size in np.unique(strings.lengths[short]).tolist():
-            places = np.array([*combinations(range(size), n)], dtype=np.intp).reshape(-1, n)
+            positions = np.array([*combinations(range(size), n)], dtype=np.intp).reshape(-1, n)
             mine = np.flatnonzero(strings.lengths == size)
-            rows.append(np.repeat(mine, len(places)))
-            grams.append(strings.values[strings.starts[mine, None, None] + places].reshape(-1, n))
-            values.append(np.tile(float(self.decay) ** (places[:, -1] - places[:, 0] + 1), len(mine)))
+            rows.append(np.repeat(mine, len(positions)))
+            grams.append(strings.values[strings.starts[mine, None, None] + positions].reshape(-1, n))
+            values.append(np.tile(float(self.decay) ** (positions[:, -1] - positions[:, 0] + 1), len(mine)))
         names, words = name_words(np.concatenate(grams))
         vocabulary = Vocabulary({word: i for i, word in enumerate(words)})
         return Counts.of(np.concatenate(rows), names, len(strings), vocabulary, values=np.concatenate(values))

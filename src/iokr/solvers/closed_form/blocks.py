@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, to_numpy
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.base import Path
+from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
-__all__ = ["BlockPath", "block_paths", "flatten"]
+__all__ = ["BlockPath", "flatten"]
 
 
 def flatten(problem: Problem) -> Problem:
     """The same problem on vec(Ψ), point-major: Gram 𝐊, penalty L ⊗ I, a missing entry has weight 0."""
     d = problem.gram.size // problem.gram.shape[0]
     n = problem.n_labeled
-    xp = array_namespace(problem.Psi)
+    xp = array_namespace(problem.like)
     weight = None if problem.weight is None else np.repeat(problem.weight, d)
     if problem.mask is not None:
         observed = np.asarray(problem.mask).astype(float).ravel()
@@ -31,15 +31,8 @@ def flatten(problem: Problem) -> Problem:
         identity = eye_like(d, problem.penalty)
         N = problem.gram.shape[0]
         penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
-    Psi = xp.reshape(problem.Psi, (n * d, 1))
+    Psi = xp.reshape(problem.targets, (n * d, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
-
-
-def block_paths(solver: ClosedForm, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-    """A path per manifold strength."""
-    flat = flatten(problem)
-    for strength, path in zip(strengths, solver._paths(flat, strengths), strict=True):
-        yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
 
 
 class BlockPath(Path):
@@ -47,7 +40,7 @@ class BlockPath(Path):
 
     def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.gamma, self.E, self.L = np.ones(1), None, None
+        self.operator = problem.operator
         self.d = problem.gram.size // problem.gram.shape[0]
         self.mask = None if problem.mask is None else np.asarray(problem.mask)
         self.flat, self.path = flat, path
@@ -67,9 +60,9 @@ class BlockPath(Path):
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
-        D = alpha / to_numpy(path._shrink(alpha))[:, 0]
+        D = alpha / to_numpy(path.shrink(alpha))[:, 0]
         Tt = to_numpy(points.spectrum_to_labels(path.V))
-        R = Tt @ (D * to_numpy(path._project(vector))[:, 0])
+        R = Tt @ (D * to_numpy(path.project(vector))[:, 0])
         B = None if points.remainder is None else to_numpy(points.remainder)
         if B is not None:
             R = R + B @ to_numpy(points.targets(vector))[:, 0]
@@ -88,22 +81,22 @@ class BlockPath(Path):
         if len(hidden):
             kernel = rows(hidden)
             values[hidden] = to_numpy(kernel @ C)[:, 0]
-            reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path._shrink(alpha))[:, 0]
-        place = np.full(self.n * self.d, -1)
-        place[points.active] = np.arange(len(points.active))
-        hidden_place = np.full(self.n * self.d, -1)
-        hidden_place[hidden] = np.arange(len(hidden))
+            reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path.shrink(alpha))[:, 0]
+        position = np.full(self.n * self.d, -1)
+        position[points.active] = np.arange(len(points.active))
+        hidden_position = np.full(self.n * self.d, -1)
+        hidden_position[hidden] = np.arange(len(hidden))
         residuals = np.empty(self.n * self.d)
         for i in range(self.n):
             entries = np.arange(i * self.d, (i + 1) * self.d)
-            seen, unseen = entries[place[entries] >= 0], entries[place[entries] < 0]
-            at = place[seen]
+            seen, unseen = entries[position[entries] >= 0], entries[position[entries] < 0]
+            at = position[seen]
             if len(seen):
                 N = (Tt[at] * D) @ Tt[at].T + (0.0 if B is None else B[np.ix_(at, at)])
                 own = np.linalg.solve(N, R[at]) / root[at]
                 residuals[seen] = own
                 if len(unseen) and reach is not None:  # h₋ᵢ = h − 𝐇(y − h₋ᵢ) at the other coordinates
-                    values[unseen] -= reach[hidden_place[unseen]] @ (Tt[at].T @ (root[at] * own))
+                    values[unseen] -= reach[hidden_position[unseen]] @ (Tt[at].T @ (root[at] * own))
             target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
             residuals[unseen] = target - values[unseen]
         return asarray_like(residuals.reshape(self.n, self.d), Psi)
@@ -113,7 +106,7 @@ class BlockPath(Path):
         if self.mask is None:
             return super().loo_errors(Psi, alphas)
         w = np.ones(self.n) if self.weight is None else self.weight
-        share = self.mask * w[:, None]
+        weight = self.mask * w[:, None]
         return np.array(
-            [float((share * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / share.sum() for a in alphas]
+            [float((weight * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / weight.sum() for a in alphas]
         )

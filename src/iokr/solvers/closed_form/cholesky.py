@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
 from iokr._component import component
+from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns, warn_small_alpha
-from iokr.solvers.closed_form.eigen import SpectralPath
+from iokr.solvers.base import Path, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
 __all__ = ["Cholesky"]
 
 
 @component
-class Cholesky(ClosedForm):
+class Cholesky(PathSolver):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
     n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
@@ -30,39 +32,53 @@ class Cholesky(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
-        return super().refuses(problem) or self._refuses_weights(problem)
+        return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
         """N² numbers, factored in place; 4N² with a penalty: L, its factor, FᵀKF and panels."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((1.1 if problem.penalty is None else 4) * N**2 + 3 * N * q)
+        return 8.0 * float((4 if problem.penalised else 1.1) * N**2 + 3 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return CholeskyPath(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        if problem.mask is not None or problem.gram.dim is not None:
+        if problem.mask is not None or problem.gram.operator is None:
             return super()._solve(problem, start)
-        return Solution(CholeskyPath(problem, spend=True).coefficients(problem.Psi, problem.alpha))
+        if problem.penalty is None and problem.weight is None and problem.gram.operator.scale:
+            try:
+                return Solution(_ridge(problem, problem.gram.operator.scale))
+            except NotPositiveDefinite:  # the path clips eigenvalues
+                pass
+        return Solution(CholeskyPath(problem, once=True).coefficients(problem.Psi, problem.alpha))
+
+
+def _ridge(problem: Problem, a: float) -> Array:
+    """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI: the plain case, as it is written."""
+    factor = cholesky(problem.gram.K.detach(lower=True), problem.alpha / a, overwrite=True)
+    xp = array_namespace(factor.L)
+    warn_small_alpha(problem.alpha, a * float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)
+    C = factor.solve(as_array(problem.Psi))
+    return C if a == 1 else C / a
 
 
 class CholeskyPath(Path):
-    """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; `spend` lets the one use overwrite S."""
+    """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; with `once`, for one use, S is overwritten."""
 
-    def __init__(self, problem: Problem, *, spend: bool = False) -> None:
+    def __init__(self, problem: Problem, *, once: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.points = geometry(problem)
-        self._spend = spend
+        self._once = once
         self._S: Array | None = None
 
     def _factor(self, shift: float, *, last: bool) -> CholeskyFactor:
         S = self.points.system() if self._S is None else self._S
-        spend = self._spend and last
-        self._S = None if spend else S
-        return cholesky(S, shift, overwrite=spend)
+        overwrite = self._once and last
+        self._S = None if overwrite else S
+        return cholesky(S, shift, overwrite=overwrite)
 
     def _spectral(self) -> SpectralPath:
         """The way out when rounding makes S + shift indefinite."""
@@ -72,14 +88,14 @@ class CholeskyPath(Path):
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F Z Eᵀ."""
         try:
-            Z = self._solve(self.points.from_labels(self.points.targets(self.rotate(Psi))), alpha)
+            Z = self._solve(self.points.from_labels(self.points.targets(self.operator.rotate(Psi))), alpha)
         except NotPositiveDefinite:
             return self._spectral().coefficients(Psi, alpha)
-        return self.unrotate(self.points.to_points(Z))
+        return self.operator.unrotate(self.points.to_points(Z))
 
     def _solve(self, B: Array, alpha: float) -> Array:
         parts = []
-        groups = list(self.gamma_groups(B.shape[1]))
+        groups = self.operator.groups(B.shape[1])
         for number, (g, group) in enumerate(groups):
             part = take_columns(B, group)
             if g == 0:
@@ -114,12 +130,12 @@ class CholeskyPath(Path):
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
         points = self.points
-        targets = points.targets(self.rotate(Psi))
+        targets = points.targets(self.operator.rotate(Psi))
         xp = array_namespace(targets)
         B = points.from_labels(targets)
         residuals, leverages = [], []
         try:
-            for g, group in self.gamma_groups(B.shape[1]):
+            for g, group in self.operator.groups(B.shape[1]):
                 R, Q = self._leave_out(take_columns(B, group), alpha, g)
                 residuals.append((group, R))
                 leverages.append((group, xp.broadcast_to(Q[:, None], R.shape)))
@@ -129,8 +145,8 @@ class CholeskyPath(Path):
         if points.remainder is not None:
             R = R + points.remainder @ targets
             Q = Q + xp.linalg.diagonal(points.remainder)[:, None]
-        return self.unrotate(
+        return self.operator.unrotate(
             points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )

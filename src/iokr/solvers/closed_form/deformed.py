@@ -119,7 +119,7 @@ class Reduction:
 
 
 def _root(K: Array) -> tuple[Array, Any, bool]:
-    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is spent."""
+    """R with K = R Rᵀ, b ↦ c with K c = R b, and whether R is lower triangular. K is overwritten."""
     xp = array_namespace(K)
     N = K.shape[0]
     if not is_numpy(K):
@@ -167,7 +167,7 @@ class DeformedPath(Path):
 
     def q(self, alpha: float) -> float:
         """μγ_max w_max/λ, which the relative error grows with."""
-        return self.mu * float(self.gamma.max()) * self.reduction.largest / alpha
+        return self.mu * float(self.operator.gamma.max()) * self.reduction.largest / alpha
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the active labelled points."""
@@ -185,39 +185,38 @@ class DeformedPath(Path):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
-        targets = self.points.targets(self.rotate(Psi))
+        targets = self.points.targets(self.operator.rotate(Psi))
         parts = []
-        for g, group in self.gamma_groups(targets.shape[1]):
+        for g, group in self.operator.groups(targets.shape[1]):
             a = self._factor(alpha, g).solve(take_columns(targets, group))
             if self.points.sqrt_w is not None:
                 a = self.points.sqrt_w[:, None] * a
             parts.append((group, self.lift(a, alpha, g)))
-        return self.unrotate(join_columns(parts))
+        return self.operator.unrotate(join_columns(parts))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
         R, Q = self._loo(Psi, alpha)
-        return self.unrotate(
+        return self.operator.unrotate(
             self.points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )
 
     def loo_errors(self, Psi: Array, alphas: Any) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha."""
         total = float(self.n if self.weight is None else self.weight.sum())
-        xp = array_namespace(Psi)
         errors = []
         for alpha in alphas:
             R, Q = self._loo(Psi, alpha)
-            errors.append(float(xp.sum((R / Q) ** 2)) / total)
+            errors.append(float(array_namespace(R).sum((R / Q) ** 2)) / total)
         return np.array(errors)
 
     def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
-        xp = array_namespace(Psi)
-        targets = self.points.targets(self.rotate(Psi))
+        targets = self.points.targets(self.operator.rotate(Psi))
+        xp = array_namespace(targets)
         R, Q = [], []
-        for g, group in self.gamma_groups(targets.shape[1]):
+        for g, group in self.operator.groups(targets.shape[1]):
             factor = self._factor(alpha, g)
             a = factor.solve(take_columns(targets, group))
             R.append((group, a))

@@ -1,25 +1,19 @@
-"""One eigendecomposition serves every α, every eigenvalue of A and leave-one-out."""
+"""One eigendecomposition for every α, every eigenvalue of A and leave-one-out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
-
-import numpy as np
-
-from iokr._array import Array, array_namespace, asarray_like, eigh, matmul
 from iokr._component import component
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
-from iokr.solvers.closed_form.symmetric_system import Geometry, geometry
+from iokr.solvers.base import Path
+from iokr.solvers.closed_form.oblique import spectral_path
+from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.symmetric_system import geometry
 
-__all__ = ["Eigen", "SpectralPath", "spectral_path"]
-
-_COLUMNS = 768  # of a product along the path: enough for GEMM, little beside n²
+__all__ = ["Eigen"]
 
 
 @component
-class Eigen(ClosedForm):
+class Eigen(PathSolver):
     """C = U [Uᵀ Ψ E / (α + s γᵀ)] Eᵀ in the eigenbases K = U diag(s) Uᵀ and A = E diag(γ) Eᵀ.
 
     A second α costs two products. About 9n³ flops once, 3n² numbers of memory; with a manifold penalty the same in
@@ -35,143 +29,12 @@ class Eigen(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and, with a penalty, weights of comparable size."""
-        return super().refuses(problem) or self._refuses_weights(problem)
+        return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((3 if problem.penalty is None else 6) * N**2 + 4 * N * q)
+        return 8.0 * float((6 if problem.penalised else 3) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return spectral_path(problem, geometry(problem))
-
-
-def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
-    """The path for the kind of operator that the problem has."""
-    if problem.gram.oblique:
-        from iokr.solvers.closed_form.oblique import ObliquePath
-
-        return ObliquePath(problem, points)
-    return SpectralPath(problem, points)
-
-
-class SpectralPath(Path):
-    """N_j(λ) = I − H_j = 𝓑 + Tᵀ diag(λ/(λ + ω γ_j)) T with S = V diag(ω) Vᵀ, T = Vᵀ G."""
-
-    def __init__(self, problem: Problem, points: Geometry) -> None:
-        super().__init__(problem)
-        self.points = points
-        omega, self.V = points.eigenpairs()
-        xp = array_namespace(omega)
-        smallest, largest = float(omega[0]), float(omega[-1])
-        if smallest < -1e-8 * largest:
-            raise ValueError(
-                f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` "
-                "is not positive semi-definite on these objects; use another kernel."
-            )
-        self.omega = xp.clip(omega, min=0.0)
-        self._top = points.largest(largest)
-        self._kept: tuple[Array, Array] | None = None  # targets, and their projection
-
-    @property
-    def largest(self) -> float:
-        """s_max(K) γ_max, or a lower bound of it."""
-        return self._top * float(self.gamma.max())
-
-    def with_operator(self, problem: Problem) -> SpectralPath:
-        """The path of the same points and weights under another A: the eigendecomposition is shared."""
-        path = copy(self)
-        path._kept = None
-        path.gram = problem.gram
-        path.gamma, path.E, path.L = problem.gram.spectrum()
-        return path
-
-    def _shrink(self, alpha: float) -> Array:
-        """λ + ω γᵀ, shape (r, 1) or (r, q)."""
-        return alpha + self.omega[:, None] * asarray_like(self.gamma, self.omega)[None, :]
-
-    def _project(self, Psi: Array) -> Array:
-        """T √w Ψ E, kept for the next α."""
-        if self._kept is None or self._kept[0] is not Psi:
-            targets = self.points.targets(self.rotate(Psi))
-            self._kept = Psi, matmul(self.V.T, self.points.from_labels(targets))
-        return self._kept[1]
-
-    def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
-        warn_small_alpha(alpha, self.largest)
-        Z = matmul(self.V, self._project(Psi) / self._shrink(alpha))
-        return self.unrotate(self.points.to_points(Z))
-
-    def values(self, K_new: Array, Psi: Array, alpha: float) -> Array:
-        """h at m new inputs, (K* F V) [T√wΨE / (λ + ωγᵀ)] Eᵀ A: without C, a further α costs m rows instead of N.
-
-        `K_new` holds k(x, x_j) against all N points.
-        """
-        left = matmul(K_new, self.points.to_points(self.V))
-        return self.gram.act(self.unrotate(matmul(left, self._project(Psi) / self._shrink(alpha))))
-
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
-        """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ)."""
-        xp = array_namespace(Psi)
-        Tt = self.points.spectrum_to_labels(self.V)
-        D = alpha / self._shrink(alpha)
-        R = matmul(Tt, D * self._project(Psi))
-        Q = matmul(Tt * Tt, D)
-        B = self.points.remainder
-        if B is not None:
-            R = R + B @ self.points.targets(self.rotate(Psi))
-            Q = Q + xp.linalg.diagonal(B)[:, None]
-        return self.unrotate(
-            self.points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
-
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product."""
-        # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
-        xp = array_namespace(Psi)
-        Tt = self.points.spectrum_to_labels(self.V)
-        squares = Tt * Tt
-        projected = self._project(Psi)
-        r, q = projected.shape
-        B = self.points.remainder
-        targets = self.points.targets(self.rotate(Psi))
-        fixed = None if B is None else (B @ targets, xp.linalg.diagonal(B))
-        total = float(self.n if self.weight is None else self.weight.sum())
-        errors = np.empty(len(alphas))
-        step = max(1, _COLUMNS // q)
-        for start in range(0, len(alphas), step):
-            some = alphas[start : start + step]
-            D = xp.stack([alpha / self._shrink(alpha) for alpha in some], axis=1)  # (r, c, 1 or q)
-            width = D.shape[2]
-            R = xp.reshape(matmul(Tt, xp.reshape(D * projected[:, None, :], (r, -1))), (-1, len(some), q))
-            Q = xp.reshape(matmul(squares, xp.reshape(D, (r, -1))), (-1, len(some), width))
-            if fixed is not None:
-                R = R + fixed[0][:, None, :]
-                Q = Q + fixed[1][:, None, None]
-            R /= Q
-            R *= R
-            errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
-        return errors / total
-
-    # What other losses and missing entries need: the deformed kernel and its lift, for w = 1.
-
-    def deformed(self, alpha: float, g: float) -> Array:
-        """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""
-        Tt = self.points.spectrum_to_labels(self.V)
-        xp = array_namespace(Tt)
-        D = alpha / (alpha + self.omega * g)
-        if self.points.remainder is None:
-            return (Tt * (self.omega * (g / alpha))[None, :]) @ Tt.T
-        N = self.points.remainder + (Tt * D[None, :]) @ Tt.T
-        nu, basis = eigh((N + N.T) / 2, overwrite=True)
-        nu = xp.clip(nu, min=float(np.finfo(float).tiny), max=1.0)
-        return matmul(basis * ((1 - nu) / nu)[None, :], basis.T)
-
-    def lift(self, a: Array, alpha: float, g: float) -> Array:
-        """c = F V [T(a + K̃a)/(λ + gω)], so that h(x) = g k_xᵀ c is K̃a on the labelled points."""
-        values = a + self.deformed(alpha, g) @ a
-        Z = self.V @ ((self.V.T @ self.points.from_labels(values)) / (alpha + g * self.omega)[:, None])
-        return self.points.to_points(Z)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows, thin_svd
 from iokr._component import component
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path, warn_small_alpha
+from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.closed_form.paths import PathSolver
 from iokr.solvers.closed_form.symmetric_system import Geometry
 
 __all__ = ["LowRank"]
 
 
 @component
-class LowRank(ClosedForm):
+class LowRank(PathSolver):
     """C = √w V [Vᵀ √w Ψ E / (α + ω γᵀ)] Eᵀ with √w Φ = V diag(√ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p).
 
     Exact for kernels with few features, such as `Nystroem(kernel, rank)`: about 6np² + 4npq flops, and no n × n array.
@@ -33,11 +34,11 @@ class LowRank(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs features, and nothing that couples all points."""
-        if problem.gram.dim is not None or getattr(problem.gram.K, "factor", None) is None:
+        if problem.gram.factor is None:
             return "`kernel` has no explicit features; use `Nystroem(kernel, rank)`."
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(rank)`."
-        if problem.penalty is not None:
+        if problem.penalised:
             return "a manifold penalty couples all points; use `ManifoldEigen()`."
         if problem.mask is not None:
             return "with missing targets each column has its own points; use `Cholesky()`."
@@ -46,7 +47,7 @@ class LowRank(ClosedForm):
     def memory(self, problem: Problem) -> float:
         """Φ, V and LAPACK's copy, and a few arrays of the size of Ψ."""
         n, q = problem.Psi.shape
-        Phi = getattr(problem.gram.K, "factor", None)
+        Phi = problem.gram.factor
         p = n if Phi is None else Phi.shape[1]
         return 8.0 * float(4 * n * p + 4 * n * q)
 
@@ -60,36 +61,36 @@ class LowRankPath(Path):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.points = Geometry(problem)
-        Phi = problem.gram.K.factor  # type: ignore[attr-defined]
+        Phi = problem.gram.factor
         if not self.points.whole:
             Phi = take_rows(Phi, self.points.active)
         if self.points.sqrt_w is not None:
             Phi = self.points.sqrt_w[:, None] * Phi
         self.V, root = thin_svd(Phi)
         self.omega = root * root
-        self.largest = float(self.omega[0]) * float(self.gamma.max())
+        self.largest = float(self.omega[0]) * float(self.operator.gamma.max())
 
-    def _shrink(self, alpha: float) -> Array:
+    def shrink(self, alpha: float) -> Array:
         """λ + ω γᵀ."""
-        return alpha + self.omega[:, None] * asarray_like(self.gamma, self.omega)[None, :]
+        return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C in the range of V: what is orthogonal to it does not change h."""
         warn_small_alpha(alpha, self.largest)
-        T = matmul(self.V.T, self.points.targets(self.rotate(Psi)))
-        return self.unrotate(self.points.to_points(matmul(self.V, T / self._shrink(alpha))))
+        T = matmul(self.V.T, self.points.targets(self.operator.rotate(Psi)))
+        return self.operator.unrotate(self.points.to_points(matmul(self.V, T / self.shrink(alpha))))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
-        xp, V = array_namespace(Psi), self.V
-        targets = self.points.targets(self.rotate(Psi))
+        targets, V = self.points.targets(self.operator.rotate(Psi)), self.V
+        xp = array_namespace(targets)
         T = matmul(V.T, targets)
-        D = alpha / self._shrink(alpha)
+        D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
         squares = V * V
         Q = xp.clip(1 - xp.sum(squares, axis=1), min=0.0)[:, None] + matmul(squares, D)
-        return self.unrotate(
+        return self.operator.unrotate(
             self.points.finish(
-                R, Q, lambda rows: self.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
             )
         )

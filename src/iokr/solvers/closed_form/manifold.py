@@ -1,35 +1,28 @@
-"""The closed forms with unlabelled points: M-form and deformed form, and which to take."""
+"""The closed forms with unlabelled points, for whole grids of α and μ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 
-import numpy as np
-
-from iokr._array import Array
 from iokr._component import component
 from iokr._validation import check_choice
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
-from iokr.solvers.closed_form.deformed import DeformedKernel, DeformedPath, PlainKernel, Reduction
-from iokr.solvers.closed_form.eigen import SpectralPath, spectral_path
-from iokr.solvers.closed_form.symmetric_system import BlockFactor, ManifoldGeometry, weight_ratio
+from iokr.solvers.base import Path
+from iokr.solvers.closed_form.forms import ManifoldPath, Shared
+from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
 
-__all__ = ["ManifoldEigen", "deformed_kernel"]
-
-_LIMIT = 1e6  # of μγw_max/λ: beyond it the deformed form loses more than six digits
+__all__ = ["ManifoldEigen"]
 
 
 @component
-class ManifoldEigen(ClosedForm):
+class ManifoldEigen(PathSolver):
     """C e_j = (λI + γ_j M K)⁻¹ JᵀΨe_j with M = JᵀJ + μL, for whole grids of λ and μ.
 
-    Two exact forms. *Deformed*: one reduction of K and L serves every (λ, μ) at the price of an n × n Cholesky
+    Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ) at the price of an n × n Cholesky
     factorisation each, n the number of labels; its error grows with μγw_max/λ, w_max the largest eigenvalue of RᵀLR.
-    *M-form*: one eigendecomposition per μ serves every λ, and its error does not grow. By default each (λ, μ) takes
-    the deformed form while it is accurate and cheaper.
+    *M-form*: one eigendecomposition per μ is reused for every λ, and its error does not grow. By default each (λ, μ)
+    takes the deformed form while it is accurate and cheaper.
 
     Parameters
     ----------
@@ -50,11 +43,11 @@ class ManifoldEigen(ClosedForm):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and a penalty."""
-        if problem.penalty is None:
+        if not problem.penalised:
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
-        if self.form == "eigen" and self._refuses_weights(problem):
-            return self._refuses_weights(problem)
-        if self.form == "deformed" and problem.gram.oblique:
+        if self.form == "eigen" and refuses_weights(problem):
+            return refuses_weights(problem)
+        if self.form == "deformed" and problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; leave `form` out."
         return super().refuses(problem)
 
@@ -68,87 +61,6 @@ class ManifoldEigen(ClosedForm):
 
     def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
         check_choice(self.form, "form", (None, "deformed", "eigen"))
-        shared = _Shared(problem)
+        shared = Shared(problem)
         for strength in strengths:
             yield ManifoldPath(replace(problem, strength=strength), shared, self.form)
-
-
-class _Shared:
-    """What every μ uses, computed when first asked for."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-
-    @cached_property
-    def reduction(self) -> Reduction:
-        return Reduction(self._problem)
-
-    @cached_property
-    def blocks(self) -> BlockFactor:
-        return BlockFactor(self._problem)
-
-
-class ManifoldPath(Path):
-    """At each α the deformed form where it is accurate (μγw_max/λ ≤ 1e6) and cheaper, else the M-form."""
-
-    def __init__(self, problem: Problem, shared: _Shared, form: str | None) -> None:
-        super().__init__(problem)
-        self._problem, self._shared, self._form = problem, shared, form
-
-    @cached_property
-    def deformed_form(self) -> DeformedPath:
-        """Section 4.2."""
-        return DeformedPath(self._problem, self._shared.reduction)
-
-    @cached_property
-    def eigen_form(self) -> SpectralPath:
-        """Section 4.1."""
-        return spectral_path(self._problem, ManifoldGeometry(self._problem, self._shared.blocks))
-
-    def at(self, alpha: float, n_alphas: int = 1) -> DeformedPath | SpectralPath:
-        """The form to use at `alpha`, when `n_alphas` of them are wanted."""
-        if self._form == "deformed":
-            return self.deformed_form
-        N = self._problem.gram.shape[0]
-        # An n × n system per α and γ against one eigendecomposition of size N, unless that is there already.
-        dear = (
-            weight_ratio(self._problem) <= _LIMIT
-            and n_alphas * len(self.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
-        )
-        if self._form == "eigen" or "eigen_form" in self.__dict__ or dear or self.gram.oblique:
-            return self.eigen_form
-        # Rounding is multiplied by q here and by the ratio of the weights there.
-        limit = max(_LIMIT, weight_ratio(self._problem))
-        return self.deformed_form if self.deformed_form.q(alpha) <= limit else self.eigen_form
-
-    def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C of the form chosen."""
-        return self.at(alpha).coefficients(Psi, alpha)
-
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
-        """Residuals of the form chosen."""
-        return self.at(alpha).loo_residuals(Psi, alpha)
-
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Errors along the path, each by the form chosen."""
-        errors = np.empty(len(alphas))
-        chosen = [self.at(alpha, len(alphas)) for alpha in alphas]
-        for form in {id(f): f for f in chosen}.values():
-            mine = [i for i, f in enumerate(chosen) if f is form]
-            errors[mine] = form.loo_errors(Psi, [alphas[i] for i in mine])
-        return errors
-
-    def deformed(self, alpha: float, g: float) -> Array:
-        """K̃(λ, μ, g) on the labelled points."""
-        return self.at(alpha).deformed(alpha, g)
-
-    def lift(self, a: Array, alpha: float, g: float) -> Array:
-        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
-        return self.at(alpha).lift(a, alpha, g)
-
-
-def deformed_kernel(problem: Problem) -> DeformedKernel:
-    """K̃ of a problem, with or without unlabelled points; sample weights only say which labels count."""
-    if problem.penalty is None or problem.strength == 0:
-        return PlainKernel(problem)
-    return ManifoldPath(problem, _Shared(problem), None)

@@ -11,15 +11,14 @@ from iokr._array import Array, array_namespace, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
-from iokr.solvers.closed_form.manifold import deformed_kernel
+from iokr.solvers.closed_form.forms import deformed_kernel
 
 __all__ = ["masked_path"]
 
 
 def masked_path(solver: ClosedForm, problem: Problem) -> Path:
     """A = aI: a problem per pattern of columns. Otherwise one system over the observed entries."""
-    path = _Patterns(solver, problem)
-    return path if path.E is None else _Entries(solver, problem)
+    return (_Patterns if problem.operator.E is None else _Entries)(solver, problem)
 
 
 class _Masked(Path):
@@ -30,10 +29,10 @@ class _Masked(Path):
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """q Σ w_i m_ij r_ij² / Σ w_i m_ij for each alpha."""
         w = np.ones(self.n) if self.weight is None else self.weight
-        share = self.mask * w[:, None]
+        weight = self.mask * w[:, None]
         q = self.mask.shape[1]
         return np.array(
-            [float((share * to_numpy(r) ** 2).sum()) * q / share.sum() for r in self._residuals(Psi, alphas)]
+            [float((weight * to_numpy(r) ** 2).sum()) * q / weight.sum() for r in self._residuals(Psi, alphas)]
         )
 
     def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
@@ -54,7 +53,7 @@ class _Patterns(_Masked):
 
     def _each(self, Psi: Array, what: str, alpha: float) -> Array:
         # A = aI: (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
-        a = float(self.gamma[0])
+        a = float(self.operator.gamma[0])
         xp = array_namespace(Psi)
         parts = []
         for columns, part in self._groups(Psi):
@@ -76,7 +75,7 @@ class _Patterns(_Masked):
         return self._each(Psi, "loo_residuals", alpha)
 
     def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
-        a = float(self.gamma[0])
+        a = float(self.operator.gamma[0])
         groups = []
         for columns, part in self._groups(Psi):
             if part.weight.max() == 0 or a == 0:
@@ -105,16 +104,16 @@ class _Entries(_Masked):
         check_memory(
             8.0 * (3 * size**2 + 2 * (len(self.rows) * q) ** 2),
             f"A fit with {size} observed entries coupled by A",
-            "Ways out: fewer rows, or A = I, for which columns are solved one by one.",
+            "To reduce memory: fewer rows, or A = I, for which columns are solved one by one.",
             problem.Psi,
         )
 
     def _kernel(self, alpha: float) -> np.ndarray:
         """𝐊̃ over labelled points × outputs, point-major, (n q, n q)."""
-        E = to_numpy(self.E)
+        E = to_numpy(self.operator.E)
         n, q = len(self.rows), E.shape[0]
         total = np.zeros((n, q, n, q))
-        for g, group in self.gamma_groups(q):
+        for g, group in self.operator.groups(q):
             if g > 0:
                 Kt = to_numpy(self.base.deformed(alpha, g))
                 projector = E[:, group] @ E[:, group].T
@@ -138,10 +137,10 @@ class _Entries(_Masked):
         """C e_j = lift_j(W e_j)."""
         _, _, system, y = self._system(Psi, alpha)
         W = asarray_like(self._values(cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]), Psi)
-        rotated = W @ self.E
-        groups = self.gamma_groups(rotated.shape[1])
+        rotated = W @ self.operator.E
+        groups = self.operator.groups(rotated.shape[1])
         parts = [(group, self.base.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
-        return self.unrotate(join_columns(parts))
+        return self.operator.unrotate(join_columns(parts))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
@@ -150,11 +149,11 @@ class _Entries(_Masked):
         a = N @ y
         q = self.mask.shape[1]
         values = np.zeros((self.n, q))
-        for place, row in enumerate(self.rows):
-            own = np.flatnonzero(self.i == place)
+        for index, row in enumerate(self.rows):
+            own = np.flatnonzero(self.i == index)
             rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
             rest[own] = 0.0
-            values[row] = block[place * q : (place + 1) * q][:, entries] @ (self.sqrt_w * rest)
+            values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * rest)
         residuals = np.where(self.mask, to_numpy(Psi), 0.0) - values
         others = np.setdiff1d(np.arange(self.n), self.rows)
         if len(others):

@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows
-from iokr.gram.oblique import ObliqueGram
-from iokr.solvers.closed_form.eigen import SpectralPath
-from iokr.solvers.closed_form.symmetric_system import scatter
+from iokr.gram.operators import Oblique, as_array
+from iokr.problem import Problem
+from iokr.solvers.closed_form.spectral import SpectralPath
+from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
 
-__all__ = ["ObliquePath"]
+__all__ = ["ObliquePath", "spectral_path"]
+
+
+def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
+    """The path by eigenvectors for the operator that the problem has."""
+    return (ObliquePath if problem.operator.oblique else SpectralPath)(problem, points)
 
 
 class ObliquePath(SpectralPath):
@@ -20,38 +26,28 @@ class ObliquePath(SpectralPath):
     ‖ψ_i − h‖² = ‖ψ_i‖² − 2⟨p, τ_i⟩ + Σ_j γ_j p_j² with τ = ΨE, because L is orthogonal in F with squared norms γ.
     """
 
-    gram: ObliqueGram
-
-    def rotate(self, Psi: Array) -> Array:
-        """Ψ E; outputs that are known by their weights alone have Ψ = I."""
-        n, q = Psi.shape
-        xp = array_namespace(Psi)
-        if n == q and float(Psi[0, 0]) == 1 and float(xp.sum(Psi)) == n and float(xp.sum(Psi * Psi)) == n:
-            diagonal = xp.linalg.diagonal(Psi)
-            if bool(xp.all(diagonal == 1)):
-                return self.E
-        return super().rotate(Psi)
+    operator: Oblique
 
     def _loo_parts(self, Psi: Array) -> Callable[[float], Array]:
         """α ↦ p₋ᵢ(x_i), shape (n, r), sharing what does not depend on α."""
-        points, xp = self.points, array_namespace(Psi)
-        tau = self.rotate(Psi)
+        points, tau = self.points, self.operator.rotate(Psi)
+        xp = array_namespace(tau)
         targets = points.targets(tau)
         X = matmul(self.V.T, points.from_labels(targets))
         Tt = points.spectrum_to_labels(self.V)
         squares = Tt * Tt
         B = points.remainder
-        gamma = asarray_like(self.gamma, X)
+        gamma = asarray_like(self.operator.gamma, X)
         active = points.active
 
         def values(rows: np.ndarray, alpha: float, some: slice) -> Array:
             """p at some labelled points."""
-            Z = points.to_points(matmul(self.V, X[:, some] / self._shrink(alpha)[:, some]))
+            Z = points.to_points(matmul(self.V, X[:, some] / self.shrink(alpha)[:, some]))
             return matmul(self.gram.K.rows(rows), Z)
 
         def large(alpha: float, some: slice) -> Array:
             """γω > λ somewhere: (τ − R/Q)/γ, R and Q by products that do not cancel."""
-            D = alpha / self._shrink(alpha)[:, some]
+            D = alpha / self.shrink(alpha)[:, some]
             R, Q = matmul(Tt, D * X[:, some]), matmul(squares, D)
             if B is not None:
                 R, Q = R + B @ targets[:, some], Q + xp.linalg.diagonal(B)[:, None]
@@ -63,7 +59,7 @@ class ObliquePath(SpectralPath):
 
         def small(alpha: float, some: slice) -> Array:
             """γω ≤ λ: (p_i − P_ii τ_i)/(1 − γP_ii) with P = Tᵀ diag(ω/(λ + ωγ)) T."""
-            G = self.omega[:, None] / self._shrink(alpha)[:, some]
+            G = self.omega[:, None] / self.shrink(alpha)[:, some]
             own = matmul(squares, G)
             Q = 1 - gamma[None, some] * own
             R = matmul(Tt, G * X[:, some]) - own * targets[:, some]
@@ -75,28 +71,27 @@ class ObliquePath(SpectralPath):
             return points.finish(R, Q, plain)
 
         def left_out(alpha: float) -> Array:
-            split = int(np.count_nonzero(self.gamma * float(self.omega[-1]) <= alpha))
+            split = int(np.count_nonzero(self.operator.gamma * float(self.omega[-1]) <= alpha))
             parts = [small(alpha, slice(0, split))] if split else []
-            if split < len(self.gamma):
-                parts.append(large(alpha, slice(split, len(self.gamma))))
+            if split < len(self.operator.gamma):
+                parts.append(large(alpha, slice(split, len(self.operator.gamma))))
             return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
 
         return left_out
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
-        return Psi - matmul(self._loo_parts(Psi)(alpha), self.L)
+        return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
-        xp = array_namespace(Psi)
-        tau, gamma = self.rotate(Psi), asarray_like(self.gamma, Psi)
-        left_out = self._loo_parts(Psi)
+        tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
+        xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
         w = np.ones(self.n) if self.weight is None else self.weight
-        w = asarray_like(w / w.sum(), Psi)
+        w = asarray_like(w / w.sum(), tau)
         errors = []
         for alpha in alphas:
             p = left_out(alpha)
-            squares = self.gram.sq_norms + xp.sum(p * (gamma[None, :] * p - 2 * tau), axis=1)
+            squares = self.operator.sq_norms + xp.sum(p * (gamma[None, :] * p - 2 * tau), axis=1)
             errors.append(float(xp.sum(w * xp.clip(squares, min=0.0))))
         return np.array(errors)

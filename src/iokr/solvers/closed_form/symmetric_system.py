@@ -43,11 +43,11 @@ class Geometry:
         self.gram = problem.gram.K
         weight = problem.weight
         self.active = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
-        self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.Psi)
+        self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.like)
         self.whole = len(self.active) == self.N
 
     def system(self) -> Array:
-        """S = Fᵀ K F, right in its lower triangle, for the caller to overwrite."""
+        """S = Fᵀ K F, right in its lower triangle, for the caller to overwrite. May be overridden."""
         gram = self.gram if self.whole else self.gram.restrict(self.active)
         S = gram.detach(lower=True)
         if self.sqrt_w is not None:
@@ -56,7 +56,7 @@ class Geometry:
         return S
 
     def eigenpairs(self) -> tuple[Array, Array]:
-        """S = V diag(ω) Vᵀ, from the Gram where somebody has asked it before."""
+        """S = V diag(ω) Vᵀ, reusing the cached eigenpairs of the Gram if present."""
         if self.whole and self.sqrt_w is None and not self.graded:
             pairs = self.gram.eigenpairs(known=True)
             if pairs is not None:
@@ -70,25 +70,25 @@ class Geometry:
         return Psi if self.sqrt_w is None else self.sqrt_w[:, None] * Psi
 
     def to_points(self, Z: Array) -> Array:
-        """F Z, a row per point."""
+        """F Z, a row per point. May be overridden."""
         if self.sqrt_w is not None:
             Z = self.sqrt_w[:, None] * Z
         return Z if self.whole else scatter(Z, self.active, self.N)
 
     def from_labels(self, Y: Array) -> Array:
-        """G Y."""
+        """G Y. May be overridden."""
         return Y
 
     def to_labels(self, Z: Array) -> Array:
-        """Gᵀ Z."""
+        """Gᵀ Z. May be overridden."""
         return Z
 
     def spectrum_to_labels(self, V: Array) -> Array:
-        """Gᵀ V for eigenvectors V of S: Tᵀ."""
+        """Gᵀ V for eigenvectors V of S: Tᵀ. May be overridden."""
         return V
 
     def largest(self, found: float) -> float:
-        """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S."""
+        """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S. May be overridden."""
         return found
 
     def finish(self, R: Array, Q: Array, plain: Any) -> Array:
@@ -174,8 +174,8 @@ class ManifoldGeometry(Geometry):
         if self.sqrt_w is not None:
             self._top = self.sqrt_w[:, None] * self._top
         self._in_order = np.array_equal(b.order, np.arange(self.N))
-        share = self.mu * b.sigma / (1 + self.mu * b.sigma)
-        self.remainder = (b.O * share[None, :]) @ b.O.T
+        fraction = self.mu * b.sigma / (1 + self.mu * b.sigma)
+        self.remainder = (b.O * fraction[None, :]) @ b.O.T
 
     @property
     def graded(self) -> bool:  # type: ignore[override]
@@ -185,7 +185,7 @@ class ManifoldGeometry(Geometry):
         return bool(float(norm(self._top)) >= rest)
 
     def system(self) -> Array:
-        """S = Fᵀ K F by blocks, in the place of K where R_u is square."""
+        """S = Fᵀ K F by blocks, overwriting K where R_u is square."""
         b, n = self.blocks, self._top.shape[0]
         K = self.gram.detach()
         if not self._in_order:
@@ -230,7 +230,7 @@ class ManifoldGeometry(Geometry):
 
 
 def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, root: float) -> np.ndarray:
-    """FᵀKF in the place of K, for F = [top  X ; 0  √μ R] with R lower triangular: K F row by row, then Fᵀ(KF)."""
+    """FᵀKF, overwriting K, for F = [top  X ; 0  √μ R] with R lower triangular: K F row by row, then Fᵀ(KF)."""
     n, N = len(top), len(K)
     for rows in blocks(N, _PANEL):
         left, right = K[rows, :n].copy(), K[rows, n:].copy()
@@ -277,9 +277,9 @@ def scatter(Z: Array, rows: np.ndarray, N: int) -> Array:
         out[rows] = Z
         return out
     xp = array_namespace(Z)
-    place = np.full(N, Z.shape[0])
-    place[rows] = np.arange(len(rows))
-    return take_rows(xp.concat([Z, xp.zeros_like(Z[:1, :])], axis=0), place)
+    index = np.full(N, Z.shape[0])
+    index[rows] = np.arange(len(rows))
+    return take_rows(xp.concat([Z, xp.zeros_like(Z[:1, :])], axis=0), index)
 
 
 def replace_rows(Z: Array, rows: np.ndarray, values: Array) -> Array:
@@ -288,6 +288,6 @@ def replace_rows(Z: Array, rows: np.ndarray, values: Array) -> Array:
         Z[rows] = values
         return Z
     xp = array_namespace(Z)
-    place = np.arange(Z.shape[0])
-    place[rows] = Z.shape[0] + np.arange(len(rows))
-    return take_rows(xp.concat([Z, values], axis=0), place)
+    index = np.arange(Z.shape[0])
+    index[rows] = Z.shape[0] + np.arange(len(rows))
+    return take_rows(xp.concat([Z, values], axis=0), index)

@@ -9,19 +9,11 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.losses.base import Loss
-from iokr.losses.radial import RadialLoss
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Solver
+from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_newton import fits, newton
-from iokr.solvers.iterative.reduced import (
-    Certificate,
-    LabeledKernel,
-    LabeledProblem,
-    certify,
-    gap_bound,
-    labeled_problem,
-)
+from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound
+from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem
 
 __all__ = ["ADMM"]
 
@@ -37,9 +29,9 @@ _TINY = 1e-300
 class ADMM(Solver):
     """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): splits h into what the loss wants and what the kernel can do.
 
-    One factorisation serves all steps until ρ, which follows the curvature of the loss by itself, changes; Newton steps
-    on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual feasible by
-    construction, so the relative duality gap is known at every check.
+    One factorisation is reused for all steps until ρ, which follows the curvature of the loss by itself, changes;
+    Newton steps on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual
+    feasible by construction, so the relative duality gap is known at every check.
 
     Parameters
     ----------
@@ -63,26 +55,26 @@ class ADMM(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a loss with `prox` and `dual`."""
-        if type(problem.loss).prox is Loss.prox:
+        if not problem.loss.has_prox:
             return f"{problem.loss!r} has no `prox`; use a closed form, or give the loss this method."
-        if problem.mask is not None and not isinstance(problem.loss, RadialLoss):
+        if problem.mask is not None and not problem.loss.radial:
             return f"{problem.loss!r} cannot use outputs with missing entries; drop these rows."
-        return None
+        return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
         """4N² numbers, 8N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((4 if problem.penalty is None else 8) * N**2 + 12 * N * q)
+        return 8.0 * float((8 if problem.penalised else 4) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 20_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        problem.loss.check(problem.Psi)
+        problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
-        # A spectrum costs as much as many Cholesky factors, but serves any A and the Newton steps of small problems.
+        # A spectrum costs as much as many Cholesky factors, but suits any A and the Newton steps of small problems.
         kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
@@ -99,7 +91,7 @@ def from_margin_dual(problem: Problem, weights: np.ndarray) -> Solution:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Where the iteration stands: values u and multipliers ρb."""
+    """Iterate: values u and multipliers ρb."""
 
     u: Array
     rho_b: Array
@@ -115,7 +107,7 @@ def _iterate(
         u, b = warm.u, warm.rho_b / rho
     else:
         u, b = problem.Psi * 0.0, problem.Psi * 0.0
-    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no factor is spent on a solved problem
+    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no solved problem is factored
     z = u + b
     best: Certificate | None = None
     for step in range(1, limit + 2):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsymv
 
 from iokr._array import NotPositiveDefinite, cholesky
+from iokr._compile import compiled
 
 __all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box", "newton_directions"]
 
@@ -17,9 +17,9 @@ _NEWTON = 50  # Newton steps in a row, at most
 _FREE = 6000  # entries solved for at once, at most
 _DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
 _STEPS = 10  # projected gradient steps that count as one sweep
-_GROUP = 10  # sweeps whose progress is judged together
+_GROUP = 10  # sweeps whose progress is measured together
 _PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
-_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at its bound when its slope is not near zero; the share worth leaving out
+_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at a bound when its slope is not near zero; the fraction worth leaving out
 
 
 class Quadratic(Protocol):
@@ -43,11 +43,11 @@ class DenseQuadratic:
     """½αᵀQα − 1ᵀα for a stored Q: compiled sweeps, or projected gradient steps where nothing is compiled."""
 
     def __init__(self, Q: np.ndarray) -> None:
-        self.Q, self._sweep = Q, _compiled_sweep()
-        compiled = self._sweep is not _gradient_steps
-        self.first = 8 if compiled else 1  # sweeps over all entries, before those at a bound are left out
-        self.schedule = (30, 30, 30, _NEWTON) if compiled else (3, 3, 30, _NEWTON)
-        self.patience = len(Q) / _PATIENCE if compiled else 1.0
+        loop = compiled(_sweep, reorder=True)
+        self.Q, self._sweep = Q, loop or _gradient_steps
+        self.first = 8 if loop else 1  # sweeps over all entries, before those at a bound are left out
+        self.schedule = (30, 30, 30, _NEWTON) if loop else (3, 3, 30, _NEWTON)
+        self.patience = len(Q) / _PATIENCE if loop else 1.0
 
     def product(self, alpha: np.ndarray) -> np.ndarray:
         """Q α."""
@@ -217,14 +217,3 @@ def _gradient_steps(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradien
         gradient += s * image
         if curvature > 0:
             t = float(d @ d) / curvature if i % 2 == 0 else curvature / float(image @ image)
-
-
-@cache
-def _compiled_sweep() -> Callable[..., None]:
-    """The sweep compiled by Numba where it is installed, else what NumPy does well."""
-    try:
-        from numba import njit
-    except ImportError:
-        return _gradient_steps
-    compiled: Callable[..., None] = njit(cache=True, fastmath=True)(_sweep)
-    return compiled

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
-from iokr.solvers.pairs.ridge import solve_pairs
+from iokr.solvers.iterative.krylov import Map, conjugate_gradients
+from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["ConjugateGradient"]
 
@@ -24,7 +21,8 @@ class ConjugateGradient(Solver):
 
     Nothing is factored and G need not be stored, so memory grows like Nq. For kernels that do not separate, when (Nd)²
     numbers are too many; steps grow with the root of s_max/λ. ½⟨r, G r⟩/λ bounds the duality gap at the residual r.
-    Between pairs of nodes products need no matrix, and the spectrum of the nodes' kernel serves as a preconditioner.
+    Between pairs of nodes products need no matrix, and the spectrum of the nodes' kernel serves as a preconditioner:
+    such problems are handed to `PairRidge`.
 
     Parameters
     ----------
@@ -49,55 +47,48 @@ class ConjugateGradient(Solver):
         """Needs a quadratic loss and coefficients that do not contain A."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `ADMM()`."
-        if problem.gram.oblique:
+        if problem.operator.oblique:
             return "a covariance operator of implicit outputs has a closed form; use `Eigen()`."
         return None
 
     def memory(self, problem: Problem) -> float:
         """Eight arrays of the size of C, a panel of G, and the penalty."""
         N, q = problem.gram.shape[0], problem.Psi.shape[1]
-        return 8.0 * float(8 * N * q + 2**24 + (N**2 if problem.penalty is not None else 0))
+        return 8.0 * float(8 * N * q + 2**24 + (N**2 if problem.penalised else 0))
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        special = PairRidge(self.tol, self.max_iter)
+        if special.refuses(problem) is None:
+            return special._solve(problem, start)
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        if isinstance(problem.gram, PairGram) and problem.penalty is None and problem.mask is None:
-            return solve_pairs(problem, problem.gram, tol, limit, start)
+        gram, lam = problem.gram, problem.alpha
         b, M = _system(problem)
         xp = array_namespace(b)
-
-        def inner(a: Array, c: Array) -> float:
-            return float(xp.sum(a * c))
-
-        gram, lam = problem.gram, problem.alpha
-        warm = start is not None and start.C.shape == b.shape
-        C = start.C if start is not None and warm else b * 0.0
-        r = b - lam * C - M(gram @ C) if warm else b
-        Gr = gram @ r
-        P0 = problem.objective(b * 0.0) if warm else inner(problem.Psi, b[: problem.n_labeled, :]) / 2
-        size = math.sqrt(max(inner(b, gram @ b if warm else Gr), 0.0))
-        rGr = inner(r, Gr)
-        p, Gp, done = r, Gr, 0
-        while done < limit and rGr > (tol * size) ** 2:
-            Tp = lam * p + M(Gp)
-            step = rGr / inner(Gp, Tp)
-            C, r = C + step * p, r - step * Tp
-            Gr, before = gram @ r, rGr
-            rGr = inner(r, Gr)
-            p, Gp = r + (rGr / before) * p, Gr + (rGr / before) * Gp
-            done += 1
-        gap = max(rGr, 0.0) / (2 * lam) / max(P0, float(np.finfo(float).tiny)) if P0 > 0 else 0.0
-        return Solution(C, max(done, 1), gap, rGr <= (tol * size) ** 2)
+        C, Gb = None if start is None or start.C.shape != b.shape else start.C, gram @ b
+        goal = tol**2 * max(float(xp.sum(b * Gb)), 0.0)
+        found = conjugate_gradients(
+            b * 0.0 if C is None else C,
+            b if C is None else b - lam * C - M(gram @ C),
+            lambda R: xp.stack([R, gram @ R]),
+            lambda P: lam * P[0, ...] + M(P[1, ...]),
+            lambda R, size: not float(size) > goal,
+            limit,
+            axis=None,
+            first=xp.stack([b, Gb]) if C is None else None,
+        )
+        size, J_0 = max(float(found.size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
+        return Solution(found.X, max(found.steps, 1), size / (2 * lam) / J_0 if J_0 > 0 else 0.0, size <= goal)
 
 
-def _system(problem: Problem) -> tuple[Array, Callable[[Array], Array]]:
+def _system(problem: Problem) -> tuple[Array, Map]:
     """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
-    Psi, xp = problem.Psi, array_namespace(problem.Psi)
+    Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
-    share = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask).astype(float)
+    weight = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask).astype(float)
     if problem.weight is not None:
-        share = share * problem.weight[:, None]
-    w = asarray_like(share, Psi)
+        weight = weight * problem.weight[:, None]
+    w = asarray_like(weight, Psi)
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
     b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
     w = xp.concat([w, pad], axis=0) if n < N else w

@@ -7,13 +7,11 @@ import numpy as np
 from iokr._array import asarray_like, blocks, is_numpy, matmul, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.gram.pairs.gram import PairGram
-from iokr.losses.margin import MaxMargin
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Solver, take_columns
+from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box
 from iokr.solvers.iterative.reduced import BlockLabeledProblem, LabeledProblem, labeled_problem
-from iokr.solvers.pairs.margin import PairQuadratic
+from iokr.solvers.pairs.margin import PairMargin
 
 __all__ = ["CoordinateDescent"]
 
@@ -26,7 +24,8 @@ class CoordinateDescent(Solver):
 
     A few sweeps find which entries rest at a bound; these are left out while sweeps and projected Newton steps solve
     for the others, exactly at the end. The gap is that between hinge and dual at α, known from Qα alone. With Numba
-    (extra `fast`) the sweeps are compiled; without it projected gradient steps take their place.
+    (extra `fast`) the sweeps are compiled; without it projected gradient steps take their place. Many pairs of nodes
+    are handed to `PairMargin`.
 
     Parameters
     ----------
@@ -50,25 +49,32 @@ class CoordinateDescent(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs the margin loss and all entries."""
-        if not isinstance(problem.loss, MaxMargin):
+        if not problem.loss.box_dual:
             return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `ADMM()`."
         if problem.mask is not None:
             return "`MaxMargin()` cannot use outputs with missing entries; drop these rows."
-        return None
+        return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty."""
+        special = self._special(problem)
+        if special is not None:
+            return special.memory(problem)
         N, q = problem.gram.size, problem.Psi.shape[1]
-        if _many_pairs(problem):
-            return 8.0 * float(4 * problem.gram.K.nodes.shape[0] ** 2 + 16 * N)  # type: ignore[attr-defined]
-        return 8.0 * float((3 if problem.penalty is None else 8) * N**2 + 4 * N * q)
+        return 8.0 * float((8 if problem.penalised else 3) * N**2 + 4 * N * q)
+
+    def _special(self, problem: Problem) -> PairMargin | None:
+        """The solver of many pairs, whose matrix is not formed, when these are the problem."""
+        special = PairMargin(self.tol, self.max_iter)
+        return special if problem.gram.prefers_products and special.refuses(problem) is None else None
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        special = self._special(problem)
+        if special is not None:
+            return special._solve(problem, start)
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        problem.loss.check(problem.Psi)
-        if _many_pairs(problem):
-            return _solve_pairs(problem, tol, limit, start)
+        problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         Q = margin_matrix(labeled)
         weight = to_numpy(labeled.weight)
@@ -87,7 +93,7 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         half = (to_numpy(labeled.flat.matrix(1.0)).reshape(n * d, n, d) * Psi).sum(axis=2)
         Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
     elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
-        left = labeled.problem.gram.act(labeled.Psi) / labeled.lam
+        left = labeled.operator.act(labeled.Psi) / labeled.lam
         Q = labeled.take_kernel()
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
@@ -97,24 +103,7 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
             corner = np.tril(Q[rows, rows], k=-1)  # above the diagonal K need not be right
             Q[rows, rows] = corner + corner.T + np.diag(np.diagonal(Q[rows, rows]))
     else:
-        rotated = labeled.Psi if labeled.E is None else matmul(labeled.Psi, labeled.E)
-        parts = [(g, take_columns(rotated, group)) for g, group in labeled.groups(rotated.shape[1])]
+        rotated = labeled.operator.rotate(labeled.Psi)
+        parts = [(g, take_columns(rotated, group)) for g, group in labeled.operator.groups(rotated.shape[1])]
         Q = sum(matmul(part, part.T) * labeled.matrix(g) for g, part in parts)  # λ = 1 here
     return np.ascontiguousarray(to_numpy(Q))
-
-
-def _many_pairs(problem: Problem) -> bool:
-    """Whether the points are so many pairs of nodes that their matrix is not formed."""
-    plain = problem.penalty is None and problem.Psi.shape[1] == 1
-    return isinstance(problem.gram, PairGram) and problem.gram.iterative and plain
-
-
-def _solve_pairs(problem: Problem, tol: float, limit: int, start: Solution | None) -> Solution:
-    """The same on pairs of nodes, Q known by its products."""
-    y = to_numpy(problem.Psi)[:, 0]
-    weight = np.ones(len(y)) if problem.weight is None else np.asarray(problem.weight, dtype=float)
-    first = start.state if start is not None and np.shape(start.state) == weight.shape else None
-    Q = PairQuadratic(problem.gram, y, problem.alpha)  # type: ignore[arg-type]
-    alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
-    C = asarray_like((y * alpha / problem.alpha)[:, None], problem.Psi)
-    return Solution(C, n_iter, gap, gap <= tol, alpha)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from iokr._array import Array, array_namespace, cholesky, row_sq_norms
+from typing import cast
+
+from iokr._array import Array, array_namespace, cholesky
 from iokr._component import component
 from iokr._validation import check_integer, check_number
-from iokr.losses.huber import Huber
-from iokr.losses.radial import distances
+from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Solver
-from iokr.solvers.iterative.reduced import Certificate, DenseKernel, LabeledProblem, certify
+from iokr.solvers.base import Solver, refuses_products
+from iokr.solvers.iterative.certificate import Certificate, certify
+from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem
 
 __all__ = ["IRLS"]
 
@@ -42,30 +44,29 @@ class IRLS(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs Huber, A = aI and all entries."""
-        if not isinstance(problem.loss, Huber):
+        if not problem.loss.reweighted:
             return f"reweighting majorises the Huber loss only, got {problem.loss!r}; use `ADMM()`."
-        if problem.gram.scale is None:
+        if problem.operator.scale is None:
             return "`A` is not a multiple of the identity; use `ADMM()`."
         if problem.mask is not None:
             return "`y` has missing entries; use `ADMM()`."
-        return None
+        return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((3 if problem.penalty is None else 8) * N**2 + 8 * N * q)
+        return 8.0 * float((8 if problem.penalised else 3) * N**2 + 8 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
         limit = 500 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        problem.loss.check(problem.Psi)
+        problem.loss.check(problem.targets)
         labeled = LabeledProblem(problem)
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         kernel = DenseKernel(labeled)
-        loss = problem.loss
-        assert isinstance(loss, Huber)  # `refuses` has seen to it
+        loss = cast("RadialLoss", problem.loss)
         xp = array_namespace(labeled.Psi)
         weight = labeled.weight
         best: Certificate | None = None
@@ -76,12 +77,10 @@ class IRLS(Solver):
             n_iter += 1
             a = _weighted(kernel.K, labeled.Psi, omega, labeled.lam)
             H = labeled.Psi - labeled.lam * a / omega[:, None]  # 𝒦a, without a product
-            W = labeled.lam * a
-            W = W * xp.clip(weight * loss.kappa / xp.sqrt(xp.clip(row_sq_norms(W), min=1e-300)), max=1.0)[:, None]
-            found = certify(labeled, kernel, W, (a, H), P0, tol)
+            found = certify(labeled, kernel, labeled.lam * a, (a, H), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             r = distances(H, labeled.Psi)
-            omega = weight * xp.where(r > loss.kappa, loss.kappa / xp.clip(r, min=loss.kappa), 1.0)
+            omega = weight * xp.where(r > 0, loss.slope(r) / xp.where(r > 0, r, 1.0), 1.0)
         return Solution(labeled.lift(best.a), n_iter, best.gap, best.gap <= tol, omega)
 
 

@@ -1,9 +1,9 @@
-"""𝒦 on the labelled points: all that a loss without a closed form sees of the inputs."""
+"""A problem reduced to its labelled points: 𝒦 is all that a loss without a closed form sees of the inputs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,11 +21,19 @@ from iokr._array import (
 )
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import DeformedKernel
-from iokr.solvers.closed_form.manifold import deformed_kernel
+from iokr.solvers.closed_form.forms import deformed_kernel
 from iokr.solvers.closed_form.symmetric_system import scatter
 
-__all__ = ["Certificate", "DenseKernel", "LabeledProblem", "SpectralKernel", "certify", "gap_bound", "labeled_problem"]
+__all__ = [
+    "BlockLabeledProblem",
+    "DenseKernel",
+    "LabeledKernel",
+    "LabeledProblem",
+    "SpectralKernel",
+    "labeled_problem",
+]
 
 
 class LabeledProblem:
@@ -40,29 +48,30 @@ class LabeledProblem:
         n = problem.n_labeled
         weight = np.ones(n) if problem.weight is None else problem.weight
         self.rows = np.flatnonzero(weight > 0)
-        self.Psi = problem.Psi if len(self.rows) == n else take_rows(problem.Psi, self.rows)
+        self.Psi = problem.targets if len(self.rows) == n else take_rows(problem.targets, self.rows)
         self.weight = asarray_like(weight[self.rows], self.Psi)
         mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
         self.mask = None if mask is None else asarray_like(mask, self.Psi)
-        self.gamma, self.E, _ = problem.gram.spectrum()
+        self.operator = problem.operator
         diagonal = problem.gram.diagonal()
-        warn_small_alpha(problem.alpha, float(self.gamma.max()) * float(array_namespace(diagonal).max(diagonal)))
+        largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
+        warn_small_alpha(problem.alpha, largest)
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
-        self.isotropic = self.E is None
 
     @cached_property
     def _kernel(self) -> DeformedKernel:
         return deformed_kernel(replace(self.problem, weight=self._indicator, mask=None))
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
-        """𝒦, by its spectrum (always so unless A = aI) or by a Cholesky factor for each shift."""
-        return SpectralKernel(self) if spectral or not self.isotropic or self._ill_conditioned() else DenseKernel(self)
+        """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
+        spectral = spectral or self.operator.scale is None or self._ill_conditioned()
+        return SpectralKernel(self) if spectral else DenseKernel(self)
 
     def _ill_conditioned(self) -> bool:
         """λ < 1e-6 s_max: rounding of ⟨W, 𝒦W⟩/λ would show in the gap unless eigenvalues are clipped at 0."""
-        K = self.matrix(float(self.gamma[0]))
+        K = self.matrix(float(self.operator.gamma[0]))
         xp = array_namespace(K)
         trace = float(xp.sum(xp.linalg.diagonal(K)))
         return self.lam < 1e-6 * trace and self.lam < 1e-6 * largest_eigenvalue(K)
@@ -89,22 +98,14 @@ class LabeledProblem:
         return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).dense()
 
     def lift(self, a: Array) -> Array:
-        """C (N, q) with h = 𝒦a on the labelled points."""
-        rotated = a if self.E is None else matmul(a, self.E)
-        q = rotated.shape[1]
-        alpha = self.problem.alpha
+        """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
+        N, alpha = self.problem.gram.shape[0], self.problem.alpha
         if not self.semi_supervised:
-            C = a if len(self.rows) == self.problem.gram.shape[0] else scatter(a, self.rows, self.problem.gram.shape[0])
-            return C
-        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in self.groups(q)]
-        C = join_columns(parts)
-        return C if self.E is None else matmul(C, self.E.T)
-
-    def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
-        """Eigenvalues of A with their columns."""
-        if self.E is None:
-            return [(float(self.gamma[0]), np.arange(q))]
-        return [(float(g), np.flatnonzero(self.gamma == g)) for g in np.unique(self.gamma)]
+            return a if len(self.rows) == N else scatter(a, self.rows, N)
+        rotated = self.operator.rotate(a)
+        groups = self.operator.groups(rotated.shape[1])
+        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
+        return self.operator.unrotate(join_columns(parts))
 
     def objective(self, H: Array, sq_norm: float) -> float:
         """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
@@ -123,8 +124,6 @@ class BlockLabeledProblem(LabeledProblem):
     @cached_property
     def flat(self) -> LabeledProblem:
         """The problem on vec(Ψ)."""
-        from iokr.solvers.closed_form.blocks import flatten
-
         return LabeledProblem(flatten(replace(self.problem, mask=None)))
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
@@ -139,7 +138,7 @@ class BlockLabeledProblem(LabeledProblem):
 
 def labeled_problem(problem: Problem) -> LabeledProblem:
     """The problem on the labelled points, for either kind of kernel."""
-    return LabeledProblem(problem) if problem.gram.dim is None else BlockLabeledProblem(problem)
+    return LabeledProblem(problem) if problem.gram.operator is not None else BlockLabeledProblem(problem)
 
 
 class LabeledKernel(ABC):
@@ -158,29 +157,28 @@ class SpectralKernel(LabeledKernel):
     """𝒦 by eigendecompositions: any c at the price of two products."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        self.E = problem.E
+        self.operator = problem.operator
         q = problem.Psi.shape[1]
         self.blocks: list[tuple[Array, Array, np.ndarray]] = []
         like = problem.Psi
         if problem.semi_supervised:
-            for g, group in problem.groups(q):
+            for g, group in problem.operator.groups(q):
                 s, U = _spectrum(problem.matrix(g))
                 self.blocks.append((U, s[:, None], group))
         else:
             s, U = _spectrum(problem.matrix(1.0))
-            gamma = asarray_like(problem.gamma, like)
+            gamma = asarray_like(problem.operator.gamma, like)
             self.blocks.append((U, s[:, None] * gamma[None, :], np.arange(q)))
         self.largest = max(float(array_namespace(G).max(G)) for _, G, _ in self.blocks)
 
     def _apply(self, X: Array, *filters: object) -> list[Array]:
-        rotated = X if self.E is None else matmul(X, self.E)
+        rotated = self.operator.rotate(X)
         answers: list[list[tuple[np.ndarray, Array]]] = [[] for _ in filters]
         for U, G, group in self.blocks:
             T = matmul(U.T, take_columns(rotated, group))
             for answer, f in zip(answers, filters, strict=True):
                 answer.append((group, matmul(U, f(G) * T)))  # type: ignore[operator]
-        joined = [join_columns(answer) for answer in answers]
-        return joined if self.E is None else [matmul(J, self.E.T) for J in joined]
+        return [self.operator.unrotate(join_columns(answer)) for answer in answers]
 
     def product(self, a: Array) -> Array:
         """𝒦a."""
@@ -196,7 +194,7 @@ class DenseKernel(LabeledKernel):
     """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum while c seldom changes."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        self.K = problem.matrix(float(problem.gamma[0]))
+        self.K = problem.matrix(float(problem.operator.gamma[0]))
         self._c: float | None = None
         self._factor: CholeskyFactor | None = None
 
@@ -208,10 +206,10 @@ class DenseKernel(LabeledKernel):
         """S by the factor of K + cI, and 𝒦S = X − cS."""
         if self._c != c or self._factor is None:
             # The memory of the last factor takes the next one: fresh pages cost more than the copy itself.
-            spent = None if self._factor is None else self._factor.L
-            if isinstance(spent, np.ndarray):
-                np.copyto(spent, self.K)
-                self._factor = cholesky(spent, c, overwrite=True)
+            room = None if self._factor is None else self._factor.L
+            if isinstance(room, np.ndarray):
+                np.copyto(room, self.K)
+                self._factor = cholesky(room, c, overwrite=True)
             else:
                 self._factor = cholesky(self.K, c)
             self._c = c
@@ -240,48 +238,3 @@ class StackedKernel(LabeledKernel):
 def _spectrum(K: Array) -> tuple[Array, Array]:
     s, U = eigh((K + K.T) / 2, overwrite=True)
     return array_namespace(s).clip(s, min=0.0), U
-
-
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """A primal point, and how far at most its objective is from the minimum."""
-
-    a: Array  # coefficients of the better primal point
-    primal: float
-    dual: float
-    gap: float  # (primal − dual)/P₀
-
-
-def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:
-    """At most the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
-
-    With D = W − λa, ⟨W, 𝒦W⟩ = λ²⟨a, 𝒦a⟩ + 2λ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩, and the last term is not negative.
-    """
-    a, H = point
-    xp = array_namespace(W)
-    W = problem.loss.feasible(W, problem.Psi, problem.weight)
-    lam, sq_norm = problem.lam, float(xp.sum(a * H))
-    energy = lam**2 * sq_norm + 2 * lam * float(xp.sum((W - lam * a) * H))
-    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * lam)
-    return (problem.objective(H, sq_norm) - dual) / max(P0, float(np.finfo(float).tiny))
-
-
-def certify(
-    problem: LabeledProblem, kernel: LabeledKernel, W: Array, point: tuple[Array, Array], P0: float, tol: float
-) -> Certificate:
-    """The gap between a primal point (a, 𝒦a), or W/λ, and the dual at W.
-
-    W/λ is taken when it meets the tolerance: its rows are exactly zero where the loss does not pull.
-    """
-    xp = array_namespace(W)
-    W = problem.loss.feasible(W, problem.Psi, problem.weight)
-    KW = kernel.product(W)
-    energy = float(xp.sum(W * KW))
-    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * problem.lam)
-
-    def certificate(a: Array, H: Array) -> Certificate:
-        primal = problem.objective(H, float(xp.sum(a * H)))
-        return Certificate(a, primal, dual, (primal - dual) / max(P0, float(np.finfo(float).tiny)))
-
-    plain, from_dual = certificate(*point), certificate(W / problem.lam, KW / problem.lam)
-    return from_dual if from_dual.gap <= max(tol, plain.gap) else plain

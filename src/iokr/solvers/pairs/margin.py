@@ -1,4 +1,4 @@
-"""The dual of the margin on pairs of nodes: sweeps in blocks of a node's pairs, kernel columns only where needed."""
+"""The margin on pairs of nodes: sweeps over its dual in blocks of a node's pairs, kernel columns only where needed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,79 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import to_numpy
-from iokr.gram.pairs.gram import PairGram, pair_entries
-from iokr.gram.pairs.loops import compiled, scatter_rows
-from iokr.solvers.iterative.box_qp import newton_directions
-from iokr.solvers.pairs.ridge import conjugate_gradients
-from iokr.solvers.pairs.spectrum import low_rank_preconditioner
+from iokr._array import asarray_like, to_numpy
+from iokr._compile import compiled
+from iokr._component import component
+from iokr._validation import check_integer, check_number
+from iokr.gram.pairs.entries import pair_entries
+from iokr.gram.pairs.gram import PairGram
+from iokr.gram.pairs.loops import scatter_rows
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import Solver
+from iokr.solvers.iterative.box_qp import minimize_box, newton_directions
+from iokr.solvers.iterative.krylov import restarted
+from iokr.solvers.pairs.parts import pair_gram, pair_weight
+from iokr.solvers.pairs.preconditioner import low_rank_preconditioner
 
-__all__ = ["PairQuadratic", "compiled"]
+__all__ = ["PairMargin", "PairQuadratic"]
 
 _PASSES = 3  # over all pairs, before the gradient is computed anew
 _CORNER = 1000  # free pairs whose matrix is factored for a Newton step
 _DAMPING, _ACCURACY, _STEPS = 1e-8, 1e-2, 60  # of a Newton step by conjugate gradients
+
+
+@component
+class PairMargin(Solver):
+    """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = yyᵀ ∘ G / λ on pairs of nodes: the dual of the margin, without the matrix G.
+
+    Coordinate descent in blocks of a node's pairs, about 3nm multiplications a pass for n pairs of m nodes, and Newton
+    steps on the pairs that no bound holds. `Auto` takes it when pairs are many; `CoordinateDescent` hands such problems
+    to it.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=None
+        Sweeps and Newton steps; None is 10 000.
+
+    Examples
+    --------
+    >>> from iokr import PairModel
+    >>> from iokr.losses import MaxMargin
+    >>> from iokr.solvers.pairs import PairMargin
+    >>> model = PairModel(loss=MaxMargin(), solver=PairMargin()).fit([[0.0], [1.0], [3.0]], [[0, 1], [0, 2]], [1, -1])
+    >>> model.predict([[1, 0], [2, 0]])
+    array([ 1, -1])
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs the margin loss, and one label for each pair."""
+        if not problem.loss.box_dual:
+            return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `PairRidge()`."
+        if not isinstance(problem.gram, PairGram):
+            return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `CoordinateDescent()`."
+        if problem.penalised or problem.mask is not None or problem.Psi.shape[1] != 1:
+            return "unlabelled pairs and several outputs need `CoordinateDescent()`; drop pairs with missing entries."
+        return None
+
+    def memory(self, problem: Problem) -> float:
+        """Four arrays of the size of K, sixteen numbers a pair."""
+        return 8.0 * float(4 * pair_gram(problem).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
+
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
+        limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        problem.loss.check(problem.targets)
+        y, weight = to_numpy(problem.targets)[:, 0], pair_weight(problem)
+        first = start.state if start is not None and np.shape(start.state) == weight.shape else None
+        Q = PairQuadratic(pair_gram(problem), y, problem.alpha)
+        alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
+        C = asarray_like((y * alpha / problem.alpha)[:, None], problem.like)
+        return Solution(C, n_iter, gap, gap <= tol, alpha)
 
 
 class PairQuadratic:
@@ -67,7 +128,7 @@ class PairQuadratic:
         part, y = self.gram.restrict(free), self.y[free]  # Q_FF d = −g is G_FF u = −λ y g with u = y d
         shift = np.full(len(free), _DAMPING * self.lam * float(self.diagonal.max()))
         precondition = low_rank_preconditioner(part, shift)
-        u, _, _ = conjugate_gradients(
+        u, _, _ = restarted(
             lambda P: part.product(P[:, 0])[:, None] + shift[:, None] * P,
             -self.lam * (y * slope)[:, None],
             lambda R: precondition(R[:, 0])[:, None],
@@ -80,7 +141,7 @@ class PairQuadratic:
         """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
         T = self._T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K, self._T)
         a, b = self.gram.left.T
-        loop = compiled(_passes)
+        loop = compiled(_passes, reorder=True)
         where = (self.order, self.starts, a, b, self.y, self.diagonal, upper)
         if loop is not None:
             loop(self.K, T, *where, alpha, self.gram.mix, self.gram.ordered, self.lam, _PASSES)
@@ -94,9 +155,9 @@ class PairQuadratic:
         K, mix, ordered, y, lam = self.K, self.gram.mix, self.gram.ordered, self.y, self.lam
         for start, stop in pairwise(self.starts.tolist()):
             block = self.order[start:stop]
-            o, mates = int(self.gram.left[block[0], 1]), self.gram.left[block, 0]
+            o, partners = int(self.gram.left[block[0], 1]), self.gram.left[block, 0]
             t = T[:, o].copy()
-            f = 2 * (1 - mix) * (K[mates] @ t) + mix * (t[mates] + (t[mates] if ordered else T[o, mates]))
+            f = 2 * (1 - mix) * (K[partners] @ t) + mix * (t[partners] + (t[partners] if ordered else T[o, partners]))
             g = y[block] * f - 1.0
             Q = self.corner(block)
             old, w = alpha[block], upper[block]
@@ -110,14 +171,14 @@ class PairQuadratic:
             if not len(moved):
                 continue
             alpha[block] = new
-            change, mates = (y[block] * (new - old) / lam)[moved], mates[moved]
+            change, partners = (y[block] * (new - old) / lam)[moved], partners[moved]
             if ordered:
-                T[mates] += change[:, None] * K[o]
+                T[partners] += change[:, None] * K[o]
             else:
-                half = np.where(mates == o, change, change / 2)
-                T[mates] += half[:, None] * K[o]
-                two = mates != o
-                T[o] += half[two] @ K[mates[two]]
+                half = np.where(partners == o, change, change / 2)
+                T[partners] += half[:, None] * K[o]
+                two = partners != o
+                T[o] += half[two] @ K[partners[two]]
 
 
 def _passes(

@@ -7,67 +7,82 @@ from collections.abc import Callable
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy
+from iokr._component import component
+from iokr._validation import check_integer, check_number
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
-from iokr.solvers.pairs.spectrum import CompletePairs, pair_preconditioner
+from iokr.solvers.base import Solver
+from iokr.solvers.iterative.krylov import column_norms, restarted
+from iokr.solvers.pairs.parts import pair_gram, pair_weight
+from iokr.solvers.pairs.preconditioner import pair_preconditioner
+from iokr.solvers.pairs.spectrum import CompletePairs
 
-__all__ = ["conjugate_gradients", "solve_pairs"]
+__all__ = ["PairRidge"]
 
 _FEW = 50  # pairs for which no preconditioner is made
 
 
-def solve_pairs(problem: Problem, gram: PairGram, tol: float, limit: int, start: Solution | None) -> Solution:
-    """(G + α diag(1/w)) C = Ψ from products with G; pairs of weight zero have no coefficient."""
-    weight = np.ones(problem.n_labeled) if problem.weight is None else np.asarray(problem.weight)
-    if np.any(weight == 0):
-        raise ValueError("Pairs of weight zero count for nothing here; drop them.")
-    shift, Psi = problem.alpha / weight, problem.Psi
-    host = is_numpy(gram.nodes, Psi)
-    if host and (complete := CompletePairs(gram, shift)).exact:
-        return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))
-    column, w = (asarray_like(values, Psi)[:, None] for values in (shift, weight))
-    first = None if start is None or start.C.shape != Psi.shape else start.C
+@component
+class PairRidge(Solver):
+    """(G + λ diag(1/w)) C = Ψ on pairs of nodes, from products with G of about 3nm multiplications, n pairs of m nodes.
 
-    def system(P: Array) -> Array:
-        return gram @ P + column * P
+    When all pairs are there, self-pairs with half the weight of the others, one eigendecomposition of K is the answer.
+    Otherwise conjugate gradients, with that as the preconditioner when nearly all are there, else with the leading
+    eigenvectors of K. ½⟨d, G d⟩/λ, d = w ∘ residual, bounds the duality gap. `Auto` takes it when pairs are many;
+    `ConjugateGradient` hands problems on pairs to it.
 
-    precondition = _by_columns(pair_preconditioner(gram, shift)) if host and len(shift) >= _FEW else _same
-    C, R, n_iter = conjugate_gradients(system, Psi, precondition, tol, limit, first)
-    xp = array_namespace(R)
-    # ∇J is Σ_p k_P(·, p) d_p with d = −wR, and J is α-strongly convex in f: J − min J ≤ ⟨d, G d⟩/(2α).
-    J_0 = float(xp.sum(w * Psi * Psi)) / 2
-    gap = float(xp.sum(w * R * (gram @ (w * R)))) / (2 * problem.alpha * J_0) if J_0 else 0.0
-    return Solution(C, max(n_iter, 1), max(gap, 0.0), _small(R, Psi, tol))
+    Parameters
+    ----------
+    tol : float, default=1e-8
+        Residual of each output, relative to its targets.
+    max_iter : int, default=None
+        None is 1000.
 
+    Examples
+    --------
+    >>> from iokr import PairModel
+    >>> from iokr.solvers.pairs import PairRidge
+    >>> model = PairModel(solver=PairRidge()).fit([[0.0], [1.0], [3.0]], [[0, 1], [0, 2]], [1.0, -1.0])
+    >>> model.solution_.n_iter, bool(model.solution_.gap < 1e-12)
+    (2, True)
+    """
 
-def conjugate_gradients(
-    system: Callable[[Array], Array],
-    B: Array,
-    precondition: Callable[[Array], Array],
-    tol: float,
-    limit: int,
-    start: Array | None = None,
-) -> tuple[Array, Array, int]:
-    """(X, B − A X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding let it."""
-    xp = array_namespace(B)
-    X = xp.zeros_like(B) if start is None else start
-    R = B if start is None else B - system(X)
-    goal, steps = tol * _norms(B), 0
-    while steps < limit and bool(xp.any(_norms(R) > goal)):
-        begun = steps
-        Z = precondition(R)
-        P, rz = Z, xp.sum(R * Z, axis=0)
-        while steps < limit and bool(xp.any(_norms(R) > goal)):
-            A = system(P)
-            t = _ratio(rz, xp.sum(P * A, axis=0))
-            X, R, steps = X + t * P, R - t * A, steps + 1
-            Z = precondition(R)
-            rz, before = xp.sum(R * Z, axis=0), rz
-            P = Z + _ratio(rz, before) * P
-        R = B - system(X)  # without the rounding of the recurrence
-        if steps - begun <= 1:
-            break
-    return X, R, steps
+    tol: float = 1e-8
+    max_iter: int | None = None
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a quadratic loss, and labels of all pairs."""
+        if not problem.loss.quadratic:
+            return f"`loss` must be quadratic, got {problem.loss!r}; use `PairMargin()`."
+        if not isinstance(problem.gram, PairGram):
+            return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `ConjugateGradient()`."
+        if problem.penalised or problem.mask is not None:
+            return "unlabelled pairs and missing entries need `ConjugateGradient()`."
+        return None
+
+    def memory(self, problem: Problem) -> float:
+        """Eight arrays of the size of C, six of that of K, and blocks."""
+        gram, (n, q) = pair_gram(problem), problem.Psi.shape
+        return 8.0 * float(8 * n * q + 6 * gram.nodes.shape[0] ** 2 + 2**20)
+
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
+        limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        gram, Psi, weight = pair_gram(problem), problem.targets, pair_weight(problem)
+        if np.any(weight == 0):
+            raise ValueError("Pairs of weight zero count for nothing here; drop them.")
+        shift, host = problem.alpha / weight, is_numpy(gram.nodes, Psi)
+        if host and (complete := CompletePairs(gram, shift)).exact:
+            return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))
+        column, w = (asarray_like(values, Psi)[:, None] for values in (shift, weight))
+        first = None if start is None or start.C.shape != Psi.shape else start.C
+        precondition = _by_columns(pair_preconditioner(gram, shift)) if host and len(shift) >= _FEW else _same
+        C, R, n_iter = restarted(lambda P: gram @ P + column * P, Psi, precondition, tol, limit, first)
+        xp = array_namespace(R)
+        # ∇J is Σ_p k_P(·, p) d_p with d = −wR, and J is α-strongly convex in f: J − min J ≤ ⟨d, G d⟩/(2α).
+        J_0 = float(xp.sum(w * Psi * Psi)) / 2
+        gap = float(xp.sum(w * R * (gram @ (w * R)))) / (2 * problem.alpha * J_0) if J_0 else 0.0
+        return Solution(C, max(n_iter, 1), max(gap, 0.0), _small(R, Psi, tol))
 
 
 def _same(R: Array) -> Array:
@@ -79,15 +94,4 @@ def _by_columns(one: Callable[[np.ndarray], np.ndarray]) -> Callable[[Array], Ar
 
 
 def _small(R: Array, Psi: Array, tol: float) -> bool:
-    return bool(array_namespace(R).all(_norms(R) <= tol * _norms(Psi)))
-
-
-def _norms(R: Array) -> Array:
-    xp = array_namespace(R)
-    return xp.sqrt(xp.sum(R * R, axis=0))
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """a/b, and 0 where b vanishes: that column is done."""
-    xp = array_namespace(a)
-    return xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), xp.zeros_like(b))
+    return bool(array_namespace(R).all(column_norms(R) <= tol * column_norms(Psi)))

@@ -1,0 +1,239 @@
+"""Eigenvalues, Cholesky factors, tridiagonal forms. Of matrices named `K` only the lower triangle is read."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import is_cupy_namespace, is_torch_array
+
+from iokr._array.namespaces import Array, array_namespace, blocks, eye_like, is_numpy
+
+__all__ = [
+    "CholeskyFactor",
+    "NotPositiveDefinite",
+    "TridiagonalForm",
+    "cholesky",
+    "clear_upper",
+    "eigh",
+    "largest_eigenvalue",
+    "mirror_upper",
+    "pivoted_cholesky",
+    "thin_svd",
+    "triangular_congruence",
+    "tridiagonalize",
+]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class NotPositiveDefinite(ArithmeticError):
+    """The Cholesky factorisation broke down."""
+
+
+def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Array, Array]:
+    """K = U diag(s) Uᵀ, s ascending, by divide and conquer.
+
+    `graded`: K is full and its entries fall from the top left to the bottom right over many orders of magnitude.
+    LAPACK's reduction keeps the small ones only if it starts from the large ones, which its lower variant does.
+    """
+    if is_numpy(K):
+        from scipy.linalg import eigh as scipy_eigh
+
+        # K.T is in Fortran order, so LAPACK takes it without a copy; its upper triangle is our lower one.
+        return scipy_eigh(K.T, lower=graded, driver="evd", overwrite_a=overwrite, check_finite=False)
+    s, U = array_namespace(K).linalg.eigh(K)
+    return s, U
+
+
+def largest_eigenvalue(K: Array) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    n = K.shape[0]
+    if is_numpy(K) and n > 200:
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        try:
+            return float(eigsh(K, k=1, which="LA", v0=np.cos(np.arange(n)), return_eigenvectors=False)[0])
+        except ArpackError:
+            pass
+    return float(array_namespace(K).linalg.eigvalsh(K)[-1])
+
+
+def thin_svd(X: Array) -> tuple[Array, Array]:
+    """(V, σ) of X = V diag(σ) Qᵀ, V of the shape of X when that is tall."""
+    if is_numpy(X):
+        from scipy.linalg import svd
+
+        V, sigma, _ = svd(X, full_matrices=False, check_finite=False)
+        return V, sigma
+    V, sigma, _ = array_namespace(X).linalg.svd(X, full_matrices=False)
+    return V, sigma
+
+
+class CholeskyFactor:
+    """K = L Lᵀ: `solve(B)` is K⁻¹ B, `inverse_diagonal()` the diagonal of K⁻¹."""
+
+    def __init__(self, L: Array) -> None:
+        self.L = L  # lower triangular; under NumPy the strict upper triangle is undefined
+
+    def solve(self, B: Array) -> Array:
+        """K⁻¹ B by two triangular solves."""
+        if is_numpy(self.L):
+            from scipy.linalg.lapack import dpotrs
+
+            X, info = dpotrs(self.L.T, B, lower=0)
+            if info:
+                raise ValueError(f"dpotrs refused argument {-info}")
+            return X
+        if is_torch_array(self.L):
+            return array_namespace(self.L).cholesky_solve(B, self.L)
+        return self.solve_lower(self.solve_lower(B), transpose=True)
+
+    def solve_lower(self, B: Array, *, transpose: bool = False) -> Array:
+        """L⁻¹ B, or L⁻ᵀ B."""
+        xp = array_namespace(self.L)
+        if is_numpy(self.L):
+            from scipy import linalg
+
+            return linalg.solve_triangular(self.L.T, B, lower=False, trans=0 if transpose else 1, check_finite=False)
+        L = self.L.T if transpose else self.L
+        if is_torch_array(L):
+            return xp.linalg.solve_triangular(L, B, upper=transpose)
+        if is_cupy_namespace(xp):
+            from cupyx.scipy.linalg import solve_triangular
+
+            return solve_triangular(L, B, lower=not transpose)
+        return xp.linalg.solve(L, B)
+
+    def inverse(self) -> Array:
+        """K⁻¹, only for its blocks (leave-out formulas)."""
+        return self.solve(eye_like(self.L.shape[0], self.L))
+
+    def inverse_diagonal(self) -> Array:
+        """diag(K⁻¹) = column sums of squares of L⁻¹; the factor is overwritten."""
+        if is_numpy(self.L):
+            from scipy.linalg.lapack import dtrtri
+
+            inverse, _ = dtrtri(self.L.T, lower=0, overwrite_c=1)  # L⁻ᵀ, in Fortran order
+            rows = inverse.T  # L⁻¹; above its diagonal it is undefined
+            diagonal = np.zeros(rows.shape[0])
+            for block in blocks(rows.shape[0], 512):
+                part = np.tril(rows[block, : block.stop], k=block.start)
+                diagonal[: block.stop] += np.einsum("ij,ij->j", part, part)
+            return diagonal
+        inverse = self.solve_lower(eye_like(self.L.shape[0], self.L))
+        return array_namespace(inverse).sum(inverse * inverse, axis=0)
+
+
+def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False) -> CholeskyFactor:
+    """The Cholesky factor of K + shift·I; raises `NotPositiveDefinite`."""
+    if is_numpy(K):
+        from scipy.linalg.lapack import dpotrf
+
+        K = K if overwrite else K.copy()
+        if shift:
+            K.flat[:: K.shape[0] + 1] += shift
+        U, info = dpotrf(K.T, lower=0, clean=0, overwrite_a=1)
+        if info:
+            raise NotPositiveDefinite
+        return CholeskyFactor(U.T)
+    xp = array_namespace(K)
+    if is_torch_array(K):
+        K = K if overwrite else K.clone()
+        if shift:
+            K.diagonal().add_(shift)
+        L, info = xp.linalg.cholesky_ex(K, out=(K, xp.empty((), dtype=xp.int32, device=K.device)))
+        if int(info):
+            raise NotPositiveDefinite
+        return CholeskyFactor(L)
+    try:
+        L = xp.linalg.cholesky(K + shift * eye_like(K.shape[0], K) if shift else K)
+    except np.linalg.LinAlgError as error:
+        raise NotPositiveDefinite from error
+    if not bool(xp.all(xp.isfinite(L))):  # CuPy does not raise
+        raise NotPositiveDefinite
+    return CholeskyFactor(L)
+
+
+def clear_upper(L: np.ndarray) -> None:
+    """Zeros above the diagonal, in place."""
+    for rows in blocks(L.shape[0], 256):
+        L[rows, rows.stop :] = 0.0
+        L[rows, rows] = np.tril(L[rows, rows])
+
+
+def mirror_upper(K: np.ndarray, diagonal: np.ndarray) -> None:
+    """A symmetric matrix from its entries above the diagonal, in place."""
+    for rows in blocks(K.shape[0], 256):
+        K[rows, : rows.start] = K[: rows.start, rows].T
+        corner = np.triu(K[rows, rows], k=1)
+        K[rows, rows] = corner + corner.T
+    K.flat[:: K.shape[0] + 1] = diagonal
+
+
+def pivoted_cholesky(K: np.ndarray, *, overwrite: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """K = R Rᵀ with R (n, r), r the numerical rank, and the r pivot rows, on which R is lower triangular."""
+    from scipy.linalg.lapack import dpstrf
+
+    n = K.shape[0]
+    tol = n * _EPS * float(np.max(np.diagonal(K), initial=0.0))
+    c, piv, rank, _ = dpstrf(K.T if overwrite else K.T.copy(order="F"), tol=tol, lower=0, overwrite_a=1)
+    piv = piv - 1
+    R = np.empty((n, rank))
+    R[piv] = np.triu(c)[:rank].T
+    return R, piv[:rank]
+
+
+class TridiagonalForm:
+    """A = Q T Qᵀ with T tridiagonal: shifted solves with T cost O(n) a column."""
+
+    def __init__(self, diagonal: np.ndarray, off: np.ndarray, reflectors: np.ndarray, tau: np.ndarray) -> None:
+        self.diagonal, self.off, self._reflectors, self._tau = diagonal, off, reflectors, tau
+
+    def largest(self) -> float:
+        """The largest eigenvalue of A."""
+        from scipy.linalg import eigvalsh_tridiagonal
+
+        n = len(self.diagonal)
+        return float(eigvalsh_tridiagonal(self.diagonal, self.off, select="i", select_range=(n - 1, n - 1))[0])
+
+    def solve(self, a: float, b: float, B: np.ndarray) -> np.ndarray:
+        """(a I + b T)⁻¹ B for a > 0, b ≥ 0, A positive semi-definite."""
+        from scipy.linalg.lapack import dptsv
+
+        _, _, X, info = dptsv(a + b * self.diagonal, b * self.off, B)
+        if info:
+            raise NotPositiveDefinite
+        return np.asarray(X)
+
+    def rotate(self, B: np.ndarray, *, transpose: bool) -> np.ndarray:
+        """Qᵀ B (transpose) or Q B."""
+        from scipy.linalg.lapack import dormqr
+
+        if not len(self._tau):
+            return np.array(B)
+        # The reflectors leave row 0 alone; with it at the end they are a plain array, see `tridiagonalize`.
+        out = np.asfortranarray(np.roll(B, -1, axis=0))
+        work = max(64 * out.shape[1], 1)
+        out, _, _ = dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, out, work, overwrite_c=1)
+        return np.roll(out, 1, axis=0)
+
+
+def triangular_congruence(R: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Rᵀ B for lower triangular R when the product is symmetric, in half the time of a full one; B is overwritten."""
+    from scipy.linalg.blas import dtrmm
+
+    # (Rᵀ B)ᵀ = Bᵀ R, and Bᵀ is in Fortran order when B is in C order.
+    return np.asarray(dtrmm(1.0, R.T, B.T, side=1, lower=0, trans_a=1, overwrite_b=1))
+
+
+def tridiagonalize(A: np.ndarray) -> TridiagonalForm:
+    """Householder reduction of a symmetric NumPy matrix, which is overwritten."""
+    from scipy.linalg.lapack import dsytrd, dsytrd_lwork
+
+    n = A.shape[0]
+    lwork, _ = dsytrd_lwork(n, lower=1)
+    c, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=int(lwork), overwrite_a=1)
+    # The reflectors of the lower form are those of a QR factorisation of the block below the diagonal, c[1:, :-1]. As
+    # LAPACK wants whole columns, take each with the entry that follows it in memory, c[0, j + 1], set to zero.
+    c[0, 1:] = 0.0
+    columns = c.T.reshape(-1)[1 : 1 + n * (n - 1)].reshape(n - 1, n).T
+    return TridiagonalForm(d, e, columns, tau)

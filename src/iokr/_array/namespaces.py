@@ -1,0 +1,121 @@
+"""Which library an array is of and where it lies; arrays beside others; rows and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace as _array_namespace
+from array_api_compat import device as _device
+from array_api_compat import is_array_api_obj, is_cupy_namespace, is_numpy_array, is_torch_array
+
+__all__ = [
+    "Array",
+    "array_namespace",
+    "asarray_like",
+    "blocks",
+    "detached",
+    "empty_like",
+    "eye_like",
+    "is_array",
+    "is_numpy",
+    "is_sparse",
+    "same_home",
+    "take_rows",
+    "to_numpy",
+]
+
+Array: TypeAlias = Any
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether `x` is a SciPy sparse matrix or array."""
+    return hasattr(x, "tocsr") and hasattr(x, "nnz")
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array of some Array API library (NumPy included, sparse not)."""
+    return is_array_api_obj(x)
+
+
+def array_namespace(*arrays: Any) -> Any:
+    """The Array API namespace of `arrays`; sparse matrices, scalars and None count as NumPy's guests."""
+    dense = [x for x in arrays if is_array_api_obj(x)]
+    if not dense:
+        import array_api_compat.numpy as xp
+
+        return xp
+    return _array_namespace(*dense)
+
+
+def is_numpy(*arrays: Any) -> bool:
+    """Whether every array is NumPy's (or sparse, or a scalar)."""
+    return all(is_numpy_array(x) or not is_array_api_obj(x) for x in arrays)
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """`x` as a NumPy array, brought to the host if need be."""
+    if is_torch_array(x):
+        return np.asarray(x.detach().cpu())
+    if hasattr(x, "get") and is_cupy_namespace(array_namespace(x)):
+        return np.asarray(x.get())
+    if hasattr(x, "to_device") and is_array_api_obj(x) and not is_numpy_array(x):
+        x = x.to_device(array_namespace(x).__array_namespace_info__().default_device())
+    return np.asarray(x)
+
+
+def detached(x: Any) -> Any:
+    """`x` outside any record of gradients."""
+    return x.detach() if is_torch_array(x) else x
+
+
+def same_home(x: Any, y: Any) -> bool:
+    """Whether two arrays are of one library and on one device."""
+    if is_sparse(x) or is_sparse(y):
+        return is_numpy(x, y)
+    return array_namespace(x) is array_namespace(y) and (is_numpy_array(x) or _device(x) == _device(y))
+
+
+def asarray_like(x: Any, like: Any) -> Array:
+    """`x` as an array of the library and on the device of `like`."""
+    if is_sparse(like) or not is_array_api_obj(like):
+        return to_numpy(x)
+    if is_numpy_array(like):
+        return to_numpy(x)
+    xp = array_namespace(like)
+    if is_array_api_obj(x) and not is_numpy_array(x) and array_namespace(x) is xp:
+        return x if _device(x) == _device(like) else xp.asarray(x, device=_device(like))
+    return xp.asarray(to_numpy(x), device=_device(like))
+
+
+def eye_like(n: int, like: Any) -> Array:
+    """The identity of size n, float64, beside `like`."""
+    if is_numpy(like):
+        return np.eye(n)
+    xp = array_namespace(like)
+    return xp.eye(n, dtype=xp.float64, device=_device(like))
+
+
+def empty_like(shape: tuple[int, ...], like: Any) -> Array:
+    """An uninitialised float64 array beside `like`."""
+    if is_numpy(like):
+        return np.empty(shape)
+    xp = array_namespace(like)
+    return xp.empty(shape, dtype=xp.float64, device=_device(like))
+
+
+def take_rows(R: Any, rows: Any) -> Any:
+    """R[rows] for a slice, integers (NumPy) or a list of them; `R` an array, sparse, or sliceable itself."""
+    if not is_array_api_obj(R) or is_numpy_array(R):
+        return R[rows]
+    if isinstance(rows, slice):
+        return R[rows, ...]
+    xp = array_namespace(R)
+    return xp.take(R, xp.asarray(np.asarray(rows), device=_device(R)), axis=0)
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most `size` that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

@@ -1,0 +1,1 @@
+"""`iokr links`: links of a network, predicted from files."""

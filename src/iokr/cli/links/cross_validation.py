@@ -1,0 +1,110 @@
+"""`iokr links cv`: how well are links found that the model has not seen?"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from iokr.cli.links.model import Options, Task
+from iokr.metrics.curves import GRID, Curves
+from iokr.model_selection import NodeKFold, cross_validate_links
+from iokr.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info
+from iokr.report.progress import Progress
+from iokr.report.rankings import ranking_figures
+
+__all__ = ["cross_validate"]
+
+SETTINGS = {"known-known": "two known nodes", "known-new": "a known and a new node", "new-new": "two new nodes"}
+STYLES = dict(zip(SETTINGS.values(), ((MUTED, "--"), (OURS, "-"), (THEIRS, "-.")), strict=True))
+_TRANSDUCTIVE = (
+    "Features are scaled, missing ones filled in and the widths to choose from set once, with the features of all "
+    "nodes, new ones among them, as `iokr links predict` does. No link takes part in that."
+)
+
+
+def cross_validate(options: Options, *, folds: int, seed: int, progress: Progress) -> Report:
+    """AUC-ROC and AUC-PR on links that the model has not seen, by folds over the labelled nodes."""
+    start = perf_counter()
+    total = 2 * folds + 1
+    progress(0, total, "reading files")
+    task = Task.of(options)
+    labeled = task.network.labeled
+    if len(labeled) < 2 * folds:
+        raise ValueError(
+            f"{len(labeled)} labelled nodes are too few for {folds} folds; use --folds, at most half of them."
+        )
+    pairs: dict[str, list[tuple[Any, Any]]] = {setting: [] for setting in SETTINGS}
+
+    def watch(fold: int, setting: str, truth: Any, scores: Any) -> None:
+        pairs[setting].append((truth, scores))
+        progress(2 * fold + 1 + (setting != "known-known"), total, f"fold {fold + 1} of {folds}")
+
+    metrics = cross_validate_links(
+        task.model,
+        task.X,
+        task.graph,
+        NodeKFold(folds, shuffle=True, random_state=seed),
+        labeled=labeled,
+        watch=watch,
+    )
+    progress(total - 1, total, "drawing the page")
+    curves = {
+        setting: Curves.mean(Curves.of(truth, scores) for truth, scores in found if truth.any() and not truth.all())
+        for setting, found in pairs.items()
+        if any(truth.any() and not truth.all() for truth, _ in found)
+    }
+    table = _cv_table(metrics, folds)
+    best = table.rows[1]
+    report = Report(
+        f"Links of a network, {folds} folds",
+        f"{len(labeled)} nodes with {task.network.n_links} known links. For pairs of a known and a new node the "
+        f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked.",
+        (
+            table,
+            task.input_table(),
+            Text("Curves", ("Means over the folds, for the three kinds of pairs; the thin line is guessing.",)),
+            *ranking_figures({SETTINGS[setting]: curve for setting, curve in curves.items()}, STYLES),
+        ),
+        (
+            "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
+            "known nodes a fold of the pairs is hidden, that is, shown as not linked.",
+            f"Parameters are chosen anew in every fold, by leave-one-out on its known nodes ({options.scoring}).",
+            "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches. Early "
+            "precision is the fraction of links among the first pairs, as many as there are links.",
+            *([_TRANSDUCTIVE] if options.nodes else []),
+            options.in_words(),
+        ),
+        files={"curves.tsv": _curves_tsv(curves), "rejected.tsv": task.rejected()},
+    )
+    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
+
+
+def _cv_table(metrics: Any, folds: int) -> Table:
+    rows = []
+    for setting, words in SETTINGS.items():
+        part = metrics[metrics.setting == setting]
+
+        def percent(measure: str, part: Any = part) -> Spread | None:
+            values = part[measure].dropna()
+            return Spread.of(100 * values, digits=1) if len(values) else None
+
+        rows.append(
+            {
+                "pair of": words,
+                "AUC-ROC %": percent("roc_auc"),
+                "AUC-PR %": percent("average_precision"),
+                "early precision %": percent("early_precision"),
+                "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
+                "pairs": int(part.n_pairs.sum()),
+                "links": int(part.n_links.sum()),
+            }
+        )
+    return Table(f"Links that the model has not seen, mean ± deviation over {folds} folds", rows, ours=("AUC-ROC %",))
+
+
+def _curves_tsv(curves: dict[str, Curves]) -> str:
+    lines = ["setting\tcurve\tx\ty"]
+    for setting, curve in curves.items():
+        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]
+        lines += [f"{setting}\tprecision-recall\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.precision, strict=True)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,184 @@
+"""From the options of `iokr links` to a network and a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
+from iokr.datasets import NetworkFiles, read_network
+from iokr.datasets.tables import split_name
+from iokr.estimators.links.cv import LinkPredictorCV
+from iokr.kernels.algebra import Mean, Normalized
+from iokr.kernels.alignment import Aligned
+from iokr.kernels.base import Kernel
+from iokr.kernels.nodes import Diffusion
+from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.structured.sets import Tanimoto
+from iokr.kernels.vectors import RBF, Cosine, Linear
+from iokr.manifolds.laplacian import Laplacian
+from iokr.report import Table
+
+__all__ = ["Options", "Task"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    edges: str
+    nodes: str | None
+    kernels: tuple[str, ...]
+    ids: str | None
+    labeled: str
+    missing: str
+    scale: bool
+    input_kernel: str
+    combine: str
+    beta: float
+    unlabeled: bool
+    scoring: str
+
+    def paths(self) -> list[Path]:
+        """The files that are read."""
+        named = [self.nodes, *self.kernels, self.edges, self.ids]
+        named += [self.labeled] if self.labeled not in ("edges", "all") else []
+        return list(dict.fromkeys(split_name(name)[0] for name in named if name is not None))
+
+    def in_words(self) -> str:
+        """The model in a sentence."""
+        if self.nodes:
+            scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
+            compared = f"{self.input_kernel} kernel on {scaled}features"
+        elif len(self.kernels) == 1:
+            compared = "the given kernel"
+        else:
+            compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
+        graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
+        semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
+        return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network, its nodes as the model takes them, and the model."""
+
+    options: Options
+    network: NetworkFiles
+    X: NDArray[Any]
+    model: LinkPredictorCV
+
+    @classmethod
+    def of(cls, options: Options) -> Task:
+        """Read the files and set the model up."""
+        network = read_network(
+            options.edges,
+            nodes=options.nodes,
+            kernels=options.kernels,
+            ids=options.ids,
+            labeled=options.labeled,
+            missing=options.missing,
+        )
+        X, kernels = _inputs(options, network)
+        manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
+        model = LinkPredictorCV(
+            kernels,
+            alphas=ALPHAS,
+            strengths=STRENGTHS if options.unlabeled else None,
+            scoring=options.scoring,
+            output_kernel=Normalized(Diffusion(options.beta)),
+            manifold=manifold,
+        )
+        return cls(options, network, X, model)
+
+    @property
+    def graph(self) -> Any:
+        """The known links, weights divided by their mean, so that the diffusion time does not depend on the unit."""
+        known = self.network.adjacency / self.network.adjacency.data.max()  # so that their sum does not overflow
+        return known / known.data.mean()
+
+    @property
+    def ids(self) -> NDArray[np.str_]:
+        """Of the nodes."""
+        return self.network.nodes.ids
+
+    def input_table(self) -> Table:
+        """What was read, and what did not fit."""
+        network = self.network
+        nodes = network.nodes
+        p, named = len(nodes.columns), ", ".join(nodes.kernels or nodes.columns[:3])
+        measured = f"kernels {named}" if nodes.X is None else f"{p} features: {named}{', …' if p > 3 else ''}"
+        rows: list[dict[str, Any]] = [
+            {"what": "nodes", "count": len(nodes.ids), "": measured},
+            {
+                "what": "labelled nodes",
+                "count": len(network.labeled),
+                "": _LABELED.get(self.options.labeled, "as listed"),
+            },
+            {
+                "what": "known links",
+                "count": network.n_links,
+                "": "nodes named by row number" if network.by_position else "",
+            },
+        ]
+        if network.comments:
+            rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
+        actions = Counter((f"{r.what}: {r.reason}", r.action) for r in network.rejections)
+        rows += [{"what": what, "count": count, "": action} for (what, action), count in actions.items()]
+        note = "Every row that did not fit is listed in `rejected.tsv`." if network.rejections else ""
+        return Table("Input", rows, note=note)
+
+    def rejected(self) -> str:
+        """The rows that did not fit, as TSV."""
+        head = "file\tline\twhat\tsource\ttarget\treason\taction\tdetail"
+        rows = [
+            "\t".join(_cell(x) for x in (r.file, r.line, r.what, r.source, r.target, r.reason, r.action, r.detail))
+            for r in self.network.rejections
+        ]
+        return "\n".join([head, *rows]) + "\n"
+
+
+_LABELED = {"edges": "those in the edge list", "all": "all"}
+
+
+def _cell(value: Any) -> str:
+    """A value without tabs and line ends."""
+    return " ".join(str("" if value is None else value).split())
+
+
+def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel]]:
+    """Nodes as the kernels take them, and the kernels to choose from, of size about 1 as `ALPHAS` expects."""
+    nodes = network.nodes
+    if nodes.kernels is not None:
+        given: list[Kernel] = [Precomputed(K / np.diagonal(K).mean()) for K in nodes.kernels.values()]
+        numbers = np.arange(len(nodes.ids))
+        if len(given) == 1:
+            return numbers, given
+        unit: list[Kernel] = [Normalized(kernel) for kernel in given]
+        return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)]
+    X = np.asarray(nodes.X)
+    if not np.ptp(X, axis=0).any():
+        raise ValueError(f"{options.nodes}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
+    if options.input_kernel == "tanimoto":
+        return X, [Tanimoto()]
+    if options.scale:
+        X = _scaled(X)
+    if options.input_kernel == "gaussian":
+        gamma = float(RBF().fit(X[network.labeled]).gamma_)
+        return X, [RBF(gamma * width) for width in WIDTHS]
+    if options.input_kernel == "cosine":
+        return X, [Cosine()]
+    return X / np.sqrt((X**2).sum(axis=1).mean()), [Linear()]
+
+
+def _scaled(X: NDArray[Any]) -> NDArray[Any]:
+    """Every feature with mean 0 and variance 1; one that does not vary is 0."""
+    size = np.abs(X).max(axis=0)
+    X = X / np.where(size > 0, size, 1.0)  # so that squares do not overflow
+    deviation = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf))

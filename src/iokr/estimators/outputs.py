@@ -1,0 +1,216 @@
+"""Outputs of estimators: read from what users bring, fitted components, given back in the form of y at fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse, to_numpy
+from iokr._objects import as_objects, error_context, is_numeric, n_objects, take
+from iokr.decoders.base import Decoder
+from iokr.embeddings.base import Embedding, as_vectors
+from iokr.embeddings.eigen import Eigen
+from iokr.embeddings.identity import Identity
+from iokr.embeddings.implicit import Implicit
+from iokr.kernels.base import Kernel
+from iokr.losses.base import Loss
+from iokr.losses.square import Square
+
+__all__ = [
+    "FittedOutputs",
+    "as_fitted",
+    "as_outputs",
+    "encode",
+    "in_precision",
+    "known_rows",
+    "like_fitted",
+    "positive_rows",
+    "r2",
+    "require_y",
+    "single_precision",
+]
+
+
+# ------------------------------------------------------------------------------------------------ outputs in
+
+
+_NO_Y = "This estimator requires y to be passed, but the target y is None."  # scikit-learn's words
+
+
+def require_y(y: Any) -> None:
+    """Raise where there is no y."""
+    if y is None:
+        raise ValueError(_NO_Y)
+
+
+def as_outputs(y: Any, output_kernel: Kernel | None) -> Any:
+    """y as an array when it is one or can be read as one, else a 1-D object array."""
+    if y is None:
+        raise ValueError(_NO_Y)
+    n_objects(y, "y")
+    if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
+        y = np.asarray(y)
+    if isinstance(y, np.ma.MaskedArray):
+        y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
+    if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
+        return y
+    wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
+    if hasattr(y, "iloc") or hasattr(y, "__dataframe__") or hasattr(y, "to_numpy"):
+        values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+        return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)
+    if wants_numbers:
+        if isinstance(y, np.ndarray):
+            return y
+        try:
+            return np.asarray(y)
+        except ValueError:
+            return as_objects(y)
+    return as_objects(y)
+
+
+def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], int] | None]:
+    """The rows with positive weight, and the map from a number among them to that among all; None where all have."""
+    if weight is None or np.all(weight > 0):
+        return X, None
+    rows = np.flatnonzero(weight > 0)
+    return take(X, rows), lambda i: int(rows[i])
+
+
+def positive_rows(X: Any, weight: np.ndarray | None) -> Any:
+    """The rows with positive weight."""
+    return known_rows(X, weight)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedOutputs:
+    """What a model keeps of its outputs.
+
+    Attributes
+    ----------
+    loss : Loss
+    kernel : Kernel or None
+        The output kernel, fitted.
+    embedding : Embedding
+        Fitted; its coordinates are the columns of Ψ.
+    decoder : Decoder or None
+        Fitted; None where nothing is to be decoded.
+    shape : tuple of int or None
+        Of one output when y was a numeric array.
+    """
+
+    loss: Loss
+    kernel: Kernel | None
+    embedding: Embedding
+    decoder: Decoder | None
+    shape: tuple[int, ...] | None
+
+    def errors(self, H: Array, S: Any) -> Array:
+        """‖h_i − ψ(y_i)‖² for represented outputs S, or the loss itself where that does not fix the length of h."""
+        if self.loss.calibrated:
+            return self.embedding.sq_residuals(H, S)
+        return self.loss.value(H, self.embedding.coordinates(S, H))
+
+
+def encode(
+    y: Any,
+    weight: np.ndarray | None = None,
+    *,
+    loss: Loss | None = None,
+    output_kernel: Kernel | None = None,
+    embedding: Embedding | None = None,
+    decoder: Decoder | None = None,
+    embed: Callable[[Embedding, Kernel | None], Array] | None = None,
+) -> tuple[FittedOutputs, Array]:
+    """Clones of the components, fitted to y as `as_outputs` reads it, and Ψ (n, q), NaN where an entry is missing.
+
+    `embed(embedding, kernel)` fits the embedding and returns Ψ; by default that of every output.
+    """
+    loss = Square() if loss is None else clone(loss)
+    if embedding is not None:
+        embedding = clone(embedding)
+    elif output_kernel is None:
+        embedding = Identity()
+    else:
+        embedding = Implicit() if loss.quadratic else Eigen()
+    if embedding.is_identity and not loss.quadratic:
+        raise ValueError(
+            f"`{embedding!r}` keeps ψ abstract, which only quadratic losses allow, not {loss!r}; "
+            "use `Eigen()`, or leave `embedding` out."
+        )
+    kernel = None if output_kernel is None else _fit_output_kernel(output_kernel, y, weight)
+    Psi = embedding.fit_transform(y, kernel, weight) if embed is None else embed(embedding, kernel)
+    if decoder is not None:
+        decoder = clone(decoder)
+        decoder.fit(y, embedding)
+    return FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None), Psi
+
+
+def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Kernel:
+    """A clone of the output kernel, fitted to the outputs with positive weight."""
+    if kernel.domain != "rankings" and is_numeric(y) and not is_sparse(y):  # in rankings NaN is an unknown rank
+        values = to_numpy(y)
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise ValueError(
+                "`y` contains NaN; missing entries need vector outputs (`output_kernel=None`), drop these rows."
+            )
+    if kernel.pairwise:
+        raise ValueError(
+            "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
+            "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
+        )
+    known, number = known_rows(y, weight)
+    with error_context("y", number):
+        return clone(kernel).fit(as_vectors(known, kernel, "y"))  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------- precision
+
+
+def single_precision(X: Any, y: Any = None) -> bool:
+    """Whether answers are float32: X is an array of 32-bit (or shorter) floats, and y is none of 64-bit ones."""
+    single = (is_array(X) or is_sparse(X)) and any(name in str(X.dtype) for name in ("float32", "float16"))
+    return single and not str(getattr(y, "dtype", "")).endswith("float64")
+
+
+def in_precision(H: Array, single: bool) -> Array:
+    """Numbers in the precision of the answers."""
+    if not single or not is_numeric(H):
+        return H
+    xp = array_namespace(H)
+    return xp.astype(H, xp.float32)
+
+
+# ----------------------------------------------------------------------------------------------- outputs out
+
+
+def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
+    """Decoded outputs in the form of y at fit: rows of this shape, or without one a 1-D object array."""
+    if shape is None:
+        if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
+            return Y
+        return as_objects(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
+    if is_sparse(Y):
+        Y = Y.toarray()
+    if not is_array(Y):
+        Y = np.asarray(Y.to_numpy() if hasattr(Y, "to_numpy") else list(Y))
+    return array_namespace(Y).reshape(Y, (Y.shape[0], *shape))
+
+
+def like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
+    """Numeric y in the shape of the fitted outputs, so that 0 and (0,) compare equal."""
+    if shape is None or is_sparse(y) or not is_array(y):
+        return y.toarray() if is_sparse(y) else y
+    return array_namespace(y).reshape(y, (y.shape[0], *shape))
+
+
+def r2(residual: float, spread: float, n: int) -> float:
+    """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
+    if n < 2:
+        return float("nan")
+    if spread <= 0:
+        return 1.0 if residual <= 0 else 0.0
+    return 1.0 - residual / spread

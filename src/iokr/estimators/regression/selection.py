@@ -1,0 +1,282 @@
+"""argmin over kernel, strength and alpha: by exact leave-one-out in closed form, or by folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array
+from iokr._objects import error_context
+from iokr._validation import check_number
+from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
+from iokr.kernels.base import Kernel
+from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.problem import Problem, Solution
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import ClosedForm, Path, Solver
+from iokr.solvers.closed_form.spectral import SpectralPath
+
+__all__ = [
+    "ALPHAS",
+    "Criterion",
+    "Fold",
+    "Grid",
+    "Selected",
+    "Track",
+    "best_of",
+    "check_grid",
+    "check_values",
+    "drop_single_axes",
+    "select_by_folds",
+    "select_by_leave_one_out",
+    "solve_best",
+    "squared_errors",
+]
+
+ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-6, 3, 19))
+
+Criterion = Callable[[Path, Array, Sequence[float]], np.ndarray]
+"""(path, targets, alphas) ↦ measures of shape (m, len(alphas)): the first row is minimised, the others are kept."""
+
+Track = Callable[[Iterable[Any]], Iterator[Any]]
+"""Passes tasks on, one after the other, and reports progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """What is searched: every kernel with every strength of the manifold and every alpha."""
+
+    kernels: list[Kernel | OperatorKernel]
+    strengths: list[float]
+    alphas: list[float]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Kernels × strengths × alphas."""
+        return len(self.kernels), len(self.strengths), len(self.alphas)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The best of a grid, solved.
+
+    Attributes
+    ----------
+    measures : array of shape (m, kernels, strengths, alphas)
+        What was minimised, and what the criterion measured beside it.
+    index : tuple of int
+        Which kernel, strength and alpha; the first of equal ones.
+    fit : Fit
+    """
+
+    measures: np.ndarray
+    index: tuple[int, ...]
+    fit: Fit
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Data to learn from, other inputs, and the measures of h there: `measure(H)` is a number, or m of them."""
+
+    data: Data
+    X: Any
+    measure: Callable[[Array], Any]
+
+
+# ------------------------------------------------------------------------------------------------------ the grid
+
+
+def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | None) -> Grid:
+    """The grid of one kernel or a list of them; without strengths, the manifold's own."""
+    kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    if not kernels:
+        raise ValueError("`kernel` is an empty list; give at least one kernel.")
+    kernels = [check_kernel(kernel) for kernel in kernels]
+    if len({kernel.pairwise for kernel in kernels}) > 1:
+        raise ValueError(
+            "`kernel` mixes `Precomputed()`, for which X is a Gram matrix, with kernels on objects; "
+            "give the Gram matrices as `Precomputed(matrix)` and row numbers as X."
+        )
+    alphas = check_values(alphas, "alphas", strict=True)
+    if strengths is None:
+        return Grid(kernels, [0.0 if manifold is None else manifold.strength], alphas)
+    if manifold is None:
+        raise ValueError("`strengths` was given but `manifold` is None; set `manifold`.")
+    return Grid(kernels, check_values(strengths, "strengths", strict=False), alphas)
+
+
+def check_values(values: Any, name: str, *, strict: bool) -> list[float]:
+    """A non-empty list of (strictly) positive numbers."""
+    try:
+        items = [] if isinstance(values, (str, bytes)) else [v.item() if hasattr(v, "item") else v for v in values]
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r}.") from None
+    if not items:
+        raise ValueError(f"`{name}` is empty; give at least one value.")
+    return [check_number(v, name, minimum=0.0, strict=strict) for v in items]
+
+
+def drop_single_axes(values: np.ndarray, index: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Values on the grid and an index into them, both without the axes of length one."""
+    kept = [axis for axis, size in enumerate(values.shape) if size > 1]
+    return values.reshape([values.shape[axis] for axis in kept]), tuple(index[axis] for axis in kept)
+
+
+def best_of(errors: np.ndarray) -> tuple[int, ...]:
+    """The index of the smallest error, the first of equal ones."""
+    return tuple(int(i) for i in np.unravel_index(np.argmin(errors), errors.shape))
+
+
+# ------------------------------------------------------------------------------------------------- leave-one-out
+
+
+def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.ndarray:
+    """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² for each alpha."""
+    return path.loo_errors(targets, alphas)[None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """One kernel and strength: the solutions for every alpha."""
+
+    index: tuple[int, int]
+    inputs: FittedInputs
+    solver: Solver
+    problem: Problem
+    path: Path
+
+
+def select_by_leave_one_out(
+    data: Data,
+    grid: Grid,
+    *,
+    manifold: Manifold | None = None,
+    solver: Solver | None = None,
+    criterion: Criterion = squared_errors,
+    track: Track = iter,
+) -> Selected:
+    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha.
+
+    `track` passes the candidates on and reports progress.
+    """
+    if not data.outputs.loss.quadratic:
+        raise ValueError(
+            f"Leave-one-out has a closed form for quadratic losses only, not {data.outputs.loss!r}; set `cv=5`."
+        )
+    found: list[np.ndarray] = []
+    targets = best = None
+    for candidate in track(_candidates(data, grid, manifold, solver)):
+        path, (i, j) = candidate.path, candidate.index
+        if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
+            measures = criterion(path, candidate.problem.Psi, grid.alphas)
+        else:  # in orthonormal coordinates errors are sums of squares
+            targets = data.outputs.embedding.euclidean(candidate.problem.like) if targets is None else targets
+            measures = criterion(path, targets, grid.alphas)
+        if not np.all(np.isfinite(measures[0])):
+            raise ValueError(
+                f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
+            )
+        k = int(np.argmin(measures[0]))
+        if not found or measures[0, k] < min(float(before[0].min()) for before in found):
+            alpha = grid.alphas[k]
+            solution = Solution(path.coefficients(candidate.problem.Psi, alpha))
+            best = (i, j, k), Fit(candidate.inputs, candidate.solver, solution, alpha, grid.strengths[j])
+        found.append(measures)
+    assert best is not None
+    return Selected(np.stack(found, axis=1).reshape(-1, *grid.shape), *best)
+
+
+def _candidates(data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None) -> Iterator[_Candidate]:
+    """A closed-form path per kernel and strength."""
+    path: Path | None = None
+    closed: tuple[Solver, ClosedForm] | None = None
+    for i, kernel in enumerate(grid.kernels):
+        before = path if i and manifold is None and _same_scalar(grid.kernels[i - 1], kernel) else None
+        inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
+        problem = replace(problem, strength=grid.strengths[0])
+        if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
+            path = before.with_operator(problem)
+            yield _Candidate((i, 0), inputs, closed[0], problem, path)
+            continue
+        closed = _closed_form(solver, problem, grid)
+        for j, path in enumerate(closed[1].paths(problem, grid.strengths)):
+            yield _Candidate((i, j), inputs, closed[0], problem, path)
+
+
+def _same_scalar(kernel: Any, other: Any) -> bool:
+    """Whether two operators are built on one scalar kernel, so that its eigendecomposition is reused for both."""
+    scalar = getattr(kernel, "scalar", None)
+    return scalar is not None and scalar is getattr(other, "scalar", None)
+
+
+def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[Solver, ClosedForm]:
+    """The solver that a model keeps, and the closed form that it uses on this grid."""
+    kept = fresh_solver(solver)
+    if isinstance(kept, Auto):
+        _, n_strengths, n_alphas = grid.shape
+        return kept, kept.closed_form(problem, n_alphas=n_alphas, n_strengths=n_strengths, loo=True)
+    if not isinstance(kept, ClosedForm):
+        raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
+    return kept, kept
+
+
+# --------------------------------------------------------------------------------------------------------- folds
+
+
+def select_by_folds(
+    folds: Iterable[Fold],
+    grid: Grid,
+    *,
+    manifold: Manifold | None = None,
+    solver: Solver | None = None,
+    track: Track = iter,
+) -> tuple[np.ndarray, int]:
+    """Sums over the folds of what they measure, (m, kernels, strengths, alphas), and the number of folds."""
+    total: np.ndarray | None = None
+    n_folds = 0
+    for fold, i in track((fold, i) for fold in folds for i in range(len(grid.kernels))):
+        n_folds += i == 0
+        inputs, problem = pose(fold.data, grid.kernels[i], manifold, solver=solver)
+        with error_context("X"):
+            R = inputs.kernel.represent(fold.X)
+        for j, k, C in _solutions(replace(problem, strength=grid.strengths[0]), grid, solver):
+            measures = np.atleast_1d(fold.measure(inputs.values(R, C)))
+            total = np.zeros((len(measures), *grid.shape)) if total is None else total
+            total[:, i, j, k] += measures
+    return np.zeros((1, *grid.shape)) if total is None else total, n_folds
+
+
+def _solutions(problem: Problem, grid: Grid, solver: Solver | None) -> Iterator[tuple[int, int, Array]]:
+    """(j, k, C) for every strength and alpha: a closed-form path, or warm starts from the largest alpha down."""
+    alphas = grid.alphas
+    if problem.loss.quadratic:
+        _, closed = _closed_form(solver, problem, grid)
+        for j, path in enumerate(closed.paths(problem, grid.strengths)):
+            for k, alpha in enumerate(alphas):
+                yield j, k, path.coefficients(problem.Psi, alpha)
+        return
+    iterative = fresh_solver(solver)
+    for j, strength in enumerate(grid.strengths):
+        solution = None
+        for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
+            solution = iterative.solve(replace(problem, alpha=alphas[k], strength=strength), solution)
+            yield j, k, solution.C
+
+
+def solve_best(
+    data: Data, grid: Grid, measures: np.ndarray, *, manifold: Manifold | None = None, solver: Solver | None = None
+) -> Selected:
+    """The model at the smallest of the first measures, learned from all data."""
+    i, j, k = index = best_of(measures[0])
+    alpha, strength = grid.alphas[k], grid.strengths[j]
+    inputs, problem = pose(data, grid.kernels[i], manifold, solver=solver)
+    chosen = fresh_solver(solver)
+    solution = chosen.solve(replace(problem, alpha=alpha, strength=strength))
+    return Selected(measures, index, Fit(inputs, chosen, solution, alpha, strength))

@@ -1,0 +1,248 @@
+"""H ↦ H A: what a separable kernel 𝒦 = k A does to the outputs, with its spectrum."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, eigh, empty_like, eye_like, matmul, to_numpy
+
+__all__ = ["IdentityMatrix", "Multiple", "Oblique", "OutputOperator", "Symmetric", "as_array", "as_operator"]
+
+_EQUAL = 32 * float(np.finfo(float).eps)  # eigenvalues closer than this times the largest are one
+
+
+class IdentityMatrix:
+    """Ψ = I (n, n), known to be that: the targets of outputs that are weights on the training outputs.
+
+    Solvers get its rows when they need them, so no n × n array is there before.
+
+    Parameters
+    ----------
+    n : int
+    like : array
+        Of the library and on the device where the problem is solved; nothing else of it is used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import IdentityMatrix, as_array
+    >>> identity = IdentityMatrix(2, np.empty(0))
+    >>> identity.shape, as_array(identity)
+    ((2, 2), array([[1., 0.],
+           [0., 1.]]))
+    """
+
+    def __init__(self, n: int, like: Array) -> None:
+        self.shape, self.like = (n, n), empty_like((0,), like)
+
+
+def as_array(Psi: Array | IdentityMatrix) -> Array:
+    """Ψ as an array, a new one where it is the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import IdentityMatrix, as_array
+    >>> as_array(IdentityMatrix(1, np.empty(0)))
+    array([[1.]])
+    """
+    return eye_like(Psi.shape[0], Psi.like) if isinstance(Psi, IdentityMatrix) else Psi
+
+
+class OutputOperator(ABC):
+    """A, symmetric positive semi-definite on the outputs: Ψ E decouples them, γ_j is the eigenvalue of column j.
+
+    A = E diag(γ) L with L = Eᵀ, or A = E L with L E = diag(γ) where A is `oblique`; E and L are None where A = aI.
+    The spectrum is computed when it is first needed, and kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import OutputOperator, Symmetric
+    >>> operator = Symmetric(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> isinstance(operator, OutputOperator), operator.gamma.round(6)
+    (True, array([1., 3.]))
+    """
+
+    scale: float | None = None  # a of A = aI, None for any other A
+    oblique: ClassVar[bool] = False  # the eigenvectors are not orthogonal, and coefficients contain A
+    gamma: np.ndarray  # eigenvalues, ascending; one of them stands for all where A = aI
+    E: Array | None
+    L: Array | None
+
+    @abstractmethod
+    def act(self, H: Array) -> Array:
+        """H A."""
+
+    @abstractmethod
+    def matrix(self, q: int, like: Array) -> Array:
+        """A (q, q), beside `like`."""
+
+    def rotate(self, Psi: Array | IdentityMatrix) -> Array:
+        """Ψ E."""
+        if self.E is None:
+            return as_array(Psi)
+        return self.E if isinstance(Psi, IdentityMatrix) else matmul(Psi, self.E)
+
+    def unrotate(self, T: Array) -> Array:
+        """T L."""
+        return T if self.L is None else matmul(T, self.L)
+
+    @property
+    def n_distinct(self) -> int:
+        """How many distinct eigenvalues there are."""
+        return len(self.groups(len(self.gamma)))
+
+    def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
+        """Distinct eigenvalues, each with its columns of Ψ E, for q outputs. May be overridden."""
+        gamma = self.gamma
+        tol = _EQUAL * float(gamma.max(initial=0.0))
+        order = np.argsort(gamma, kind="stable")
+        ends = [0]
+        for stop in range(1, len(gamma) + 1):
+            if stop == len(gamma) or gamma[order[stop]] - gamma[order[ends[-1]]] > tol:
+                ends.append(stop)
+        groups = [order[start:stop] for start, stop in pairwise(ends)]
+        return [(float(gamma[group].mean()), group) for group in groups]
+
+
+class Multiple(OutputOperator):
+    """A = aI, for any number of outputs: nothing is rotated.
+
+    Parameters
+    ----------
+    a : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import Multiple
+    >>> Multiple(2.0).act(np.array([[1.0, 3.0]])), Multiple(2.0).groups(3)
+    (array([[2., 6.]]), [(2.0, array([0, 1, 2]))])
+    """
+
+    E = None
+    L = None
+    n_distinct = 1
+
+    def __init__(self, a: float) -> None:
+        self.scale: float = a
+        self.gamma = np.array([a])
+
+    def act(self, H: Array) -> Array:
+        """a H."""
+        return H if self.scale == 1 else self.scale * H
+
+    def matrix(self, q: int, like: Array) -> Array:
+        """aI."""
+        return self.scale * eye_like(q, like)
+
+    def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
+        """All columns have the eigenvalue a."""
+        return [(self.scale, np.arange(q))]
+
+
+class Symmetric(OutputOperator):
+    """A = E diag(γ) Eᵀ, diagonalised once.
+
+    Parameters
+    ----------
+    A : array of shape (q, q)
+        Symmetric positive semi-definite, possibly singular.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import Symmetric
+    >>> operator = Symmetric(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> operator.act(np.array([[1.0, 0.0]])), [round(g, 6) for g, columns in operator.groups(2)]
+    (array([[2., 1.]]), [1.0, 3.0])
+    """
+
+    def __init__(self, A: Array) -> None:
+        self.A = A
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, Array]:
+        gamma, E = eigh(self.A)
+        return np.clip(to_numpy(gamma), 0.0, None), E
+
+    @property
+    def gamma(self) -> np.ndarray:  # type: ignore[override]
+        """γ."""
+        return self._spectrum[0]
+
+    @property
+    def E(self) -> Array:  # type: ignore[override]
+        """Eigenvectors, a column each."""
+        return self._spectrum[1]
+
+    @property
+    def L(self) -> Array:  # type: ignore[override]
+        """Eᵀ."""
+        return self._spectrum[1].T
+
+    def act(self, H: Array) -> Array:
+        """H A."""
+        return H @ self.A
+
+    def matrix(self, q: int, like: Array) -> Array:
+        """A."""
+        return asarray_like(self.A, like)
+
+
+class Oblique(OutputOperator):
+    """A = E L, L E = diag(γ), in coordinates that are not orthonormal: weights on outputs known through their kernel.
+
+    On weights β of implicit outputs, h = Σ_i β_i ψ(y_i), an operator on F is no symmetric matrix. Its eigenvectors
+    E (columns) and L (rows) are then two sets; with B = C A in place of C nothing has to be divided by γ: h = K B.
+
+    Parameters
+    ----------
+    gamma : NumPy array of shape (r,)
+        Eigenvalues, ascending, positive.
+    E, L : arrays of shape (n, r) and (r, n)
+    sq_norms : array of shape (n,)
+        ‖ψ(y_i)‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import Oblique
+    >>> operator = Oblique(np.array([3.0]), np.array([[3.0]]), np.array([[1.0]]), np.array([1.0]))
+    >>> operator.oblique, operator.act(np.array([[0.5]]))
+    (True, array([[0.5]]))
+    """
+
+    oblique = True
+
+    def __init__(self, gamma: np.ndarray, E: Array, L: Array, sq_norms: Array) -> None:
+        self.gamma, self.E, self.L, self.sq_norms = gamma, E, L, sq_norms
+
+    def act(self, H: Array) -> Array:
+        """H: the coefficients contain A."""
+        return H
+
+    def matrix(self, q: int, like: Array) -> Array:
+        """E L."""
+        return matmul(self.E, self.L)
+
+
+def as_operator(A: Array) -> Multiple | Symmetric:
+    """The operator of a symmetric positive semi-definite matrix; A = aI only scales, whatever its size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram import as_operator
+    >>> as_operator(2 * np.eye(3)).scale, as_operator(np.ones((3, 3))).scale
+    (2.0, None)
+    """
+    a = float(A[0, 0])
+    isotropic = bool(array_namespace(A).all(a * eye_like(A.shape[0], A) == A))
+    return Multiple(a) if isotropic else Symmetric(A)

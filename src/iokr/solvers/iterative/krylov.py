@@ -1,0 +1,99 @@
+"""Conjugate gradients: T X = B by products with T alone, in the inner product that makes T symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from iokr._array import Array, array_namespace
+
+__all__ = ["Iterate", "column_norms", "conjugate_gradients", "restarted"]
+
+Map = Callable[[Array], Array]
+
+
+class Iterate(NamedTuple):
+    """X, its residual R = B − T X, ⟨R, R⟩ in the inner product, and the steps made."""
+
+    X: Array
+    R: Array
+    size: Array
+    steps: int
+
+
+def conjugate_gradients(
+    X: Array,
+    R: Array,
+    direction: Map,
+    system: Map,
+    done: Callable[[Array, Array], bool],
+    limit: int,
+    *,
+    axis: int | None,
+    first: Array | None = None,
+) -> Iterate:
+    """From X with residual R until `done(R, ⟨R, R⟩)`, at most `limit` steps.
+
+    `direction(R)` is a stack D of arrays of the shape of X: D[0] is what X moves along, D[-1] what inner products are
+    taken with, ⟨R, R⟩ = Σ R ∘ D[-1]. With a preconditioner M both are M⁻¹R. Where T is symmetric in ⟨a, b⟩ = aᵀ G b
+    they are R and G R, carried side by side so that a step takes one product with G. `system(D)` is T D[0].
+
+    Parameters
+    ----------
+    X, R : arrays of shape (n, q)
+    direction, system, done : callables
+    limit : int
+    axis : int or None
+        0 solves each column by steps of its own, None all of them by common ones.
+    first : array, optional
+        `direction(R)`, where it is known.
+    """
+    xp = array_namespace(R)
+
+    def inner(A: Array, D: Array) -> Array:
+        return xp.sum(A * D[-1, ...], axis=axis)
+
+    P = direction(R) if first is None else first
+    size, steps = inner(R, P), 0
+    while steps < limit and not done(R, size):
+        T = system(P)
+        t = _ratio(size, inner(T, P))
+        X, R, steps = X + t * P[0, ...], R - t * T, steps + 1
+        D = direction(R)
+        size, before = inner(R, D), size
+        P = D + _ratio(size, before) * P
+    return Iterate(X, R, size, steps)
+
+
+def restarted(
+    system: Map, B: Array, precondition: Map, tol: float, limit: int, start: Array | None = None
+) -> tuple[Array, Array, int]:
+    """(X, B − T X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding let it."""
+    xp = array_namespace(B)
+    goal = tol * column_norms(B)
+
+    def done(R: Array, size: Array | None = None) -> bool:
+        return not bool(xp.any(column_norms(R) > goal))
+
+    X = xp.zeros_like(B) if start is None else start
+    R, steps = B if start is None else B - system(X), 0
+    while steps < limit and not done(R):
+        X, _, _, made = conjugate_gradients(
+            X, R, lambda R: precondition(R)[None, ...], lambda P: system(P[0, ...]), done, limit - steps, axis=0
+        )
+        R, steps = B - system(X), steps + made  # without the rounding of the recurrence
+        if made <= 1:
+            break
+    return X, R, steps
+
+
+def column_norms(R: Array) -> Array:
+    """‖r_j‖ of every column."""
+    xp = array_namespace(R)
+    return xp.sqrt(xp.sum(R * R, axis=0))
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """a/b, and 0 where b vanishes: that column is done."""
+    xp = array_namespace(a)
+    return xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), xp.zeros_like(b))
