@@ -189,7 +189,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     def _solve(self, posed: PosedPairs, start: Solution | None = None) -> Solution:
         """Keep the coefficients; what is returned also starts the next problem."""
         self.solver_ = fresh_solver(self.solver)
-        solution = posed.solve(self.solver_, start)
+        solution = posed.strategy.solve(posed.gram, posed.problem, self.solver_, start)
         self.solution_ = replace(solution, state=None)
         self._strategy, self._data, self._alpha = posed.strategy, posed.data, posed.problem.alpha
         return solution
