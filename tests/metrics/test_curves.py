@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves on a grid are scikit-learn's."""
+"""Curves of rankings of pairs."""
 
 import numpy as np
 import pytest
