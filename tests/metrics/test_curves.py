@@ -1,4 +1,4 @@
-"""Curves of rankings of pairs."""
+"""ROC and precision-recall curves on a grid are scikit-learn's."""
 
 import numpy as np
 import pytest

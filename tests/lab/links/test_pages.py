@@ -1,4 +1,8 @@
-"""The pages of `nips`, `yeast_ppi` and `yeast_go` on small made-up data: complete, and with the published numbers."""
+"""The pages on small made-up data: complete, and with the published numbers.
+
+Tests of `iokr_lab.links.nips`, `iokr_lab.links.yeast_ppi`, `iokr_lab.links.yeast_go` and of what they have in common,
+`iokr_lab.links.semi`.
+"""
 
 from importlib import import_module
 

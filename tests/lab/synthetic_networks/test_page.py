@@ -1,4 +1,4 @@
-"""The page of `synthetic_networks` on small networks."""
+"""The page on small networks; tests of `iokr_lab.synthetic_networks.synthetic_networks`, too."""
 
 from iokr_lab.study import run
 from iokr_lab.synthetic_networks import protocol, synthetic_networks
