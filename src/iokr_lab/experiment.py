@@ -1,12 +1,17 @@
-"""An entry of the registry: a name, a paper, the data it needs, and where its study is."""
+"""An entry of the registry: a name, a paper, the data it needs, and where its study is.
+
+Whoever imports anything of the laboratory imports this, so that NumPy and the rest wait until something is run.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from iokr.datasets.home import DataNotFound, data_files
-from iokr.report import Progress, Report, silent
-from iokr_lab.study import run
+if TYPE_CHECKING:
+    from iokr.report import Progress, Report
 
 __all__ = ["Experiment"]
 
@@ -40,6 +45,8 @@ class Experiment:
 
     def missing(self) -> list[str]:
         """What keeps it from running, a line for every data set that is not there."""
+        from iokr.datasets.home import DataNotFound, data_files
+
         lines = []
         for name in self.data:
             try:
@@ -54,7 +61,7 @@ class Experiment:
         plan: str = "default",
         seed: int = 0,
         repeat: int | None = None,
-        progress: Progress = silent,
+        progress: Progress | None = None,
         folder: Path | None = None,
         n_jobs: int | None = None,
     ) -> Report:
@@ -80,7 +87,11 @@ class Experiment:
         Report
             With the published numbers beside ours, and with `info` filled in.
         """
+        from iokr.datasets.home import data_files
+        from iokr.report import silent
+        from iokr_lab.study import run
+
         files = [path for name in self.data for path in data_files(name)]
         study = import_module(f"iokr_lab.{self.module}").STUDY
         chosen = study.plan(plan, seed=seed, repeat=repeat)
-        return run(study, chosen, folder=folder, progress=progress, n_jobs=n_jobs, files=files)
+        return run(study, chosen, folder=folder, progress=progress or silent, n_jobs=n_jobs, files=files)

@@ -2,6 +2,8 @@
 
 `array-api-strict` has nothing but the standard and, beside its CPU, devices whose arrays NumPy cannot read:
 whatever moves data silently, or leans on NumPy, fails on them.
+
+Tests of `iokr._array.factorizations`, `iokr._array.namespaces` and `iokr._array.products`.
 """
 
 import numpy as np

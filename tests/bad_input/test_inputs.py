@@ -1,4 +1,7 @@
-"""X and X_unlabeled that cannot be right."""
+"""X and X_unlabeled that cannot be right.
+
+Tests of `iokr.estimators.inputs`.
+"""
 
 import numpy as np
 import pytest

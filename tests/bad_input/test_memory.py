@@ -1,4 +1,7 @@
-"""A fit that cannot fit into memory is refused before it is begun."""
+"""A fit that cannot fit into memory is refused before it is begun.
+
+Tests of `iokr._memory`.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""Outputs that cannot be right, and combinations without a formula."""
+"""Outputs that cannot be right, and combinations without a formula.
+
+Tests of `iokr.estimators.outputs`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Parameters of a wrong kind or value."""
+"""Parameters of a wrong kind or value.
+
+Tests of `iokr._validation`.
+"""
 
 import numpy as np
 import pytest

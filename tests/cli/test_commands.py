@@ -1,4 +1,7 @@
-"""The command line as users meet it: what it prints where, what it writes, and its exit codes."""
+"""The command line as users meet it: what it prints where, what it writes, and its exit codes.
+
+Tests of `iokr.cli.bench`, `iokr.cli.demo.command`, `iokr.cli.doctor` and `iokr.cli.shared`.
+"""
 
 import json
 import sys

@@ -1,4 +1,8 @@
-"""`iokr links`: files in, ranked links and figures out; bad files are named, odd rows listed."""
+"""`iokr links`: files in, ranked links and figures out; bad files are named, odd rows listed.
+
+Tests of `iokr.cli.links.command`, `iokr.cli.links.cross_validation`, `iokr.cli.links.defaults`,
+`iokr.cli.links.model` and `iokr.cli.links.prediction`.
+"""
 
 import csv
 import json

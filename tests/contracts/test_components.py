@@ -1,4 +1,7 @@
-"""What holds for every public component: it is listed, clones, pickles, prints and stays unchanged."""
+"""What holds for every public component: it is listed, clones, pickles, prints and stays unchanged.
+
+Tests of `iokr._component`.
+"""
 
 import inspect
 import pickle

@@ -1,4 +1,7 @@
-"""Every decoder returns y when h(x) = ψ(y)."""
+"""Every decoder returns y when h(x) = ψ(y).
+
+Tests of `iokr.decoders.base`.
+"""
 
 import numpy as np
 import pytest

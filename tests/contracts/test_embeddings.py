@@ -1,4 +1,7 @@
-"""Every embedding has coordinates whose geometry is that of the outputs."""
+"""Every embedding has coordinates whose geometry is that of the outputs.
+
+Tests of `iokr.embeddings.base`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Every kernel is symmetric, positive semi-definite, and agrees with its diagonal and its blocks."""
+"""Every kernel is symmetric, positive semi-definite, and agrees with its diagonal and its blocks.
+
+Tests of `iokr.kernels.base`.
+"""
 
 import pickle
 

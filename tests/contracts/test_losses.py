@@ -1,4 +1,7 @@
-"""Every loss is convex, its gradient matches finite differences, and its minimum is where it says."""
+"""Every loss is convex, its gradient matches finite differences, and its minimum is where it says.
+
+Tests of `iokr.losses.base`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Every manifold gives a symmetric positive semi-definite penalty over all points."""
+"""Every manifold gives a symmetric positive semi-definite penalty over all points.
+
+Tests of `iokr.manifolds.base`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Every operator-valued kernel has a Gram map that is symmetric, positive semi-definite, and linear."""
+"""Every operator-valued kernel has a Gram map that is symmetric, positive semi-definite, and linear.
+
+Tests of `iokr.operator_kernels.base`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Networks from files: what does not fit is counted and listed, contradictions stop with file and line."""
+"""Networks from files: what does not fit is counted and listed, contradictions stop with file and line.
+
+Tests of `iokr.datasets.node_files` and `iokr.datasets.edges`.
+"""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,7 @@
-"""Tables in files: every kind of file gives the same table, and what is wrong is named with file and line."""
+"""Tables in files: every kind of file gives the same table, and what is wrong is named with file and line.
+
+Tests of `iokr.datasets.array_tables` and `iokr.datasets.file_table`.
+"""
 
 import gzip
 

@@ -1,4 +1,7 @@
-"""The best of all complete rankings, beside trying them all."""
+"""The best of all complete rankings, beside trying them all.
+
+Tests of `iokr.decoders._search.linear` and `iokr.decoders._search.orders`.
+"""
 
 from itertools import permutations
 

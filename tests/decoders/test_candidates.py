@@ -1,4 +1,7 @@
-"""The nearest of finitely many outputs; see also tests/estimators/test_ranking.py for whole rankings."""
+"""The nearest of finitely many outputs; see also tests/estimators/test_ranking.py for whole rankings.
+
+Tests of `iokr.decoders.candidate_sets`.
+"""
 
 import numpy as np
 import pytest

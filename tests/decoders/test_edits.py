@@ -1,4 +1,7 @@
-"""Graphs by local search: each step gets nearer, no single edit is left that helps, and the bound is one."""
+"""Graphs by local search: each step gets nearer, no single edit is left that helps, and the bound is one.
+
+Tests of `iokr.decoders.graphs`.
+"""
 
 from itertools import combinations, product
 

@@ -1,4 +1,7 @@
-"""The nearest of all sequences, beside trying them all."""
+"""The nearest of all sequences, beside trying them all.
+
+Tests of `iokr.decoders._search.viterbi`.
+"""
 
 from itertools import product
 

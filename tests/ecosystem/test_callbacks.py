@@ -1,4 +1,7 @@
-"""Progress through scikit-learn's callbacks, and nothing at all where it has none."""
+"""Progress through scikit-learn's callbacks, and nothing at all where it has none.
+
+Tests of `iokr._progress`.
+"""
 
 import subprocess
 import sys

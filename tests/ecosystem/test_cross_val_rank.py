@@ -1,4 +1,7 @@
-"""Out-of-fold ranks, against a loop."""
+"""Out-of-fold ranks, against a loop.
+
+Tests of `iokr.model_selection.ranks`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""A fitted model keeps its inputs, its outputs and its coefficients, not what it computed on the way."""
+"""A fitted model keeps its inputs, its outputs and its coefficients, not what it computed on the way.
+
+Tests of `iokr.estimators.base`.
+"""
 
 import gc
 from types import FunctionType, ModuleType

@@ -1,4 +1,7 @@
-"""A Gram matrix evaluated in blocks is the Gram matrix."""
+"""A Gram matrix evaluated in blocks is the Gram matrix.
+
+Tests of `iokr.gram.base`.
+"""
 
 import numpy as np
 import pytest

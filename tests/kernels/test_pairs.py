@@ -1,4 +1,7 @@
-"""Kernels on unordered pairs and on finite sets, against loops over the orders."""
+"""Kernels on unordered pairs and on finite sets, against loops over the orders.
+
+Tests of `iokr.kernels.structured.bags`.
+"""
 
 import numpy as np
 import pytest

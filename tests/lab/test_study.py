@@ -1,4 +1,7 @@
-"""The runner on a small study: order and number of threads change nothing, finished cells are found again."""
+"""The runner on a small study: order and number of threads change nothing, finished cells are found again.
+
+Tests of `iokr_lab.experiment`.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), r = ‖h − ψ‖."""
+"""ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), r = ‖h − ψ‖.
+
+Tests of `iokr.losses.radial`.
+"""
 
 import numpy as np
 import pytest

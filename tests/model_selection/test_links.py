@@ -1,4 +1,7 @@
-"""Node folds cover every node once; figures are on pairs whose links the model never saw."""
+"""Node folds cover every node once; figures are on pairs whose links the model never saw.
+
+Tests of `iokr.model_selection.nodes`.
+"""
 
 from typing import ClassVar
 

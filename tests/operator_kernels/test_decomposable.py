@@ -1,4 +1,7 @@
-"""𝒦(x, z) = k(x, z) A: the block Gram is kron(K, A), and what is not an operator is refused."""
+"""𝒦(x, z) = k(x, z) A: the block Gram is kron(K, A), and what is not an operator is refused.
+
+Tests of `iokr.operator_kernels.separable`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""What holds of every rival: parameters, copies, refusals, libraries."""
+"""What holds of every rival: parameters, copies, refusals, libraries.
+
+Tests of `iokr.rivals.base`.
+"""
 
 import pickle
 

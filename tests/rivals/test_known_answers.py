@@ -1,4 +1,8 @@
-"""Each rival on a case whose answer is known, and its formula against a slow one."""
+"""Each rival on a case whose answer is known, and its formula against a slow one.
+
+Tests of `iokr.rivals.cca`, `iokr.rivals.em`, `iokr.rivals.local`, `iokr.rivals.metric`, `iokr.rivals.naive`,
+`iokr.rivals.pkmr` and `iokr.rivals.tppk`.
+"""
 
 import itertools
 

@@ -81,20 +81,18 @@ RULES = (
         lambda case: "one factorisation is reused for every step, for any loss with a proximal map and any A.",
     ),
     Rule(
-        "a Gram that can only be multiplied with",
-        lambda case: case.problem.gram.products_only,
-        lambda tol, max_iter: ConjugateGradient(),
-        "there is nothing to factor",
-        lambda case: "the Gram can only be multiplied with: there is nothing to factor.",
-    ),
-    Rule(
-        "a kernel that does not separate, one alpha, the (nd)² matrix does not fit in memory",
-        lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
-        lambda tol, max_iter: ConjugateGradient(),
-        "products with the matrix, evaluated as they go",
+        "a Gram that can only be multiplied with, or a kernel that does not separate, one alpha, whose (nd)² matrix "
+        "does not fit in memory",
         lambda case: (
-            f"the kernel does not separate, and its {case.problem.gram.size} × {case.problem.gram.size} matrix does "
-            "not fit in memory: products with it, evaluated as they go."
+            case.problem.gram.products_only or (case.problem.gram.operator is None and _too_large_to_store(case))
+        ),
+        lambda tol, max_iter: ConjugateGradient(),
+        "products with the Gram, evaluated as they go",
+        lambda case: (
+            "the Gram can only be multiplied with: there is nothing to factor."
+            if case.problem.gram.products_only
+            else f"the kernel does not separate, and its {case.problem.gram.size} × {case.problem.gram.size} matrix "
+            "does not fit in memory: products with it, evaluated as they go."
         ),
     ),
     Rule(

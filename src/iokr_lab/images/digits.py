@@ -21,7 +21,7 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.report import MUTED, OURS, THEIRS, Figure, Pictures, Report, Table, Text, plot
 from iokr.report.figures import Canvas
-from iokr_lab.images.halves import Matrix, Split, halves, hidden, whole
+from iokr_lab.images.halves import ImageSplit, Matrix, halves, hidden, whole
 from iokr_lab.study import Case, Plan, Results, Study
 
 __all__ = ["STUDY"]
@@ -46,7 +46,7 @@ class Completed(Case):
     method: str
 
 
-Data = tuple[Split, NDArray[np.intp]]  # and the first held-out example of each digit
+Data = tuple[ImageSplit, NDArray[np.intp]]  # and the first held-out example of each digit
 
 
 def _load(plan: Digits) -> Data:
@@ -55,7 +55,7 @@ def _load(plan: Digits) -> Data:
     upper, lower = halves(digits.data[: plan.n_digits])
     train, test = train_test_split(np.arange(len(upper)), test_size=0.5, stratify=target, random_state=plan.seed)
     shown = np.array([np.flatnonzero(target[test] == digit)[0] for digit in range(10)])
-    return Split(upper[train], lower[train], upper[test], lower[test]), shown
+    return ImageSplit(upper[train], lower[train], upper[test], lower[test]), shown
 
 
 def _work(case: Completed, plan: Digits, data: Data) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Matrix", "Split", "halves", "hidden", "whole"]
+__all__ = ["ImageSplit", "Matrix", "halves", "hidden", "whole"]
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ImageSplit:
     """Upper halves X and lower halves Y of the training part and of the test part."""
 
     X: Matrix

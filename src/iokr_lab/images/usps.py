@@ -30,9 +30,9 @@ from iokr_lab.images.usps_protocol import (
     PUBLISHED,
     SHOWN,
     SIGMAS_K,
-    Chosen,
-    Draws,
-    Published,
+    Completion,
+    DigitDraws,
+    TableRow,
     cases,
     example,
     published_model,
@@ -47,7 +47,7 @@ __all__ = ["STUDY", "differences"]
 FIRST_ROW = PUBLISHED[0]
 
 
-def _page(results: Results, plan: Draws, images: Matrix) -> Report:
+def _page(results: Results, plan: DigitDraws, images: Matrix) -> Report:
     return Report(
         "USPS digits: the lower half from the upper half",
         _summary(results, plan),
@@ -85,7 +85,7 @@ def differences(results: Results, n_folds: int, names: list[str]) -> dict[str, D
 
 def _losses(results: Results, method: str, n_folds: int, sigma: int = COMMON) -> list[float]:
     """Over the folds of all draws."""
-    return results.numbers(Chosen, f"losses.{sigma}", method=method, n_folds=n_folds)
+    return results.numbers(Completion, f"losses.{sigma}", method=method, n_folds=n_folds)
 
 
 def _published(
@@ -93,7 +93,7 @@ def _published(
 ) -> dict[str, list[float]]:
     """Losses and fractions of arbitrary answers at the published parameters, over the folds of all draws."""
     which = {"row": row, "by": by, "n_folds": n_folds, "pixels": pixels}
-    return {name: list(itertools.chain(*results.numbers(Published, name, **which))) for name in ("losses", "tied")}
+    return {name: list(itertools.chain(*results.numbers(TableRow, name, **which))) for name in ("losses", "tied")}
 
 
 def _interpretations(results: Results) -> dict[tuple[int, str], dict[str, list[float]]]:
@@ -132,7 +132,7 @@ _CHOICE = (
 )
 
 
-def _summary(results: Results, plan: Draws) -> str:
+def _summary(results: Results, plan: DigitDraws) -> str:
     ours = {row.method: Spread.of(_published(results, row.method, "own method")["losses"]) for row in PUBLISHED}
     published = "; ".join(f"{row.method} {row.loss} published, {ours[row.method]} ours" for row in PUBLISHED[1:])
     return (
@@ -142,7 +142,7 @@ def _summary(results: Results, plan: Draws) -> str:
     )
 
 
-def _ranking(results: Results, plan: Draws, n_folds: int = 5) -> str:
+def _ranking(results: Results, plan: DigitDraws, n_folds: int = 5) -> str:
     """The order of the methods under the common loss, and what of it is clear."""
     gaps = differences(results, n_folds, plan.methods)
     means = {name: float(np.mean(_losses(results, name, n_folds))) for name in plan.methods}
@@ -228,7 +228,7 @@ def _parameters_table(results: Results) -> Table:
     )
 
 
-def _common_table(results: Results, plan: Draws) -> Table:
+def _common_table(results: Results, plan: DigitDraws) -> Table:
     names, rows = [*plan.methods, *BASELINES], []
     for n_folds in FOLDS:
         gaps = differences(results, n_folds, names)
@@ -246,8 +246,8 @@ def _common_table(results: Results, plan: Draws) -> Table:
     )
 
 
-def _chosen_table(results: Results, plan: Draws) -> Table:
-    frame = results.frame(Chosen)
+def _chosen_table(results: Results, plan: DigitDraws) -> Table:
+    frame = results.frame(Completion)
     frame = frame[frame["method"].isin(plan.methods)].assign(reading=frame["n_folds"].map(FOLDS))
     parameters = {f"chosen.{name}": name for name in ("σ_k", "λ", "σ_l", "components", "ε")}
     title = "What was chosen: median (smallest to largest) over the training parts"
@@ -257,7 +257,7 @@ def _chosen_table(results: Results, plan: Draws) -> Table:
 # --------------------------------------------------------------------------------------------- pictures and figures
 
 
-def _pictures(results: Results, plan: Draws, images: Matrix) -> Pictures:
+def _pictures(results: Results, plan: DigitDraws, images: Matrix) -> Pictures:
     split = splits(images, example(IDENTITY).n_folds, AS_DISTRIBUTED, (plan.seed, 0))[0]
     X, Y = split.X_test[:N_PICTURES], split.Y_test[:N_PICTURES]
     names = [name for name in (*plan.methods, *BASELINES) if "by folds" not in name]
@@ -269,7 +269,7 @@ def _pictures(results: Results, plan: Draws, images: Matrix) -> Pictures:
     return Pictures(rows, f"The first {N_PICTURES} test digits of the first split into three folds.", low=-1, high=1)
 
 
-def _ranking_figure(results: Results, plan: Draws) -> Figure:
+def _ranking_figure(results: Results, plan: DigitDraws) -> Figure:
     names = [name for name in plan.methods if name != IDENTITY]
 
     def draw(canvas: Canvas) -> None:
@@ -349,5 +349,5 @@ def _path_figure(results: Results) -> Figure:
     return plot(draw, caption=caption)
 
 
-PLANS = {"short": Draws(repeat=1, by_folds=False), "default": Draws()}
+PLANS = {"short": DigitDraws(repeat=1, by_folds=False), "default": DigitDraws()}
 STUDY = Study(plans=PLANS, load=lambda plan: load_usps().X_train[:DRAWN_FROM], cases=cases, work=work, page=_page)

@@ -20,6 +20,7 @@ from iokr._array import to_numpy
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
+from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
@@ -27,8 +28,8 @@ from iokr.kernels.vectors import RBF
 from iokr.metrics import rbf_loss
 from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.report import Spread
-from iokr.rivals.kde import KDE, KernelPCA
-from iokr_lab.images.halves import Matrix, Split, halves
+from iokr.rivals.kde import KDE
+from iokr_lab.images.halves import ImageSplit, Matrix, halves
 from iokr_lab.published import published
 from iokr_lab.study import Case, Plan
 
@@ -54,13 +55,13 @@ N_FOLDS = 5  # of the training part, where it is chosen by folds
 FEW_SIGMAS = ((4.0, 5.6, 8.0), (7.0, 10.0, 14.0))  # σ_k and σ_l to choose from by folds, which refit everything
 
 
-def splits(images: Matrix, n_folds: int, pixels: str, draw: tuple[int, int]) -> list[Split]:
+def splits(images: Matrix, n_folds: int, pixels: str, draw: tuple[int, int]) -> list[ImageSplit]:
     """Draw digits; train on one fold of them and test on the others, for every fold in turn."""
     rows = np.random.default_rng(draw).choice(len(images), size=min(DRAWN, len(images)), replace=False)
     upper, lower = halves(PIXELS[pixels](images[rows]))
     every = np.arange(len(rows))
     parts = ((train, np.delete(every, train)) for train in np.array_split(every, n_folds))
-    return [Split(upper[train], lower[train], upper[test], lower[test]) for train, test in parts]
+    return [ImageSplit(upper[train], lower[train], upper[test], lower[test]) for train, test in parts]
 
 
 def gaussian(sigma: float) -> RBF:
@@ -77,7 +78,7 @@ def loss(Y: Matrix, answers: Any, sigma: float) -> float:
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """A row of K12 Table 2, as printed."""
 
     method: str
@@ -92,14 +93,14 @@ class Row:
 
 
 PUBLISHED = (
-    Row("KDE of Cortes et al. (identity)", 0.01, 0.1, 10),
-    Row("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7),
-    Row("covariance", 0.1, 1, 12),
-    Row("conditional covariance", 0.1, 1, 12),
+    PublishedRow("KDE of Cortes et al. (identity)", 0.01, 0.1, 10),
+    PublishedRow("KDE of Weston et al. (kernel PCA)", 0.001, 0.07, 7),
+    PublishedRow("covariance", 0.1, 1, 12),
+    PublishedRow("conditional covariance", 0.1, 1, 12),
 )
 
 
-def published_model(row: Row, operator: Callable[[Kernel], Any] = lambda kernel: kernel) -> IOKR:
+def published_model(row: PublishedRow, operator: Callable[[Kernel], Any] = lambda kernel: kernel) -> IOKR:
     """The identity operator, or another one, with the parameters of a row of Table 2.
 
     ‖ψ(y)‖ = 1, so the closest output is the one with the largest ⟨h(x), ψ(y)⟩; ranked by that, it is found also where
@@ -109,7 +110,7 @@ def published_model(row: Row, operator: Callable[[Kernel], Any] = lambda kernel:
     return IOKR(kernel, output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
 
 
-def own_model(row: Row) -> IOKR:
+def own_model(row: PublishedRow) -> IOKR:
     """The method of a row of Table 2 with the parameters of that row.
 
     Open in the paper: ε, here a hundredth of the largest eigenvalue of K/n; the number of components, here all.
@@ -124,7 +125,7 @@ def own_model(row: Row) -> IOKR:
 
 
 @dataclass(frozen=True)
-class Method:
+class OperatorMethod:
     """A row of the comparison: an operator kernel for every σ_k, an embedding for every σ_l."""
 
     name: str
@@ -143,17 +144,17 @@ class Method:
 
 _CONDITIONAL = tuple(partial(ConditionalCovariance, epsilon=epsilon) for epsilon in EPSILONS)
 METHODS = (
-    Method("identity"),
-    Method("kernel PCA", embeddings=tuple(KernelPCA(rank) for rank in RANKS)),
-    Method("covariance", operators=(Covariance,)),
-    Method("covariance, by folds", operators=(Covariance,), by_folds=True),
-    Method("conditional covariance", operators=_CONDITIONAL),
-    Method("conditional covariance, by folds", operators=_CONDITIONAL, by_folds=True),
+    OperatorMethod("identity"),
+    OperatorMethod("kernel PCA", embeddings=tuple(KernelPCA(rank) for rank in RANKS)),
+    OperatorMethod("covariance", operators=(Covariance,)),
+    OperatorMethod("covariance, by folds", operators=(Covariance,), by_folds=True),
+    OperatorMethod("conditional covariance", operators=_CONDITIONAL),
+    OperatorMethod("conditional covariance, by folds", operators=_CONDITIONAL, by_folds=True),
 )
 IDENTITY = METHODS[0].name
 
 
-def chosen_model(method: Method, X: Matrix, Y: Matrix) -> IOKRCV:
+def chosen_model(method: OperatorMethod, X: Matrix, Y: Matrix) -> IOKRCV:
     """σ_k, λ and ε by the error in the output feature space; σ_l and the number of components by the common loss."""
     left_out = out_of_fold_loss if method.by_folds else left_out_loss
     models: list[IOKRCV] = [model.fit(X, Y) for model in method.models()]
@@ -192,21 +193,21 @@ def _sigma(kernel: Any) -> float:
     return float((2 * kernel.gamma) ** -0.5)
 
 
-def _pixels(split: Split) -> Any:
+def _pixels(split: ImageSplit) -> Any:
     kernels = [gaussian(sigma) for sigma in SIGMAS_K]
     return IOKRCV(kernels, embedding=Identity(centered=True)).fit(split.X, split.Y).predict(split.X_test)
 
 
-def _nearest(split: Split) -> Any:
+def _nearest(split: ImageSplit) -> Any:
     return KNeighborsRegressor(n_neighbors=1).fit(split.X, split.Y).predict(split.X_test)
 
 
-def _one_answer(split: Split) -> Matrix:
+def _one_answer(split: ImageSplit) -> Matrix:
     losses = [loss(split.Y, np.broadcast_to(y, split.Y.shape), COMMON) for y in split.Y]
     return np.broadcast_to(split.Y[np.argmin(losses)], split.Y_test.shape)
 
 
-BASELINES: dict[str, Callable[[Split], Matrix]] = {
+BASELINES: dict[str, Callable[[ImageSplit], Matrix]] = {
     "pixels, no pre-image": _pixels,
     "nearest neighbour": _nearest,
     "one answer for all": _one_answer,
@@ -217,7 +218,7 @@ BASELINES: dict[str, Callable[[Split], Matrix]] = {
 
 
 @dataclass(frozen=True)
-class Draws(Plan):
+class DigitDraws(Plan):
     """How often digits are drawn, and whether methods that choose by folds, which takes long, are among the rest."""
 
     repeat: int = 5
@@ -230,7 +231,7 @@ class Draws(Plan):
 
 
 @dataclass(frozen=True)
-class Published(Case):
+class TableRow(Case):
     """A row of Table 2 at its own parameters, by its own method or by the identity operator."""
 
     draw: int
@@ -241,7 +242,7 @@ class Published(Case):
 
 
 @dataclass(frozen=True)
-class Chosen(Case):
+class Completion(Case):
     """Every parameter chosen on the training part; or a baseline."""
 
     draw: int
@@ -250,33 +251,33 @@ class Chosen(Case):
     method: str
 
 
-def example(method: str) -> Chosen:
+def example(method: str) -> Completion:
     """The split of the pictures."""
-    return Chosen(draw=0, n_folds=3, fold=0, method=method)
+    return Completion(draw=0, n_folds=3, fold=0, method=method)
 
 
-def cases(plan: Draws, images: Matrix) -> list[Case]:
+def cases(plan: DigitDraws, images: Matrix) -> list[Case]:
     """On every draw the first row of Table 2 under every interpretation of the paper, all rows, and every method."""
     found: dict[Case, None] = {}
     rows = [row.method for row in PUBLISHED]
     methods = [*plan.methods, *BASELINES]
     for draw in range(plan.repeat):
-        found |= {Published(draw, *which, rows[0]): None for which in itertools.product(FOLDS, PIXELS)}
+        found |= {TableRow(draw, *which, rows[0]): None for which in itertools.product(FOLDS, PIXELS)}
         every = itertools.product(rows, ("own method", "identity"))
-        found |= {Published(draw, 5, AS_DISTRIBUTED, *which): None for which in every}
+        found |= {TableRow(draw, 5, AS_DISTRIBUTED, *which): None for which in every}
         for n_folds in FOLDS:
-            found |= {Chosen(draw, n_folds, *which): None for which in itertools.product(range(n_folds), methods)}
+            found |= {Completion(draw, n_folds, *which): None for which in itertools.product(range(n_folds), methods)}
     return list(found)
 
 
-def work(case: Published | Chosen, plan: Draws, images: Matrix) -> dict[str, Any]:
+def work(case: TableRow | Completion, plan: DigitDraws, images: Matrix) -> dict[str, Any]:
     """RBF losses."""
-    if isinstance(case, Published):
+    if isinstance(case, TableRow):
         return _at_parameters(case, splits(images, case.n_folds, case.pixels, (plan.seed, case.draw)))
     return _chosen(case, splits(images, case.n_folds, AS_DISTRIBUTED, (plan.seed, case.draw))[case.fold])
 
 
-def _at_parameters(case: Published, parts: list[Split]) -> dict[str, list[float]]:
+def _at_parameters(case: TableRow, parts: list[ImageSplit]) -> dict[str, list[float]]:
     """For each fold the loss, and the fraction of test digits to which every training digit is equally (un)like."""
     row = next(row for row in PUBLISHED if row.method == case.row)
     model = published_model(row) if case.by == "identity" else own_model(row)
@@ -288,7 +289,7 @@ def _at_parameters(case: Published, parts: list[Split]) -> dict[str, list[float]
     }
 
 
-def _chosen(case: Chosen, split: Split) -> dict[str, Any]:
+def _chosen(case: Completion, split: ImageSplit) -> dict[str, Any]:
     """Losses at the σ of every row, what was chosen, and on the split of the pictures what they show."""
     found: dict[str, Any] = {}
     if case.method in BASELINES:

@@ -34,7 +34,7 @@ from iokr.solvers.base import ClosedForm
 from iokr.solvers.closed_form.eigen import Eigen
 from iokr.solvers.closed_form.lowrank import LowRank
 from iokr_lab.data.multilabel import MultiLabel
-from iokr_lab.label_sets.ridge import Ridge, by_f1, by_labels, by_seen_sets
+from iokr_lab.label_sets.ridge import FactoredRidge, by_f1, by_labels, by_seen_sets
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
 from iokr_lab.study import Case, Plan
 
@@ -57,7 +57,7 @@ INPUT_RANK, OUTPUT_RANK = 1200, 400  # training inputs and label sets that stand
 
 
 @dataclass(frozen=True)
-class Task:
+class LabelTask:
     """One data set: rows as trees and as linear models see them, label sets, and the input kernels to choose from."""
 
     X: Matrix
@@ -73,7 +73,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Prediction:
     """0/1 predictions for the test part, and how they came about."""
 
     sets: Matrix
@@ -81,7 +81,7 @@ class Answer:
     seconds: float
 
 
-def task_of(data: MultiLabel) -> Task:
+def task_of(data: MultiLabel) -> LabelTask:
     """The official split; columns scaled, and γ in units of their number, by the training part alone."""
     n, Y = data.n_train, data.Y
     if is_sparse(data.X):
@@ -93,23 +93,23 @@ def task_of(data: MultiLabel) -> Task:
         counts = data.X.toarray()
         designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}
         parts = counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:]
-        return Task(*parts, kernels, designs, STRENGTHS[1], LowRank())
+        return LabelTask(*parts, kernels, designs, STRENGTHS[1], LowRank())
     scaled = StandardScaler().fit(data.X[:n]).transform(data.X)
     p = scaled.shape[1]
     kernels = {f"Gaussian, γ = {width:g}/{2 * p}": RBF(gamma=width / (2 * p)) for width in WIDTHS}
     parts = data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:]
-    return Task(*parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
+    return LabelTask(*parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
 
 
 # ------------------------------------------------------------------------------------------- kernel ridge and IOKR
 
 
-def ridges(task: Task) -> Iterator[tuple[str, Answer]]:
+def ridges(task: LabelTask) -> Iterator[tuple[str, Prediction]]:
     """The input kernel by the F1 of thresholded scores left out; alpha anew for each output kernel, by its own F1."""
     start = perf_counter()
     found = []
     for name, kernel in task.kernels.items():
-        ridge = Ridge(kernel, task.unit, task.solver)
+        ridge = FactoredRidge(kernel, task.unit, task.solver)
         found.append((*by_labels(ridge, task.Y, ALPHAS), name, ridge))
     _, alpha, left_out, name, ridge = max(found, key=lambda one: one[0])
     del found
@@ -123,30 +123,30 @@ def ridges(task: Task) -> Iterator[tuple[str, Answer]]:
         start = perf_counter()
         sets, of, alpha = by_seen_sets(ridge, task.Y, kernels, ALPHAS, OUTPUT_RANK, task.unit_test)
         chosen = "; ".join(part for part in (name, of, f"alpha = {alpha:g}") if part)
-        yield method, Answer(sets, chosen, perf_counter() - start)
+        yield method, Prediction(sets, chosen, perf_counter() - start)
     start = perf_counter()
     sets, alpha = by_f1(ridge, task.Y, _f1_map(task), ALPHAS, task.unit_test)
-    yield IOKR_F1, Answer(sets, f"{name}; alpha = {alpha:g}", perf_counter() - start)
+    yield IOKR_F1, Prediction(sets, f"{name}; alpha = {alpha:g}", perf_counter() - start)
 
 
-def _f1_map(task: Task) -> F1Map:
+def _f1_map(task: LabelTask) -> F1Map:
     return F1Map(task.Y.shape[1], int(task.Y.sum(axis=1).max()))
 
 
 def _thresholded(
     name: str, Y: Matrix, left_out: Matrix, scores: Matrix, chosen: str, seconds: float
-) -> Iterator[tuple[str, Answer]]:
+) -> Iterator[tuple[str, Prediction]]:
     """The labels whose score is above the threshold chosen on scores of training rows, and above ½."""
     threshold = best_threshold(Y, left_out)
     ways = {TUNED: (threshold, f"{chosen}; threshold {threshold:.3g}"), HALF: (0.5, chosen)}
     for way, (above, what) in ways.items():
-        yield way.format(name), Answer((scores > above).astype(np.float64), what, seconds)
+        yield way.format(name), Prediction((scores > above).astype(np.float64), what, seconds)
 
 
 # -------------------------------------------------------------------------------------------------------- forests
 
 
-def forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
+def forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
     """Trees on the Tanimoto kernel; the least size of a leaf by the F1 of rows that trees did not draw."""
     start = perf_counter()
     found = []
@@ -168,13 +168,13 @@ def forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
     fitted = perf_counter() - start
     chosen = f"at least {leaf} rows in a leaf"
     sets = np.asarray(forest.predict(task.X_test))
-    yield FOREST_TANIMOTO, Answer(sets, chosen, perf_counter() - start)
+    yield FOREST_TANIMOTO, Prediction(sets, chosen, perf_counter() - start)
     start, f1 = perf_counter(), _f1_map(task)
     H = np.asarray(forest.weights(task.X_test)) @ f1.transform(task.Y)
-    yield FOREST_F1, Answer(f1.best_sets(H), chosen, fitted + perf_counter() - start)
+    yield FOREST_F1, Prediction(f1.best_sets(H), chosen, fitted + perf_counter() - start)
 
 
-def random_forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
+def random_forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
     """scikit-learn's on the 0/1 labels: their variance splits as Gini does."""
     start = perf_counter()
     found = []
@@ -192,7 +192,7 @@ def random_forests(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
 # -------------------------------------------------------------------------------------------- logistic regression
 
 
-def logistic(task: Task, seed: int) -> Iterator[tuple[str, Answer]]:
+def logistic(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
     """scikit-learn's, one model per label; words, C and the threshold by the F1 of rows in the fold left out."""
     start = perf_counter()
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
@@ -236,7 +236,7 @@ class Run(Case):
     seed: int
 
 
-FAMILIES: dict[str, Callable[[Task, int], Iterator[tuple[str, Answer]]]] = {
+FAMILIES: dict[str, Callable[[LabelTask, int], Iterator[tuple[str, Prediction]]]] = {
     "kernel ridge and IOKR": lambda task, seed: ridges(task),
     "output-kernel forests": forests,
     "random forests": random_forests,

@@ -17,10 +17,10 @@ from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
 
-__all__ = ["Ridge", "by_f1", "by_labels", "by_seen_sets"]
+__all__ = ["FactoredRidge", "by_f1", "by_labels", "by_seen_sets"]
 
 
-class Ridge:
+class FactoredRidge:
     """h(x) = Σ_i k(x, x_i) c_i, C = (K + αI)⁻¹ Ψ, for any outputs Ψ and any α, leave-one-out beside.
 
     What `IOKR` computes; here the factorisation is kept, so that many output kernels can be tried on one input kernel,
@@ -43,7 +43,7 @@ class Ridge:
         return np.asarray(G @ self._path.coefficients(Psi, alpha), dtype=np.float64)
 
 
-def by_labels(ridge: Ridge, Y: Matrix, alphas: tuple[float, ...]) -> tuple[float, float, Matrix]:
+def by_labels(ridge: FactoredRidge, Y: Matrix, alphas: tuple[float, ...]) -> tuple[float, float, Matrix]:
     """(F1 left out, alpha, scores left out) of kernel ridge on the labels with its best threshold: the best alpha."""
     found = []
     for alpha in alphas:
@@ -53,7 +53,7 @@ def by_labels(ridge: Ridge, Y: Matrix, alphas: tuple[float, ...]) -> tuple[float
 
 
 def by_seen_sets(
-    ridge: Ridge, Y: Matrix, kernels: dict[str, Kernel], alphas: tuple[float, ...], rank: int, X_test: Any
+    ridge: FactoredRidge, Y: Matrix, kernels: dict[str, Kernel], alphas: tuple[float, ...], rank: int, X_test: Any
 ) -> tuple[Matrix, str, float]:
     """(sets for `X_test`, name of the output kernel, alpha): the nearest label set of the training part to h(x).
 
@@ -76,7 +76,7 @@ def by_seen_sets(
     return candidates[nearest], name, alpha
 
 
-def by_f1(ridge: Ridge, Y: Matrix, f1: F1Map, alphas: tuple[float, ...], X_test: Any) -> tuple[Matrix, float]:
+def by_f1(ridge: FactoredRidge, Y: Matrix, f1: F1Map, alphas: tuple[float, ...], X_test: Any) -> tuple[Matrix, float]:
     """The set of the best expected F1 among all sets, and alpha by the F1 left out."""
     Psi = f1.transform(Y)
     alpha = max(alphas, key=lambda alpha: f1_samples(Y, f1.best_sets(ridge.left_out(Psi, alpha))))

@@ -3,37 +3,193 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import MinMaxScaler
 
+from iokr.decoders.assignment import Assignment
+from iokr.estimators.regression.cv import IOKRCV
+from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.trees.forest import OutputKernelForest
+from iokr.kernels.base import Kernel
+from iokr.kernels.structured.rankings import Kendall, Spearman
+from iokr.kernels.vectors import RBF, Laplacian
+from iokr.metrics import kendall_tau
 from iokr.report import INK, MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
 from iokr.report.figures import Canvas
-from iokr_lab.rankings.protocol import (
-    ALWAYS,
-    FEW,
-    FOLDS,
-    FOREST,
-    KENDALL,
-    LARGE,
-    LINEAR,
-    METHODS,
-    MORE,
-    NEAR,
-    OURS,
-    SPEARMAN,
-    Fold,
-    RankingPlan,
-    Sets,
-    cases,
-    load,
-    work,
-)
-from iokr_lab.study import Results, Study
+from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
+from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.tables import difference, frequent
 
 __all__ = ["STUDY"]
+
+Matrix = NDArray[np.float64]
+Sets = dict[str, LabelRanking]
+
+FOLDS, LARGE = 10, 1000
+FEW, MORE = 400, 1000  # training rows on which the input kernel, and then λ, is chosen, at most
+GAMMAS = {RBF: (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), Laplacian: (0.1, 0.3, 1.0, 3.0, 10.0)}  # over the number of features
+ALPHAS = tuple(np.logspace(-4, 2, 13))
+NEIGHBORS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
+LEAVES = (1, 5, 25)  # rows in a leaf, at least
+KENDALL, SPEARMAN, FOREST = "IOKR, Kendall", "IOKR, Spearman", "forest, Kendall"
+NEAR, LINEAR, ALWAYS = "neighbours", "linear ridge", "one for all"
+OURS = (KENDALL, SPEARMAN, FOREST)
+
+
+@dataclass(frozen=True)
+class RankingPlan(Plan):
+    """Sets of at most `largest` rows; their folds are drawn `repeat` times, large ones once unless `full`."""
+
+    full: bool = False
+    largest: int = 5000
+
+    def times(self, n: int) -> int:
+        """How often the folds of a set of n rows are drawn."""
+        return 1 if n > LARGE and not self.full else self.repeat
+
+    def key(self) -> dict[str, Any]:
+        """A fold depends on the seed alone."""
+        return {"seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Fold(Case):
+    """A fold of a drawing of folds of a set."""
+
+    name: str
+    repeat: int
+    fold: int
+
+
+def load(plan: RankingPlan) -> Sets:
+    """The sets of the plan, the smallest first."""
+    sets = {name: load_label_ranking(name) for name in label_ranking_sets()}
+    small = {name: data for name, data in sets.items() if len(data) <= plan.largest}
+    return dict(sorted(small.items(), key=lambda item: len(item[1])))
+
+
+def cases(plan: RankingPlan, sets: Sets) -> list[Fold]:
+    """Every fold to run."""
+    return [
+        Fold(name, repeat, fold)
+        for name, data in sets.items()
+        for repeat in range(plan.times(len(data)))
+        for fold in range(FOLDS)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------- methods
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rankings of the test rows, and what was chosen, in words."""
+
+    ranks: Any
+    chosen: str
+
+
+def completed(values: Matrix) -> Matrix:
+    """Labels sorted by value, the smallest first: ranks from 1, ties by the order of the labels."""
+    order = np.argsort(values, axis=1, kind="stable")
+    return np.argsort(order, axis=1).astype(np.float64) + 1
+
+
+def chosen_iokr(output_kernel: Kernel, X: Matrix, Y: Matrix, rng: Generator) -> IOKR | IOKRCV:
+    """Input kernel and width by leave-one-out on `FEW` rows, λ on `MORE`, the model on all."""
+    kernels = [kernel(gamma / X.shape[1]) for kernel, gammas in GAMMAS.items() for gamma in gammas]
+    rows = rng.permutation(len(X))
+    shared: dict[str, Any] = {"output_kernel": output_kernel, "decoder": Assignment()}
+    model: IOKR | IOKRCV = IOKRCV(kernels, alphas=ALPHAS, **shared).fit(X[rows[:FEW]], Y[rows[:FEW]])
+    if len(X) > FEW:
+        kernel = kernels[model.best_index_[0]]
+        model = IOKRCV(kernel, alphas=ALPHAS, **shared).fit(X[rows[:MORE]], Y[rows[:MORE]])
+        if len(X) > MORE:
+            model = IOKR(kernel, alpha=model.alpha_, **shared).fit(X, Y)
+    return model
+
+
+def _iokr(output_kernel: Kernel) -> Callable[[Matrix, Matrix, Matrix, Generator], Answer]:
+    def answer(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+        model = chosen_iokr(output_kernel, X, Y, rng)
+        kernel, alpha = model.kernel_, getattr(model, "alpha_", None) or model.alpha
+        chosen = f"{type(kernel).__name__}, γp = {kernel.gamma * X.shape[1]:.2g}, λ = {alpha:.2g}"
+        return Answer(model.predict(X_test), chosen)
+
+    return answer
+
+
+def by_neighbors(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+    """Labels by their mean rank among the k nearest rows, k by leave-one-out."""
+    most = min(NEIGHBORS[-1], len(X) - 1)
+    near = NearestNeighbors(n_neighbors=most).fit(X)
+    own, new = near.kneighbors(return_distance=False), near.kneighbors(X_test, return_distance=False)
+    sizes = [k for k in NEIGHBORS if k <= most]
+    taus = [kendall_tau(Y, completed(np.nanmean(Y[own[:, :k]], axis=1))) for k in sizes]
+    k = sizes[int(np.argmax(taus))]
+    return Answer(completed(np.nanmean(Y[new[:, :k]], axis=1)), f"k = {k}")
+
+
+def by_ridge(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+    """A linear model of the rank of each label, then sorted."""
+    model = RidgeCV(np.logspace(-3, 3, 13)).fit(X, Y)
+    return Answer(completed(model.predict(X_test)), f"α = {model.alpha_:.2g}")
+
+
+def by_forest(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+    """Trees in the feature space of Kendall's kernel, decoded exactly; leaves by the rows that trees do not draw."""
+    few, seed = rng.permutation(len(X))[:MORE], int(rng.integers(2**31))
+    shared: dict[str, Any] = {"n_estimators": 100, "decoder": Assignment(), "bootstrap": True, "random_state": seed}
+    tried = [OutputKernelForest(Kendall(), min_samples_leaf=leaf, oob_score=True, **shared) for leaf in LEAVES]
+    forest = max((one.fit(X[few], Y[few]) for one in tried), key=lambda one: float(one.oob_score_))
+    if len(few) < len(X):
+        forest = forest.set_params(oob_score=False).fit(X, Y)
+    return Answer(forest.predict(X_test), f"at least {forest.min_samples_leaf} rows in a leaf")
+
+
+def by_mean(X: Matrix, Y: Matrix, X_test: Matrix, rng: Generator) -> Answer:
+    """The labels by their mean rank, whatever the input."""
+    return Answer(np.repeat(completed(np.nanmean(Y, axis=0, keepdims=True)), len(X_test), axis=0), "")
+
+
+METHODS: dict[str, Callable[[Matrix, Matrix, Matrix, Generator], Answer]] = {
+    KENDALL: _iokr(Kendall()),
+    SPEARMAN: _iokr(Spearman()),
+    FOREST: by_forest,
+    NEAR: by_neighbors,
+    LINEAR: by_ridge,
+    ALWAYS: by_mean,
+}
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+def work(case: Fold, plan: RankingPlan, sets: Sets) -> dict[str, Any]:
+    """Kendall's τ on the test fold and what was chosen, by method; features scaled to [−1, 1] on the training part."""
+    data = sets[case.name]
+    split = KFold(FOLDS, shuffle=True, random_state=plan.seed + case.repeat).split(data.X)
+    train, test = list(split)[case.fold]
+    scaler = MinMaxScaler((-1, 1)).fit(data.X[train])
+    X, X_test = scaler.transform(data.X[train]), scaler.transform(data.X[test])
+    tau, chosen = {}, {}
+    for name, method in METHODS.items():
+        answer = method(X, data.ranks[train], X_test, np.random.default_rng([plan.seed, case.repeat, case.fold]))
+        tau[name], chosen[name] = kendall_tau(data.ranks[test], answer.ranks), answer.chosen
+    return {"tau": tau, "chosen": chosen}
+
+
+# ---------------------------------------------------------------------------------------------------------------- page
 
 MARKS = {
     KENDALL: (COLOUR, "o"),

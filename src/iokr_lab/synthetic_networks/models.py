@@ -19,11 +19,8 @@ from iokr.manifolds.heat import Heat
 from iokr_lab.links.protocol import Lookup
 from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Network, evaluate
 
-__all__ = ["Grid", "Kernels", "Rule", "Setting", "grams", "margin_at", "output_kernel", "ridge_at", "ridge_grid"]
-
 Labeled = NDArray[np.int64]
 
-SUBGRAPH, BLOCK = "subgraph", "block of the whole"
 PENALTY, PLAIN, BLOCK_PLAIN = "subgraph, exp(−L)", "subgraph, no penalty", "block of the whole, no penalty"
 WIDTHS = (0.1, 0.316, 0.562, 1.0, 1.78)  # gamma in units of 1 / median of the squared distances
 ALPHAS = (1e-3, 1e-2, 0.0316, 0.1, 0.316, 1.0)
@@ -75,14 +72,15 @@ def centred(network: Network, width: float) -> Lookup:
     return Lookup(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
 
 
-def output_kernel(
-    network: Network, interpretation: str = SUBGRAPH, beta: float | None = None, normalized: bool = False
-) -> Kernel:
-    """The kernel on labelled nodes: of the links between them alone, or the block of the whole network's."""
-    if interpretation == BLOCK:
-        return Lookup(network.kernel)
+def output_kernel(network: Network, beta: float | None = None, normalized: bool = False) -> Kernel:
+    """The kernel on labelled nodes: of the links between them alone."""
     kernel = Diffusion(network.beta if beta is None else beta)
     return Normalized(kernel) if normalized else kernel
+
+
+def block_kernel(network: Network) -> Kernel:
+    """The kernel on labelled nodes: the block of the whole network's."""
+    return Lookup(network.kernel)
 
 
 # --------------------------------------------------------------------------------------------------------- one setting
@@ -188,7 +186,7 @@ class Kernels:
     def changed(self, labeled: Labeled) -> dict[str, Any]:
         """Ridge over the grid, by interpretation, and the margin with one thing changed at a time."""
         network, target = self.network, output_kernel(self.network)
-        block = output_kernel(network, BLOCK)
+        block = block_kernel(network)
         grids = {
             PENALTY: ridge_grid(network, labeled, self.penalty, target),
             PLAIN: ridge_grid(network, labeled, self.plain, target),

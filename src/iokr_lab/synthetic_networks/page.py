@@ -188,11 +188,11 @@ def _margin_causes_table(found: gaps.Found) -> Table:
     return _cell_table("Margin at 95 %, ΔROC and ΔPR of every cell: only the penalty is added", columns)
 
 
-def _names(cell: gaps.Cell) -> dict[str, Any]:
+def _names(cell: gaps.Cell, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Density, or those within and between classes, and the fraction of labelled nodes."""
     numbers = [float(part) for part in cell[0].split(", ")]
     names = ("density",) if len(numbers) == 1 else ("within", "between")
-    return {**dict(zip(names, numbers, strict=True)), "labelled": f"{cell[1]:.0%}"}
+    return {**dict(zip(names, numbers, strict=True)), **(more or {}), "labelled": f"{cell[1]:.0%}"}
 
 
 def _cell_table(title: str, columns: Mapping[str, gaps.Gaps]) -> Table:
@@ -262,18 +262,27 @@ _PARTS = {"ridge": "a", "margin": "b"}
 _STRESSED = tuple(MEASURES.values())
 
 
-def _inertia_table(found: gaps.Found, model: str) -> Table:
-    """Table 8a or b, whole."""
+def _whole(found: gaps.Found, model: str, graphs: Iterable[str], title: str, note: str) -> Table:
+    """Every inertia; for graphs whose component counts are printed, these beside ours."""
     rows = []
-    for graph, inertia, fraction in itertools.product(gaps.GRAPHS, gaps.INERTIAS, gaps.FRACTIONS):
+    for graph, inertia, fraction in itertools.product(graphs, gaps.INERTIAS, gaps.FRACTIONS):
         cell = graph, fraction
-        count = found.cells(cell, inertia)[0]["components"]
-        of_paper = gaps.RANDOM[f"{graph}, {inertia} %"]["components"]
-        names = {"density": float(graph), "inertia %": inertia, "components": f"{count} ({of_paper})"}
-        labelled = {"labelled": f"{fraction:.0%}"}
-        rows.append({**names, **labelled, **_both(cell, model, found.fixed(model, cell, inertia), inertia)})
+        names: dict[str, Any] = {"inertia %": inertia}
+        if of_paper := gaps.RANDOM.get(f"{graph}, {inertia} %"):
+            count = found.cells(cell, inertia)[0]["components"]
+            names |= {"components": f"{count} ({of_paper['components']})"}
+        rows.append({**_names(cell, names), **_both(cell, model, found.fixed(model, cell, inertia), inertia)})
+    return Table(f"{title}, {model}, every inertia", rows, note=note, ours=_STRESSED, folded=True)
+
+
+def _inertia_table(found: gaps.Found, model: str) -> Table:
     note = "Components: ours (printed). Every row with the one setting, found at 95 %."
-    return Table(f"Table 8{_PARTS[model]}, {model}, every inertia", rows, note=note, ours=_STRESSED, folded=True)
+    return _whole(found, model, gaps.GRAPHS, f"Table 8{_PARTS[model]}", note)
+
+
+def _mixture_table(found: gaps.Found, model: str) -> Table:
+    title = f"Table 9{_PARTS[model]}, three classes"
+    return _whole(found, model, gaps.CLASSED, title, "With the one setting of Table 8.")
 
 
 def _others_table(found: gaps.Found, model: str) -> Table:
@@ -288,17 +297,6 @@ def _mixture_as_said_table(found: gaps.Found) -> Table:
     title, end = "Table 9a, three classes, ridge by leave-one-out at 95 % inertia", ", leave-one-out"
     rows = [{**_names(cell), **_both(cell, "ridge", found.fixed("as said", cell), ours=end)} for cell in gaps.MIXED]
     return Table(title, rows, ours=tuple(f"{name}{end}" for name in _STRESSED))
-
-
-def _mixture_table(found: gaps.Found, model: str) -> Table:
-    """Table 9a or b, whole."""
-    rows = []
-    for graph, inertia, fraction in itertools.product(gaps.CLASSED, gaps.INERTIAS, gaps.FRACTIONS):
-        names = _names((graph, fraction))
-        cells = _both((graph, fraction), model, found.fixed(model, (graph, fraction), inertia), inertia)
-        rows.append({"within": names["within"], "between": names["between"], "inertia %": inertia, **names, **cells})
-    title = f"Table 9{_PARTS[model]}, three classes, {model}, every inertia"
-    return Table(title, rows, note="With the one setting of Table 8.", ours=_STRESSED, folded=True)
 
 
 # --------------------------------------------------------------------------------------------------------------- text

@@ -41,7 +41,7 @@ SUFFIX, NEAR, LEMMA = "common end", "nearest word", "lemma"
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-class Rule(NamedTuple):
+class EditRule(NamedTuple):
     """Put another beginning and another end around a stem."""
 
     start: str
@@ -60,21 +60,21 @@ class Rule(NamedTuple):
         return self.new_start + lemma[len(self.start) : len(self.start) + stem] + self.new_end or None
 
 
-SAME = Rule("", "", "", "")
+SAME = EditRule("", "", "", "")
 
 
-def rule_of(lemma: str, form: str) -> Rule:
+def rule_of(lemma: str, form: str) -> EditRule:
     """What changes around the longest run of letters that lemma and form share."""
     i, j, n = SequenceMatcher(None, lemma, form, autojunk=False).find_longest_match()
-    return Rule(lemma[:i], form[:j], lemma[i + n :], form[j + n :])
+    return EditRule(lemma[:i], form[:j], lemma[i + n :], form[j + n :])
 
 
-def rules_of(words: Inflection) -> list[Rule]:
+def rules_of(words: Inflection) -> list[EditRule]:
     """One for each word."""
     return [rule_of(lemma, form) for lemma, form in zip(words.lemma, words.form, strict=True)]
 
 
-def possible(lemma: str, rules: Sequence[Rule]) -> list[Rule]:
+def possible(lemma: str, rules: Sequence[EditRule]) -> list[EditRule]:
     """The rules that can be applied, the one that changes nothing always among them."""
     found = [rule for rule in rules if rule.apply(lemma) is not None]
     return found if SAME in found else [*found, SAME]
@@ -145,7 +145,7 @@ def _by_suffix(train: Inflection, test: Inflection) -> Words:
     rules = rules_of(train)
     chosen = []
     for lemma, tags in zip(test.lemma, test.tags, strict=True):
-        best: tuple[int, Counter[Rule]] = (-1, Counter())
+        best: tuple[int, Counter[EditRule]] = (-1, Counter())
         for other, other_tags, rule in zip(train.lemma, train.tags, rules, strict=True):
             if other_tags == tags and rule.apply(lemma) is not None:
                 shared = _common_end(lemma, other)
@@ -176,7 +176,7 @@ def _by_neighbour(train: Inflection, test: Inflection) -> Words:
     return _forms(test, chosen)
 
 
-def _forms(test: Inflection, rules: Sequence[Rule]) -> Words:
+def _forms(test: Inflection, rules: Sequence[EditRule]) -> Words:
     return np.array([rule.apply(lemma) for rule, lemma in zip(rules, test.lemma, strict=True)], dtype=object)
 
 

@@ -27,9 +27,9 @@ from iokr_lab.words.ocr_protocol import (
     LAMS,
     OPERATORS,
     PUBLISHED,
-    Draws,
     Letters,
     Read,
+    WordDraws,
     cases,
     input_kernel,
     predictions,
@@ -47,7 +47,7 @@ COLOURS = {"identity": MUTED, "covariance": THEIRS, CONDITIONAL: OURS}
 SHORT = {"identity": "identity", "covariance": "covariance", CONDITIONAL: "conditional"}
 
 
-def _page(results: Results, plan: Draws, words: OCRLetters) -> Report:
+def _page(results: Results, plan: WordDraws, words: OCRLetters) -> Report:
     return Report(
         "OCR: handwritten words with covariance operators",
         _summary(results),
@@ -266,6 +266,6 @@ def _draw_word(axes: Axes, letters: np.ndarray, given: dict[str, Letters], *, la
     axes.set_axis_off()
 
 
-PLANS = {"short": Draws(repeat=1), "default": Draws()}
+PLANS = {"short": WordDraws(repeat=1), "default": WordDraws()}
 TINY = ("`alpha` = .* is below 1e-12",)  # λ of the paper is tiny beside the unscaled kernels, as the page says
 STUDY = Study(plans=PLANS, load=lambda plan: load_ocr_letters(), cases=cases, work=work, page=_page, ignored=TINY)

@@ -41,7 +41,7 @@ METHODS = (*OURS_HERE, "nearest letters", "logistic regression")
 
 
 @dataclass(frozen=True)
-class Folds(Plan):
+class LetterFolds(Plan):
     """On how many of the ten folds to train, and on how many of the following ones to test; the seed draws letters."""
 
     repeat: int = 10
@@ -49,7 +49,7 @@ class Folds(Plan):
 
 
 @dataclass(frozen=True)
-class Fold(Case):
+class LetterFold(Case):
     """Train on the words of one of the ten folds, test on those of `tested` folds that follow it."""
 
     train: int
@@ -144,7 +144,7 @@ def _fitted(C: float, X: Matrix, y: Labels) -> LogisticRegression:
 # ----------------------------------------------------------------------------------------------------------- one fold
 
 
-def run_fold(fold: Fold, plan: Folds, data: OCRLetters) -> dict[str, Any]:
+def run_fold(fold: LetterFold, plan: LetterFolds, data: OCRLetters) -> dict[str, Any]:
     """Letters and words that are right, in percent, by method, and what was chosen."""
     train, test = fold.words(data)
     y, truth = data.labels[letter_rows(data, train)], data.labels[letter_rows(data, test)]
@@ -172,22 +172,22 @@ def run_fold(fold: Fold, plan: Folds, data: OCRLetters) -> dict[str, Any]:
     }
 
 
-def _cases(plan: Folds, data: OCRLetters) -> list[Fold]:
+def _cases(plan: LetterFolds, data: OCRLetters) -> list[LetterFold]:
     if plan.repeat > 10:
         raise ValueError(f"there are ten folds to train on, but `--repeat` is {plan.repeat}.")
-    return [Fold(train, plan.tested) for train in range(plan.repeat)]
+    return [LetterFold(train, plan.tested) for train in range(plan.repeat)]
 
 
 # --------------------------------------------------------------------------------------------------------------- page
 
 
-def _page(results: Results, plan: Folds, data: OCRLetters) -> Report:
-    known = np.mean(results.numbers(Fold, "known"))
+def _page(results: Results, plan: LetterFolds, data: OCRLetters) -> Report:
+    known = np.mean(results.numbers(LetterFold, "known"))
     return Report(
         "OCR letters: all ten folds",
         _summary(results),
         (
-            Text("The setting", (_setting(data, list(results.of(Fold))), _CHOICE)),
+            Text("The setting", (_setting(data, list(results.of(LetterFold))), _CHOICE)),
             _table(results),
             _figure(results),
             _chosen_table(results),
@@ -211,7 +211,7 @@ _CHOICE = (
 )
 
 
-def _setting(data: OCRLetters, folds: list[Fold]) -> str:
+def _setting(data: OCRLetters, folds: list[LetterFold]) -> str:
     n_train = [len(fold.words(data)[0]) for fold in folds]
     n_test = [len(fold.words(data)[1]) for fold in folds]
     after = "the next one" if folds[0].tested == 1 else f"the {folds[0].tested} others"
@@ -265,5 +265,5 @@ def _figure(results: Results) -> Figure:
     return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(5.2, 3.8))
 
 
-PLANS = {"short": Folds(repeat=2), "default": Folds(), "full": Folds(tested=9)}
+PLANS = {"short": LetterFolds(repeat=2), "default": LetterFolds(), "full": LetterFolds(tested=9)}
 STUDY = Study(plans=PLANS, load=lambda plan: load_ocr_letters(), cases=_cases, work=run_fold, page=_page)

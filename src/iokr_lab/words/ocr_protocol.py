@@ -54,7 +54,7 @@ EPSILONS = (1e-6, 1e-4, 1e-2, 1.0)  # in units of s_max(K)/n
 
 
 @dataclass(frozen=True)
-class Split:
+class WordSplit:
     """Words as letter images X and as letters y, of the training part and of the test part."""
 
     X: NDArray[np.object_]
@@ -83,12 +83,12 @@ def chosen_words(words: OCRLetters, choice: str, draw: Draw) -> NDArray[np.int64
     return rng.permutation(found)
 
 
-def splits(words: OCRLetters, choice: str, draw: Draw) -> list[Split]:
+def splits(words: OCRLetters, choice: str, draw: Draw) -> list[WordSplit]:
     """Train on one fifth of the words and test on the others, for every fifth in turn."""
     chosen = chosen_words(words, choice, draw)
     every = np.arange(len(chosen))
     parts = ((train, np.delete(every, train)) for train in np.array_split(every, N_FOLDS))
-    return [Split(*_part(words, chosen[train]), *_part(words, chosen[test])) for train, test in parts]
+    return [WordSplit(*_part(words, chosen[train]), *_part(words, chosen[test])) for train, test in parts]
 
 
 def _part(words: OCRLetters, rows: NDArray[np.int64]) -> tuple[NDArray[np.object_], list[Letters]]:
@@ -110,7 +110,7 @@ def input_kernel(cubic: str) -> Kernel:
     return Positional(EmpiricalMap(CUBIC[cubic]), pooled=False)
 
 
-def predictions(split: Split, kernel: Any, lam: float) -> list[Letters]:
+def predictions(split: WordSplit, kernel: Any, lam: float) -> list[Letters]:
     """The letters read in the test words: at each position, the largest of its 26 coordinates; −1 past position p."""
     model = IOKR(kernel, output_kernel=Linear(), alpha=lam).fit(split.X, one_hot(split.y, split.length))
     H = model.embedding_.vectors(model.decision_function(split.X_test))
@@ -123,12 +123,12 @@ def predictions(split: Split, kernel: Any, lam: float) -> list[Letters]:
     return answers
 
 
-def recognised(split: Split, answers: Sequence[Letters]) -> float:
+def recognised(split: WordSplit, answers: Sequence[Letters]) -> float:
     """Percentage of the letters of the test words that were recognised."""
     return 100 * float(np.mean(np.concatenate(answers) == np.concatenate(split.y_test)))
 
 
-def nearest_letters(split: Split) -> list[Letters]:
+def nearest_letters(split: WordSplit) -> list[Letters]:
     """Every test letter as the training letter nearest to it, whatever its position."""
     nearest = KNeighborsClassifier(n_neighbors=1)
     nearest.fit(np.concatenate(list(split.X)), np.concatenate(split.y))
@@ -139,7 +139,7 @@ def nearest_letters(split: Split) -> list[Letters]:
 
 
 @dataclass(frozen=True)
-class Draws(Plan):
+class WordDraws(Plan):
     """How often words are drawn and cut into folds."""
 
     repeat: int = 10
@@ -157,7 +157,7 @@ class Read(Case):
     epsilon: float | None = None  # in units of s_max(K)/n
 
 
-def cases(plan: Draws, words: OCRLetters) -> list[Read]:
+def cases(plan: WordDraws, words: OCRLetters) -> list[Read]:
     """On every draw Table 3 under every interpretation, and one of the kernels along λ, and all along ε."""
     found: dict[Read, None] = {}
     for draw in range(plan.repeat):
@@ -169,13 +169,13 @@ def cases(plan: Draws, words: OCRLetters) -> list[Read]:
     return list(found)
 
 
-def work(case: Read, plan: Draws, words: OCRLetters) -> dict[str, list[float]]:
+def work(case: Read, plan: WordDraws, words: OCRLetters) -> dict[str, list[float]]:
     """Percentages of letters recognised, a value for each fold."""
     parts = splits(words, case.choice, (plan.seed, case.draw))
     return {"recognised": [recognised(split, _answers(case, split)) for split in parts]}
 
 
-def _answers(case: Read, split: Split) -> list[Letters]:
+def _answers(case: Read, split: WordSplit) -> list[Letters]:
     if case.operator == BASELINE:
         return nearest_letters(split)
     kernel = input_kernel(case.cubic)

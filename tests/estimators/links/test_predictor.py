@@ -1,4 +1,7 @@
-"""Link prediction against explicit features: labelled, unlabelled and unseen nodes, leave-one-out, the best pairs."""
+"""Link prediction against explicit features: labelled, unlabelled and unseen nodes, leave-one-out, the best pairs.
+
+Tests of `iokr.estimators.links.network` and `iokr.estimators.links.ranking`.
+"""
 
 import pickle
 

@@ -1,4 +1,7 @@
-"""Multi-task models are what their formulas say: explicit solves, refits, the identity of models 0 and 1."""
+"""Multi-task models are what their formulas say: explicit solves, refits, the identity of models 0 and 1.
+
+Tests of `iokr.estimators.multitask.cv` and `iokr.estimators.multitask.similarity`.
+"""
 
 import pickle
 

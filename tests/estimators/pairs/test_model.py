@@ -1,15 +1,20 @@
-"""Unordered pairs: the strategies of Hue and Vert, which of them are the same, and every way to solve them."""
+"""`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses.
+
+Tests of `iokr.estimators.pairs.posing` too.
+"""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from iokr import PairModel
 from iokr._compile import compiling
 from iokr.kernels import RBF, Linear, Precomputed
-from iokr.losses import MaxMargin, Square
-from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent
+from iokr.losses import Huber, MaxMargin
+from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent, Eigen
 from pair_problems import (
     EXACT,
     GAMMA,
@@ -18,162 +23,10 @@ from pair_problems import (
     all_pairs,
     gram,
     network,
-    orders,
     point_kernel,
     set_kernel,
-    slow_ridge,
 )
 from reference import assert_close
-
-# ------------------------------------------------------------------------------------------------ the definitions
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("strategy", ["kernel", "duplicate"])
-def test_ridge_is_what_the_definition_says_also_for_unseen_nodes(strategy, delta):
-    X, pairs, y, X_new = network()
-    K = gram(np.vstack([X, X_new]))
-    test = np.array([(0, 3), (5, 5), (2, 14), (15, 4), (16, 17), (17, 17)])
-    expected = slow_ridge(K, pairs, y, 0.3, strategy, delta, test)
-    model = PairModel(RBF(GAMMA), strategy=strategy, mix=delta, alpha=0.3).fit(X, pairs, y)
-    assert_close(model.decision_function(test, X_new), expected, 1e-10)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_tppk_is_both_strategies(loss):
-    """Proposition 1: a kernel that does not mind swapping both pairs makes the strategies coincide, self-pairs too."""
-    X, pairs, y, X_new = network(1)
-    test = np.vstack([all_pairs(14), [(3, 14), (15, 16)]])
-    options = {"loss": LOSSES[loss], "alpha": 0.2, "solver": EXACT[loss]}
-    one, two = (
-        PairModel(RBF(GAMMA), strategy=strategy, **options).fit(X, pairs, y).decision_function(test, X_new)
-        for strategy in ("kernel", "duplicate")
-    )
-    assert_close(one, two, 1e-12)
-    # `duplicate` takes the short way at δ = 0; the long one, with both orders as examples, gives the same.
-    nearly = PairModel(RBF(GAMMA), strategy="duplicate", mix=1e-13, **options).fit(X, pairs, y)
-    assert len(nearly.points_) > len(pairs) == len(nearly.pairs_)
-    assert_close(nearly.decision_function(test, X_new), one, 1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_any_swap_invariant_kernel_makes_the_strategies_coincide(loss):
-    """Both through `IOKR`'s solvers on explicit Gram matrices, the kernel being k(a, c)k(b, d) + k'(a, c)k'(b, d)."""
-    from iokr.problem import Problem
-    from iokr.solvers import Auto
-
-    X, pairs, y, _ = network(2)
-    K, L = gram(X), X @ X.T
-    k = lambda x, z: K[x[0], z[0]] * K[x[1], z[1]] + L[x[0], z[0]] * L[x[1], z[1]]  # noqa: E731
-    points, owner, _ = explicit_points(pairs)
-    weight = 1 / np.bincount(owner)[owner]
-    solver = EXACT[loss] or Auto()
-
-    def solve(G, targets, w):
-        problem = Problem(
-            Precomputed(G).fit(G).gram(np.arange(len(G))), targets[:, None], LOSSES[loss] or Square(), 0.5, weight=w
-        )
-        return (G @ solver.solve(problem).C)[:, 0]
-
-    one = solve(set_kernel(k, pairs, pairs), y, None)
-    g = solve(np.array([[k(x, z) for z in points] for x in points]), y[owner], weight)
-    assert_close(np.bincount(owner, g) / np.bincount(owner), one, 1e-7)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_local_is_duplicate_with_the_kronecker_kernel(loss):
-    """Proposition 2, with summed losses, one λ and no bias."""
-    X, pairs, y, _ = network(3)
-    assert len(np.unique(pairs)) == 14
-    options = {"loss": LOSSES[loss], "alpha": 0.4}
-    solver = CoordinateDescent(tol=1e-13) if loss == "hinge" else None
-    local = PairModel(RBF(GAMMA), strategy="local", solver=solver, **options).fit(X, pairs, y)
-    both = PairModel(RBF(GAMMA), strategy="duplicate", mix=1.0, solver=solver, **options).fit(X, pairs, y)
-    assert_close(local.decision_function(all_pairs(14)), both.decision_function(all_pairs(14)), 1e-8)
-
-
-def test_local_machines_are_separate_ridge_fits():
-    X, pairs, y, _ = network(4)
-    K = gram(X)
-    model = PairModel(RBF(GAMMA), strategy="local", alpha=0.7).fit(X, pairs, y)
-
-    def machine(node):
-        mates = [
-            (b if a == node else a, a == b, label) for (a, b), label in zip(pairs, y, strict=True) if node in (a, b)
-        ]
-        at = np.array([mate for mate, _, _ in mates])
-        shift = np.array([0.7 if alone else 1.4 for _, alone, _ in mates])
-        c = np.linalg.solve(2 * K[np.ix_(at, at)] + np.diag(shift), np.array([label for *_, label in mates]))
-        return lambda x: 2 * K[x, at] @ c
-
-    expected = [(machine(a)(b) + machine(b)(a)) / 2 for a, b in all_pairs(14)]
-    assert_close(model.decision_function(all_pairs(14)), expected, 1e-10)
-
-
-def test_theorem_1_one_example_per_pair_is_a_loss_on_the_mean():
-    """min_g Σ_p ½(y_p − mean_x g(x))² + (λ/2)‖g‖², solved in the coefficients of g on the points."""
-    X, pairs, y, _ = network(5)
-    k = point_kernel(gram(X), 0.6)
-    points, _, mean = explicit_points(pairs)
-    G = np.array([[k(x, z) for z in points] for x in points])
-    c = np.linalg.lstsq(G @ mean.T @ mean @ G + 0.3 * G, G @ mean.T @ y, rcond=None)[0]
-    model = PairModel(RBF(GAMMA), mix=0.6, alpha=0.3).fit(X, pairs, y)
-    assert_close(model.decision_function(pairs), mean @ G @ c, 1e-7)
-
-
-def explicit_points(pairs):
-    """The points of all pairs, the pair of each, and the matrix that averages values at points over pairs."""
-    points = [x for p in pairs for x in orders(p)]
-    owner = np.array([i for i, p in enumerate(pairs) for _ in orders(p)])
-    mean = (owner[None, :] == np.arange(len(pairs))[:, None]) / np.bincount(owner)[:, None]
-    return points, owner, mean
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.6, 1.0])
-def test_theorem_1_for_the_hinge(delta):
-    """The machine on pairs reaches min_g Σ_p max(0, 1 − y_p mean_x g(x)) + (λ/2)‖g‖²: its gap there is zero."""
-    X, pairs, y, _ = network(5)
-    k = point_kernel(gram(X), delta)
-    points, _, mean = explicit_points(pairs)
-    G = np.array([[k(x, z) for z in points] for x in points])
-    model = PairModel(RBF(GAMMA), mix=delta, loss=MaxMargin(), alpha=0.3, solver=EXACT["hinge"]).fit(X, pairs, y)
-    at = {tuple(p): i for i, p in enumerate(model.pairs_.tolist())}
-    dual = 0.3 * y * model.solution_.C[[at[tuple(sorted(p))] for p in pairs.tolist()], 0]
-    assert dual.min() >= -1e-12 and dual.max() <= 1 + 1e-12
-    c = mean.T @ (y * dual) / 0.3
-    primal = np.maximum(0, 1 - y * (mean @ G @ c)).sum() + 0.15 * c @ G @ c
-    assert_close(primal, dual.sum() - 0.15 * c @ G @ c, 1e-8)
-    assert_close(model.decision_function(pairs), mean @ G @ c, 1e-10)
-
-
-@pytest.mark.parametrize("delta", [0.3, 1.0])
-def test_duplicate_hinge_is_the_weighted_machine_on_points(delta):
-    """min_g Σ_x w_x max(0, 1 − y_x g(x)) + (λ/2)‖g‖² with w = 1/|p|: primal and dual of the definition meet."""
-    X, pairs, y, _ = network(6)
-    k = point_kernel(gram(X), delta)
-    points, owner, mean = explicit_points(pairs)
-    G = np.array([[k(x, z) for z in points] for x in points])
-    w, target = 1 / np.bincount(owner)[owner], y[owner]
-    model = PairModel(RBF(GAMMA), strategy="duplicate", mix=delta, loss=MaxMargin(), alpha=0.3, solver=EXACT["hinge"])
-    model.fit(X, pairs, y)
-    at = {tuple(x): i for i, x in enumerate(model.points_.tolist())}
-    c = model.solution_.C[[at[tuple(map(int, x))] for x in points], 0]
-    dual = 0.3 * target * c
-    assert dual.min() >= -1e-12 and np.all(dual <= w + 1e-12)
-    primal = (w * np.maximum(0, 1 - target * (G @ c))).sum() + 0.15 * c @ G @ c
-    assert_close(primal, dual.sum() - 0.15 * c @ G @ c, 1e-8)
-    assert_close(model.decision_function(pairs), mean @ G @ c, 1e-10)
-
-
-def test_strategies_differ_elsewhere():
-    """E48: the pair kernel at δ = 1 is not the local model."""
-    X, pairs, y, _ = network(6)
-    one, two = (
-        PairModel(RBF(GAMMA), strategy=s, mix=1.0, alpha=0.3).fit(X, pairs, y).decision_function(all_pairs(14))
-        for s in ("kernel", "duplicate")
-    )
-    assert np.abs(one - two).max() > 0.01
-
 
 # ------------------------------------------------------------------------------------------------- invariances
 
@@ -371,14 +224,66 @@ def test_single_precision_is_kept():
     assert PairModel(Linear()).fit(X.astype(np.float32), pairs, y).decision_function(pairs).dtype == np.float32
 
 
-def test_local_scores_one_unseen_node_by_the_other_and_refuses_two():
-    X, pairs, y, X_new = network(25, m=10, n=20)
-    kept = ~np.isin(pairs, [8, 9]).any(axis=1)
-    model = PairModel(RBF(GAMMA), strategy="local", alpha=0.5).fit(X, pairs[kept], y[kept])
-    twin = PairModel(RBF(GAMMA), strategy="duplicate", mix=1.0, alpha=0.5).fit(X, pairs[kept], y[kept])
-    node = int(pairs[kept][0, 0])
-    for unseen in (8, 10):  # a row of X in no pair, and a new one
-        both = 2 * twin.decision_function([[node, unseen]], X_new)
-        assert_close(model.decision_function([[unseen, node]], X_new), both, 1e-10)
-    with pytest.raises(ValueError, match="Neither 8 nor 10 has a local model"):
-        model.decision_function([[8, 10]], X_new)
+def test_clones_pickles_and_refits():
+    X, pairs, y, _ = network(29)
+    model = PairModel(RBF(), strategy="duplicate", mix=0.5, loss=MaxMargin()).fit(X, pairs, y)
+    assert not hasattr(clone(model), "solution_")
+    restored = pickle.loads(pickle.dumps(model))
+    assert_close(restored.decision_function(pairs), model.decision_function(pairs), 1e-14)
+    model.set_params(loss=None).fit(X, pairs, y * np.arange(1, len(y) + 1))
+    assert not hasattr(model, "classes_")
+
+
+# ------------------------------------------------------------------------------------------------ what it refuses
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"strategy": "both"}, ValueError, "`strategy` must be one of 'kernel', 'duplicate', 'local', got 'both'"),
+        ({"mix": 1.5}, ValueError, "`mix` must be a number from 0 to 1, got 1.5"),
+        ({"mix": -0.1}, ValueError, "`mix` must be a number of at least 0"),
+        ({"strategy": "local", "mix": 0.5}, ValueError, "`mix` has no effect with"),
+        ({"alpha": -1.0}, ValueError, "`alpha` must be a positive number, got -1.0"),
+        ({"loss": Huber()}, ValueError, "`loss` must be `Square\\(\\)` or `MaxMargin\\(\\)`"),
+        ({"solver": "cg"}, TypeError, "`solver` must be a component"),
+        ({"kernel": "rbf"}, TypeError, "`kernel` must be a component"),
+        ({"strategy": "local", "solver": Eigen()}, ValueError, "`solver` must be `Auto\\(\\)` or `Cholesky\\(\\)`"),
+        ({"solver": CoordinateDescent()}, ValueError, "cannot solve this problem"),
+    ],
+)
+def test_parameters_are_refused_in_words(change, error, message):
+    X, pairs, y, _ = network(26)
+    with pytest.raises(error, match=message):
+        PairModel(**{"kernel": RBF(GAMMA), **change}).fit(X, pairs, y)
+
+
+def test_the_margin_needs_two_labels_and_has_no_closed_leave_out():
+    X, pairs, y, _ = network(27)
+    with pytest.raises(ValueError, match="two different labels, but there are more"):
+        PairModel(loss=MaxMargin()).fit(X, pairs, np.arange(len(y)))
+    with pytest.raises(ValueError, match="all 40 labels are the same"):
+        PairModel(loss=MaxMargin()).fit(X, pairs, np.ones(len(y)))
+    with pytest.raises(ValueError, match="cv_decision_function"):
+        PairModel(loss=MaxMargin()).fit(X, pairs, y).loo_decision_function()
+
+
+def test_missing_values_of_nodes_are_refused():
+    X, pairs, y, X_new = network(28)
+    model = PairModel(RBF(GAMMA)).fit(X, pairs, y)
+    X[3, 1] = X_new[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.decision_function([[0, 14]], X_new)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, pairs, y)
+
+
+def test_new_nodes_must_be_given():
+    X, pairs, y, X_new = network(28)
+    model = PairModel(RBF(GAMMA)).fit(X, pairs, y)
+    with pytest.raises(ValueError, match="Row number 14 in `pairs` is outside the fitted nodes"):
+        model.decision_function([[0, 14]])
+    with pytest.raises(ValueError, match="Row number 18 in `pairs` is outside the fitted nodes and the rows of X"):
+        model.decision_function([[0, 18]], X_new)
+    with pytest.raises(ValueError, match="features"):
+        model.decision_function([[0, 14]], X_new[:, :2])

@@ -1,4 +1,7 @@
-"""Leave-one-out in closed form equals refitting, over paths of alpha, strength and kernel."""
+"""Leave-one-out in closed form equals refitting, over paths of alpha, strength and kernel.
+
+Tests of `iokr.estimators.regression.cv` and `iokr.estimators.regression.selection`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Supervised ridge: IOKR against KernelRidge, dense Kronecker systems and the invariants of the objective."""
+"""Supervised ridge: IOKR against KernelRidge, dense Kronecker systems and the invariants of the objective.
+
+Tests of `iokr.estimators.regression.iokr` and `iokr.estimators.regression.posing`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Trees: splits are those of an exhaustive search with the kernel criterion, predictions the means of leaves."""
+"""Trees: splits are those of an exhaustive search with the kernel criterion, predictions the means of leaves.
+
+Tests of `iokr.estimators.trees.base` and `iokr.estimators.trees.growing`.
+"""
 
 import warnings
 

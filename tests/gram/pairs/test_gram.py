@@ -1,4 +1,7 @@
-"""Products with the Gram of pairs beside its entries, in every form."""
+"""Products with the Gram of pairs beside its entries, in every form.
+
+Tests of `iokr.gram.pairs.entries` and `iokr.gram.pairs.layout`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Graph kernels beside loops over nodes and paths, and beside GraKeL."""
+"""Graph kernels beside loops over nodes and paths, and beside GraKeL.
+
+Tests of `iokr.kernels.structured.grakel`.
+"""
 
 from collections import Counter
 

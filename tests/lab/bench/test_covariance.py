@@ -1,4 +1,7 @@
-"""Contenders of `covariance` agree on small data, and its floors with the large system of the paper."""
+"""Contenders of `covariance` agree on small data, and its floors with the large system of the paper.
+
+Tests of `iokr_lab.bench.covariance.data`, `iokr_lab.bench.covariance.exact` and `iokr_lab.bench.covariance.low_rank`.
+"""
 
 import numpy as np
 import pytest

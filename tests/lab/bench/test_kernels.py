@@ -1,4 +1,8 @@
-"""Contenders of `kernels` agree on small data, and a loop that is timed on a few pairs counts for all."""
+"""Contenders of `kernels` agree on small data, and a loop that is timed on a few pairs counts for all.
+
+Tests of `iokr_lab.bench.kernels.graphs`, `iokr_lab.bench.kernels.question`, `iokr_lab.bench.kernels.rankings`,
+`iokr_lab.bench.kernels.series`, `iokr_lab.bench.kernels.sets` and `iokr_lab.bench.kernels.strings`.
+"""
 
 import numpy as np
 import pytest

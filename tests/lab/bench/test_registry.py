@@ -1,4 +1,7 @@
-"""The list of benchmarks, and how one is run."""
+"""The list of benchmarks, and how one is run.
+
+Tests of `iokr_lab.bench.gpu`.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""Contenders of `ridge` agree on small data, and its floors with formulas that are slow and obvious."""
+"""Contenders of `ridge` agree on small data, and its floors with formulas that are slow and obvious.
+
+Tests of `iokr_lab.bench.grams`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Label ranking and inflection from files of the stated form."""
+"""Label ranking and inflection from files of the stated form.
+
+Tests of `iokr_lab.data.inflection`.
+"""
 
 import gzip
 

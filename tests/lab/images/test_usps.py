@@ -1,4 +1,7 @@
-"""K12 Table 2 on a few made-up digits: the protocol, checked against plain NumPy."""
+"""K12 Table 2 on a few made-up digits: the protocol, checked against plain NumPy.
+
+Tests of `iokr_lab.images.usps_protocol` and `iokr_lab.images.halves`.
+"""
 
 import numpy as np
 import pytest
@@ -8,13 +11,13 @@ from iokr.report import Figure, Pictures
 from iokr_lab import find
 from iokr_lab.data import load_usps
 from iokr_lab.images import usps_protocol as protocol
-from iokr_lab.images.halves import Split
+from iokr_lab.images.halves import ImageSplit
 from iokr_lab.images.usps import STUDY, differences
 from iokr_lab.images.usps_protocol import (
     METHODS,
     PUBLISHED,
-    Chosen,
-    Published,
+    Completion,
+    TableRow,
     chosen_model,
     loss,
     own_model,
@@ -35,7 +38,7 @@ def sq_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2)
 
 
-def answers_in_numpy(split: Split, lam: float, sigma_k: float, sigma_l: float) -> np.ndarray:
+def answers_in_numpy(split: ImageSplit, lam: float, sigma_k: float, sigma_l: float) -> np.ndarray:
     """β = (K + λI)⁻¹ k_x, then argmax ⟨h(x), ψ(yᵢ)⟩."""
     K = np.exp(-sq_distances(split.X, split.X) / (2 * sigma_k**2))
     k = np.exp(-sq_distances(split.X_test, split.X) / (2 * sigma_k**2))
@@ -44,7 +47,7 @@ def answers_in_numpy(split: Split, lam: float, sigma_k: float, sigma_l: float) -
     return split.Y[np.argmax(weights @ K_Y, axis=1)]
 
 
-def covariance_answers_in_numpy(split: Split, row: protocol.Row, *, conditional: bool) -> np.ndarray:
+def covariance_answers_in_numpy(split: ImageSplit, row: protocol.PublishedRow, *, conditional: bool) -> np.ndarray:
     """K12 Proposition 1 by its n² × n² system: scores k_Y(y)ᵀ(k_xᵀ ⊗ T)(K ⊗ T + nλI)⁻¹ vec(I)."""
     n = len(split.X)
     K = np.exp(-sq_distances(split.X, split.X) / (2 * row.sigma_k**2))
@@ -108,7 +111,7 @@ def test_published_model_is_the_formula(row):
 @pytest.mark.parametrize("row", PUBLISHED[2:], ids=lambda row: row.method)
 def test_covariance_rows_are_the_papers_large_system(row):
     split = splits(digits(36), 3, "[−1, 1]", (0, 0))[0]
-    row = protocol.Row(row.method, row.lam, 4.0, row.sigma_l)
+    row = protocol.PublishedRow(row.method, row.lam, 4.0, row.sigma_l)
     expected = covariance_answers_in_numpy(split, row, conditional=row.method.startswith("conditional"))
     np.testing.assert_array_equal(own_model(row).fit(split.X, split.Y).predict(split.X_test), expected)
 
@@ -131,7 +134,7 @@ def test_left_out_loss_equals_refitting():
     answers = []
     for i in range(len(split.X)):
         rest = np.delete(np.arange(len(split.X)), i)
-        one = Split(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
+        one = ImageSplit(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
         answers.append(answers_in_numpy(one, found["λ"], found["σ_k"], found["σ_l"])[0])
     left_out = protocol.left_out_loss(model, split.X, split.Y)
     assert left_out == pytest.approx(loss(split.Y, np.array(answers), protocol.COMMON))
@@ -155,11 +158,11 @@ def test_out_of_fold_loss_refits_on_the_other_folds():
     method = next(method for method in METHODS if method.name == "covariance, by folds")
     model = chosen_model(method, split.X, split.Y)
     found = protocol.chosen_parameters(model)
-    row = protocol.Row("covariance", found["λ"], found["σ_k"], found["σ_l"])
+    row = protocol.PublishedRow("covariance", found["λ"], found["σ_k"], found["σ_l"])
     answers = np.empty_like(split.Y)
     for fold in np.array_split(np.arange(15), protocol.N_FOLDS):
         rest = np.delete(np.arange(15), fold)
-        part = Split(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
+        part = ImageSplit(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
         answers[fold] = covariance_answers_in_numpy(part, row, conditional=False)
     assert protocol.out_of_fold_loss(model, split.X, split.Y) == pytest.approx(loss(split.Y, answers, protocol.COMMON))
 
@@ -167,7 +170,7 @@ def test_out_of_fold_loss_refits_on_the_other_folds():
 def test_differences_count_a_draw_once():
     losses = {"identity": [[1.0, 3.0], [2.0, 2.0]], "other": [[1.5, 3.5], [2.6, 2.8]]}
     cells = {
-        Chosen(draw, 2, fold, name): {"losses": {"10": values[draw][fold]}}
+        Completion(draw, 2, fold, name): {"losses": {"10": values[draw][fold]}}
         for name, values in losses.items()
         for draw in range(2)
         for fold in range(2)
@@ -213,7 +216,7 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
 
 def test_same_seed_same_losses():
     first, again, other = (
-        STUDY.work(Published(0, 5, "[−1, 1]", PUBLISHED[0].method), STUDY.plan(seed=seed), digits(40))
+        STUDY.work(TableRow(0, 5, "[−1, 1]", PUBLISHED[0].method), STUDY.plan(seed=seed), digits(40))
         for seed in (3, 3, 4)
     )
     assert first == again != other
@@ -221,8 +224,8 @@ def test_same_seed_same_losses():
 
 def test_a_short_plan_leaves_out_what_is_chosen_by_folds():
     cases = STUDY.cases(STUDY.plan("short"), digits(40))
-    assert {case.method for case in cases if isinstance(case, Chosen)} < {
-        case.method for case in STUDY.cases(STUDY.plan(), digits(40)) if isinstance(case, Chosen)
+    assert {case.method for case in cases if isinstance(case, Completion)} < {
+        case.method for case in STUDY.cases(STUDY.plan(), digits(40)) if isinstance(case, Completion)
     }
     assert not any("by folds" in str(case) for case in cases)
 

@@ -1,4 +1,7 @@
-"""Label sets: F1 is a kernel with an exact best set, no row tells on itself, kernel ridge is scikit-learn's."""
+"""Label sets: F1 is a kernel with an exact best set, no row tells on itself, kernel ridge is scikit-learn's.
+
+Tests of `iokr_lab.label_sets.protocol`, `iokr_lab.label_sets.ridge` and `iokr_lab.label_sets.sets`.
+"""
 
 import dataclasses
 from itertools import product
@@ -22,7 +25,7 @@ from iokr_lab.data import MultiLabel, load_multilabel
 from iokr_lab.label_sets import protocol
 from iokr_lab.label_sets.multilabel import STUDY
 from iokr_lab.label_sets.protocol import METHODS, OURS, Seeds, logistic, random_forests, ridges, task_of
-from iokr_lab.label_sets.ridge import Ridge, by_f1, by_labels, by_seen_sets
+from iokr_lab.label_sets.ridge import FactoredRidge, by_f1, by_labels, by_seen_sets
 from iokr_lab.label_sets.sets import THRESHOLDS, F1Map, best_threshold, nearest_sets
 from iokr_lab.study import run
 
@@ -104,7 +107,7 @@ def test_threshold_has_the_best_f1(rng):
 
 def test_ridge_on_labels_is_that_of_scikit_learn(data):
     X, Y, X_test = data.X[:40], data.Y[:40], data.X[40:]
-    ridge = Ridge(RBF(0.1), X, Eigen())
+    ridge = FactoredRidge(RBF(0.1), X, Eigen())
     theirs = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.1)
     np.testing.assert_allclose(ridge.values(Y, 0.3, X_test), theirs.fit(X, Y).predict(X_test), atol=1e-10)
     left_out = ridge.left_out(Y, 0.3)
@@ -116,7 +119,7 @@ def test_ridge_on_labels_is_that_of_scikit_learn(data):
 @pytest.mark.parametrize("output_kernel", [Tanimoto(), RBF(0.3)], ids=["Tanimoto", "RBF"])
 def test_nearest_seen_sets_are_those_of_iokr(data, output_kernel):
     X, Y, X_test = data.X[:40], data.Y[:40], data.X[40:]
-    ridge = Ridge(RBF(0.1), X, Eigen())
+    ridge = FactoredRidge(RBF(0.1), X, Eigen())
     sets, name, alpha = by_seen_sets(ridge, Y, {"one": output_kernel}, (0.1, 1.0), 100, X_test)
     assert name == "one" and alpha in (0.1, 1.0)
     expected = IOKR(RBF(0.1), output_kernel=output_kernel, alpha=alpha).fit(X, Y).predict(X_test)
@@ -125,7 +128,7 @@ def test_nearest_seen_sets_are_those_of_iokr(data, output_kernel):
 
 def test_alpha_has_the_best_f1_left_out(data):
     X, Y = data.X[:40], data.Y[:40]
-    ridge, f1, alphas = Ridge(RBF(0.1), X, Eigen()), F1Map(4, 4), (0.01, 0.3, 30.0)
+    ridge, f1, alphas = FactoredRidge(RBF(0.1), X, Eigen()), F1Map(4, 4), (0.01, 0.3, 30.0)
     by = {alpha: f1_samples(Y, f1.best_sets(ridge.left_out(f1.transform(Y), alpha))) for alpha in alphas}
     sets, alpha = by_f1(ridge, Y, f1, alphas, data.X[40:])
     assert by[alpha] == max(by.values()) and len(set(by.values())) > 1

@@ -1,4 +1,7 @@
-"""Laforgue et al. 2020 on made-up labels, checked against plain NumPy; and on the real ones where they are."""
+"""Laforgue et al. 2020 on made-up labels, checked against plain NumPy; and on the real ones where they are.
+
+Tests of `iokr_lab.losses.duality_protocol` and `iokr_lab.losses.duality_stopping`.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""Outliers among the outputs: the samples are what they say, the choice is made on the training part, Huber wins."""
+"""Outliers among the outputs: the samples are what they say, the choice is made on the training part, Huber wins.
+
+Tests of `iokr_lab.losses.robust_protocol`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""The experiment on pairs: protocols, cells that survive an interruption, and the page."""
+"""The experiment on pairs: protocols, cells that survive an interruption, and the page.
+
+Tests of `iokr_lab.pairs.protocol`.
+"""
 
 from dataclasses import replace
 

@@ -14,8 +14,8 @@ from iokr.kernels import Kendall, Spearman
 from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import LabelRanking, load_label_ranking
-from iokr_lab.rankings import protocol
-from iokr_lab.rankings.protocol import (
+from iokr_lab.rankings import label_ranking
+from iokr_lab.rankings.label_ranking import (
     ALWAYS,
     FOLDS,
     KENDALL,
@@ -70,7 +70,7 @@ def test_neighbours_choose_k_by_leave_one_out():
     data = made_up(40)
     far = np.linalg.norm(data.X[:, None] - data.X[None], axis=2)
     taus = {}
-    for k in (k for k in protocol.NEIGHBORS if k < 40):
+    for k in (k for k in label_ranking.NEIGHBORS if k < 40):
         left = []
         for i in range(40):
             near = [j for j in np.argsort(far[i]) if j != i][:k]
@@ -86,7 +86,7 @@ def test_neighbours_choose_k_by_leave_one_out():
 @pytest.mark.parametrize("more", [1000, 50])
 def test_the_forest_chooses_its_leaves(monkeypatch, more):
     """Small ones for a smooth order, large ones for an order that has nothing to do with the input; then all rows."""
-    monkeypatch.setattr(protocol, "MORE", more)
+    monkeypatch.setattr(label_ranking, "MORE", more)
     data = made_up(120)
     noise = completed(np.arange(4) + 1.5 * rng().normal(size=(120, 4)))
     assert by_forest(data.X, noise, data.X[:5], rng()).chosen == "at least 25 rows in a leaf"
@@ -111,18 +111,18 @@ def test_ridge_finds_linear_ranks():
 def test_more_rows_than_those_that_choose(monkeypatch):
     """Past the limits, the kernel comes from the first rows of a permutation, λ from more, the model from all."""
     data = made_up(50)
-    monkeypatch.setattr(protocol, "FEW", 20)
-    monkeypatch.setattr(protocol, "MORE", 30)
+    monkeypatch.setattr(label_ranking, "FEW", 20)
+    monkeypatch.setattr(label_ranking, "MORE", 30)
     model = chosen_iokr(Kendall(), data.X, data.ranks, rng())
     assert len(model.solution_.C) == 50
     rows = rng().permutation(50)
-    few = protocol.IOKRCV(
-        [kernel(gamma / 3) for kernel, gammas in protocol.GAMMAS.items() for gamma in gammas],
-        alphas=protocol.ALPHAS,
+    few = label_ranking.IOKRCV(
+        [kernel(gamma / 3) for kernel, gammas in label_ranking.GAMMAS.items() for gamma in gammas],
+        alphas=label_ranking.ALPHAS,
         output_kernel=Kendall(),
     ).fit(data.X[rows[:20]], data.ranks[rows[:20]])
     assert model.kernel_.get_params() == few.kernel_.get_params() and type(model.kernel_) is type(few.kernel_)
-    more = protocol.IOKRCV(few.kernel_, alphas=protocol.ALPHAS, output_kernel=Kendall())
+    more = label_ranking.IOKRCV(few.kernel_, alphas=label_ranking.ALPHAS, output_kernel=Kendall())
     assert model.alpha == more.fit(data.X[rows[:30]], data.ranks[rows[:30]]).alpha_
 
 
@@ -130,7 +130,7 @@ def test_test_labels_are_not_seen():
     """Other test rankings change the score and nothing that was chosen."""
     data = made_up()
     case = Fold("made-up", 0, 3)
-    test = list(protocol.KFold(FOLDS, shuffle=True, random_state=0).split(data.X))[3][1]
+    test = list(label_ranking.KFold(FOLDS, shuffle=True, random_state=0).split(data.X))[3][1]
     ranks = data.ranks.copy()
     ranks[test] = 5 - ranks[test]
     changed = LabelRanking(data.X, ranks, data.labels, data.feature_names)
@@ -181,7 +181,7 @@ def test_real_sets_behave_as_when_the_data_was_checked(monkeypatch):
         sets = {name: load_label_ranking(name) for name in ("iris", "wine")}
     except DataNotFound as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(protocol, "METHODS", {KENDALL: METHODS[KENDALL]})
+    monkeypatch.setattr(label_ranking, "METHODS", {KENDALL: METHODS[KENDALL]})
     for name in sets:
         folds = [work(Fold(name, 0, fold), RankingPlan(), sets)["tau"][KENDALL] for fold in range(FOLDS)]
         assert 0.93 < np.mean(folds) < 0.99

@@ -1,4 +1,7 @@
-"""B16 Figures 6 and 7 on a few made-up molecules: the protocol, checked against the estimators."""
+"""B16 Figures 6 and 7 on a few made-up molecules: the protocol, checked against the estimators.
+
+Tests of `iokr_lab.tasks.figures` and `iokr_lab.tasks.protocol`.
+"""
 
 import numpy as np
 import pytest

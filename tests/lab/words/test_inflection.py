@@ -14,7 +14,7 @@ from iokr_lab.words.inflection import (
     METHODS,
     RULES,
     SIZES,
-    Rule,
+    EditRule,
     answers,
     input_kernel,
     inputs,
@@ -41,10 +41,10 @@ TEST = regular(["stalk", "take", "pump", "grope", "wish"])
 @pytest.mark.parametrize(
     "lemma, form, rule",
     [
-        ("stodge", "stodged", Rule("", "", "", "d")),
-        ("bake", "baking", Rule("", "", "e", "ing")),
-        ("machen", "gemacht", Rule("", "ge", "en", "t")),
-        ("go", "went", Rule("", "", "go", "went")),
+        ("stodge", "stodged", EditRule("", "", "", "d")),
+        ("bake", "baking", EditRule("", "", "e", "ing")),
+        ("machen", "gemacht", EditRule("", "ge", "en", "t")),
+        ("go", "went", EditRule("", "", "go", "went")),
     ],
 )
 def test_rules_give_back_the_form(lemma, form, rule):
@@ -54,13 +54,13 @@ def test_rules_give_back_the_form(lemma, form, rule):
 
 
 def test_rules_apply_where_beginning_and_end_fit():
-    assert Rule("ver", "", "en", "t").apply("verkaufen") == "kauft"
-    assert Rule("ver", "", "en", "t").apply("kaufen") is None
-    assert Rule("aba", "", "aba", "x").apply("abaa") is None, "beginning and end must not overlap"
-    assert Rule("", "", "a", "").apply("a") is None, "no empty form"
-    rules = [Rule("", "", "e", "ing"), Rule("", "", "", "s")]
-    assert possible("bake", rules) == [*rules, Rule("", "", "", "")]
-    assert possible("walk", rules) == [rules[1], Rule("", "", "", "")]
+    assert EditRule("ver", "", "en", "t").apply("verkaufen") == "kauft"
+    assert EditRule("ver", "", "en", "t").apply("kaufen") is None
+    assert EditRule("aba", "", "aba", "x").apply("abaa") is None, "beginning and end must not overlap"
+    assert EditRule("", "", "a", "").apply("a") is None, "no empty form"
+    rules = [EditRule("", "", "e", "ing"), EditRule("", "", "", "s")]
+    assert possible("bake", rules) == [*rules, EditRule("", "", "", "")]
+    assert possible("walk", rules) == [rules[1], EditRule("", "", "", "")]
 
 
 def test_input_kernel_is_tags_squared_times_ends():

@@ -1,4 +1,7 @@
-"""K12 Table 3 on a few made-up words: the feature maps and the protocol, checked against plain loops."""
+"""K12 Table 3 on a few made-up words: the feature maps and the protocol, checked against plain loops.
+
+Tests of `iokr_lab.words.ocr_protocol`.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from iokr_lab.words.ocr_protocol import (
     LAM,
     OPERATORS,
     PUBLISHED,
-    Split,
+    WordSplit,
     chosen_words,
     input_kernel,
     one_hot,
@@ -38,11 +41,11 @@ def words(n: int = 40, seed: int = 0) -> OCRLetters:
     return OCRLetters(pixels.astype(float), labels, starts, np.arange(n) % 10)
 
 
-def some_split() -> Split:
+def some_split() -> WordSplit:
     return splits(words(), "random", (0, 0))[0]
 
 
-def by_hand(split: Split, operator: str) -> list[np.ndarray]:
+def by_hand(split: WordSplit, operator: str) -> list[np.ndarray]:
     """Φ_k and Φ_l by loops; the operators by the n² × n² system of K12 Proposition 1."""
     cubes = [(c, v) for word in split.X for v, c in enumerate(word)]
 
@@ -87,7 +90,7 @@ def test_predictions_are_the_formula(operator):
 
 def test_letters_past_the_longest_training_word_are_not_recognised():
     data = words()
-    short = Split(
+    short = WordSplit(
         data_images(data, [0, 1]), [data.letters(0), data.letters(1)], data_images(data, [39]), [data.letters(39)]
     )
     assert data.spelling(0) == "ant" and data.spelling(39) == "zebra"

@@ -15,8 +15,8 @@ from iokr_lab.words.ocr_full import (
     DICTIONARY,
     METHODS,
     NEIGHBOURS,
-    Fold,
-    Folds,
+    LetterFold,
+    LetterFolds,
     chosen_model,
     image_rows,
     letter_rows,
@@ -52,9 +52,9 @@ def test_neighbours_stop_at_the_ends_of_words():
 
 def test_folds_follow_each_other():
     data = words()
-    train, test = Fold(8, 3).words(data)
+    train, test = LetterFold(8, 3).words(data)
     assert set(data.fold[train]) == {8} and set(data.fold[test]) == {9, 0, 1}
-    train, test = Fold(4, 9).words(data)
+    train, test = LetterFold(4, 9).words(data)
     assert len(train) + len(test) == len(data) and not set(train) & set(test)
 
 
@@ -83,9 +83,9 @@ def test_scores_are_kernel_ridge_of_indicators():
 def test_a_fold_counts_letters_and_words(monkeypatch):
     """Clean patterns are all read; of noisy ones a word is right at most as often as a letter."""
     monkeypatch.setattr(ocr_full, "WEIGHTS", (0.2,))
-    clean = run_fold(Fold(0, 1), Folds(), words(200, noise=0.0))
+    clean = run_fold(LetterFold(0, 1), LetterFolds(), words(200, noise=0.0))
     assert clean["known"] == 100 and clean["letters"][BEST] == clean["words"][BEST] == 100
-    noisy = run_fold(Fold(0, 1), Folds(), words(200, noise=0.3))
+    noisy = run_fold(LetterFold(0, 1), LetterFolds(), words(200, noise=0.3))
     assert all(noisy["words"][method] <= noisy["letters"][method] for method in METHODS)
     assert noisy["words"][ALONE + DICTIONARY] >= noisy["words"][ALONE]
 

@@ -1,4 +1,7 @@
-"""Every closed form against the dense system: coefficients, paths and leave-one-out."""
+"""Every closed form against the dense system: coefficients, paths and leave-one-out.
+
+Tests of `iokr.solvers.closed_form.eigen` and `iokr.solvers.closed_form.manifold`.
+"""
 
 from dataclasses import replace
 

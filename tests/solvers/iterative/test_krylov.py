@@ -1,4 +1,7 @@
-"""Conjugate gradients beside dense systems: every column, warm starts, and other inner products."""
+"""Conjugate gradients beside dense systems: every column, warm starts, and other inner products.
+
+Tests of `iokr.solvers.iterative.conjugate_gradient`.
+"""
 
 import numpy as np
 
@@ -25,7 +28,7 @@ def test_the_inner_product_that_makes_the_system_symmetric():
     rng = np.random.default_rng(6)
     V = rng.normal(size=(30, 4))
     G, M, B = V @ V.T, np.diag(rng.uniform(1, 2, size=30)), rng.normal(size=(30, 2))
-    found = conjugate_gradients(
+    X, R, _, steps = conjugate_gradients(
         np.zeros((30, 2)),
         B,
         lambda R: np.stack([R, G @ R]),
@@ -34,6 +37,6 @@ def test_the_inner_product_that_makes_the_system_symmetric():
         100,
         axis=None,
     )
-    assert found.steps <= 20
-    assert_close(found.R, B - 0.5 * found.X - M @ G @ found.X, 1e-10, atol=1e-10)
-    assert_close(G @ found.X, G @ np.linalg.solve(0.5 * np.eye(30) + M @ G, B), 1e-8)
+    assert steps <= 20
+    assert_close(R, B - 0.5 * X - M @ G @ X, 1e-10, atol=1e-10)
+    assert_close(G @ X, G @ np.linalg.solve(0.5 * np.eye(30) + M @ G, B), 1e-8)

@@ -1,4 +1,7 @@
-"""Ridge on pairs beside the dense system, and who hands problems to it."""
+"""Ridge on pairs beside the dense system, and who hands problems to it.
+
+Tests of `iokr.solvers.pairs.parts`.
+"""
 
 import numpy as np
 import pytest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,9 @@ class PairData:
     pairs: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None
-    classes: np.ndarray | None = None
-    inverse: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    swapped: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=bool))
-
-    @property
-    def n(self) -> int:
-        """How many distinct pairs."""
-        return len(self.pairs)
+    classes: np.ndarray | None
+    inverse: np.ndarray
+    swapped: np.ndarray
 
     def given(self, scores: np.ndarray) -> np.ndarray:
         """A score per pair as given to `fit`; two of them in the order of the nodes there."""
@@ -41,17 +36,13 @@ class PairData:
             rows[self.swapped] = rows[self.swapped, ::-1]
         return rows
 
-    def examples(self) -> Examples:
-        """Every pair once."""
-        return Examples(self.pairs, self.target, self.weight, np.full(self.n, -1))
-
     def both_orders(self) -> Examples:
         """Points (a, b), then (b, a) for pairs of two nodes, which share the weight of the pair."""
-        two = np.flatnonzero(self.pairs[:, 0] != self.pairs[:, 1])
-        weight = np.ones(self.n) if self.weight is None else self.weight.copy()
+        n, two = len(self.pairs), np.flatnonzero(self.pairs[:, 0] != self.pairs[:, 1])
+        weight = np.ones(n) if self.weight is None else self.weight.copy()
         weight[two] /= 2
-        source, second = np.concatenate([np.arange(self.n), two]), np.full(self.n, -1)
-        second[two] = self.n + np.arange(len(two))
+        source, second = np.concatenate([np.arange(n), two]), np.full(n, -1)
+        second[two] = n + np.arange(len(two))
         points = np.concatenate([self.pairs, self.pairs[two, ::-1]])
         return Examples(points, self.target[source], weight[source], second)
 

@@ -23,18 +23,18 @@ __all__ = ["leave_node_out", "leave_pair_out", "one_by_one", "random_folds", "re
 
 def leave_pair_out(posed: PosedPairs) -> np.ndarray:
     """f₋ₚ(p) for every pair, in closed form."""
-    data, second = posed.data, posed.examples.second
+    target, second = posed.data.target, posed.examples.second
     complete = CompletePairs(posed.gram, posed.shift)
     if complete.exact:
-        return np.asarray(data.target - complete.loo_residuals(posed.y)[: data.n])
+        return np.asarray(target - complete.loo_residuals(posed.y)[: len(target)])
     N = _inverse(posed)
     c = N @ posed.y
-    residual = c[: data.n] / np.diagonal(N)[: data.n]
+    residual = c[: len(target)] / np.diagonal(N)[: len(target)]
     i = np.flatnonzero(second >= 0)
     j = second[i]
     det = N[i, i] * N[j, j] - N[i, j] ** 2
     residual[i] = ((N[j, j] - N[i, j]) * c[i] + (N[i, i] - N[i, j]) * c[j]) / (2 * det)  # the mean over both orders
-    return np.asarray(data.target - residual)
+    return np.asarray(target - residual)
 
 
 def leave_node_out(posed: PosedPairs) -> np.ndarray:

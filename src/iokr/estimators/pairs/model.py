@@ -17,7 +17,7 @@ from iokr._validation import check_choice, check_number
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_solver
 from iokr.estimators.outputs import single_precision
-from iokr.estimators.pairs.data import PairData, check_pair_data
+from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.posing import PosedPairs, pose
 from iokr.estimators.pairs.strategies import choose_strategy
@@ -132,7 +132,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """
         progress = begin(self, 0, X=X, y=y)
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        self._solve(self._pose(self._check(X, pairs, y, sample_weight)).at(alpha))
+        self._solve(self._pose(X, pairs, y, sample_weight).at(alpha))
         end(progress, self, X=X, y=y)
         return self
 
@@ -153,7 +153,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             A clone with this alpha, fitted.
         """
         first, start = clone(self), None
-        posed = first._pose(first._check(X, pairs, y, sample_weight))
+        posed = first._pose(X, pairs, y, sample_weight)
         inputs = {name: value for name, value in vars(first).items() if name not in first.get_params()}
         for alpha in alphas:
             checked = check_number(alpha, "alphas", minimum=0.0, strict=True)
@@ -162,13 +162,21 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             start = model._solve(posed.at(checked), start)
             yield model
 
-    def _check(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PairData:
-        """Parameters and data, checked; the kernel fitted to the nodes."""
-        self._strategy = choose_strategy(self.strategy, self.mix)
+    def _pose(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PosedPairs:
+        """Parameters and data, checked, as the problem of the strategy at α = 1; the kernel is fitted to the nodes."""
+        strategy = choose_strategy(self.strategy, self.mix)
         self._check_components()
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         if not isinstance(self.loss_, (Square, MaxMargin)):
             raise ValueError(f"`loss` must be `Square()` or `MaxMargin()`, got {self.loss!r:.60}.")
+        m = self._fit_kernel(X)
+        data = check_pair_data(pairs, y, sample_weight, m, binary=not self.loss_.quadratic)
+        gram = self.kernel_.gram(self.R_fit_)
+        check_gram(gram, self.kernel_.trusted, "kernel")
+        return pose(strategy, data, gram.dense(), self.loss_)
+
+    def _fit_kernel(self, X: Any) -> int:
+        """The kernel, fitted to the nodes, and these as it holds them; how many there are."""
         kernel = check_kernel(self.kernel)
         if isinstance(kernel, OperatorKernel):
             raise TypeError(f"`kernel` must be a scalar kernel on nodes, of `iokr.kernels`, got {kernel!r:.60}.")
@@ -176,20 +184,14 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_: Kernel = clone(kernel).fit(X)
         self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)
-        return check_pair_data(pairs, y, sample_weight, int(self.R_fit_.shape[0]), binary=not self.loss_.quadratic)
-
-    def _pose(self, data: PairData) -> PosedPairs:
-        """The problem on the examples of the strategy, at α = 1."""
-        gram = self.kernel_.gram(self.R_fit_)
-        check_gram(gram, self.kernel_.trusted, "kernel")
-        return pose(self._strategy, data, gram.dense(), self.loss_)
+        return int(self.R_fit_.shape[0])
 
     def _solve(self, posed: PosedPairs, start: Solution | None = None) -> Solution:
         """Keep the coefficients; what is returned also starts the next problem."""
         self.solver_ = fresh_solver(self.solver)
-        solution = posed.solve(self.solver_, start)
+        solution = posed.strategy.solve(posed.gram, posed.problem, self.solver_, start)
         self.solution_ = replace(solution, state=None)
-        self._data, self._alpha = posed.data, posed.problem.alpha
+        self._strategy, self._data, self._alpha = posed.strategy, posed.data, posed.problem.alpha
         return solution
 
     # ------------------------------------------------------------------------------------------- predict

@@ -11,8 +11,7 @@ from iokr._array import Array, asarray_like, to_numpy
 from iokr.estimators.pairs.data import Examples, PairData
 from iokr.gram.pairs.gram import PairGram
 from iokr.losses.base import Loss
-from iokr.problem import Problem, Solution
-from iokr.solvers.base import Solver
+from iokr.problem import Problem
 from iokr.solvers.pairs.parts import pair_weight
 
 if TYPE_CHECKING:
@@ -44,10 +43,6 @@ class PosedPairs:
     def at(self, alpha: float) -> PosedPairs:
         """The same for another alpha."""
         return replace(self, problem=replace(self.problem, alpha=alpha))
-
-    def solve(self, solver: Solver, start: Solution | None = None) -> Solution:
-        """The coefficients of the examples."""
-        return self.strategy.solve(self.gram, self.problem, solver, start)
 
 
 def pose(strategy: Strategy, data: PairData, K: Array, loss: Loss) -> PosedPairs:

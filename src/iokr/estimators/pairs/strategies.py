@@ -66,7 +66,7 @@ class OnePerPair(Strategy):
 
     def examples(self, data: PairData) -> Examples:
         """The pairs."""
-        return data.examples()
+        return Examples(data.pairs, data.target, data.weight, np.full(len(data.pairs), -1))
 
     def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
         """f({a, b})."""
@@ -113,7 +113,7 @@ class OnePerNode(BothOrders):
     def leave_pair_out(self, posed: PosedPairs) -> np.ndarray:
         """The mean of the local models that exist without the pair; NaN where none does."""
         g, others = local_loo(posed.gram, posed.problem)
-        first, second = np.arange(posed.data.n), posed.examples.second
+        first, second = np.arange(len(posed.data.pairs)), posed.examples.second
         total, count = np.where(others[first], g[first], 0.0), others[first].astype(float)
         two = second >= 0
         total[two] += np.where(others[second[two]], g[second[two]], 0.0)

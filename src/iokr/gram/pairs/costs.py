@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iokr.gram.pairs.loops import has_compiler
 
@@ -16,23 +16,13 @@ _AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a c
 _CACHE = 1 << 20  # numbers
 
 
-@dataclass(frozen=True)
-class ProductCosts:
+class ProductCosts(NamedTuple):
     """Nanoseconds of the scatter as a sparse and as a dense product, and of the gather entry by entry and as one."""
 
     sparse: float
     dense: float
     dots: float
     gemm: float
-
-    @property
-    def forms(self) -> tuple[bool, bool]:
-        """Whether S is kept sparse, and whether entries are gathered one by one."""
-        return self.sparse <= self.dense, self.dots <= self.gemm
-
-    def total(self, *, dense: bool = False) -> float:
-        """Scatter and gather, each in its cheaper form; with `dense`, two products of matrices."""
-        return self.dense + self.gemm if dense else min(self.sparse, self.dense) + min(self.dots, self.gemm)
 
 
 def product_costs(shape: tuple[int, int], n_left: int, n_points: int) -> ProductCosts:

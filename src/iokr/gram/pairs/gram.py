@@ -11,8 +11,8 @@ from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, 
 from iokr._memory import available_memory
 from iokr.gram.pairs.costs import ProductCosts, matrix_cost, product_costs
 from iokr.gram.pairs.entries import pair_diagonal, pair_entries
-from iokr.gram.pairs.layout import Gather, Scatter, reads
-from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, scatter_rows
+from iokr.gram.pairs.layout import Scatter, reads
+from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, row_dots, scatter_rows
 from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram"]
@@ -84,7 +84,7 @@ class PairGram(ScalarGram):
     # ------------------------------------------------------------------------------------------ products
 
     def __matmul__(self, C: Array) -> Array:
-        if self._kept is not None or self.product_cost() * C.shape[1] > self._matrix_cost(C.shape[1]):
+        if self._kept is not None or self._product_cost() * C.shape[1] > self._matrix_cost(C.shape[1]):
             return super().__matmul__(C)
         xp = array_namespace(C)
         return xp.stack([self.product(C[:, j]) for j in range(C.shape[1])], axis=1)
@@ -98,15 +98,17 @@ class PairGram(ScalarGram):
         if sparse_scatter and dots and has_compiler() and S.nnz < _FUSED * K.shape[1]:
             identity = self.mix * (2 if self.ordered else 1)
             return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), identity, len(self.left))
-        T, at = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T), self._gather
-        f = np.zeros(len(self.left))
+        T, (a, b, order) = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T), self._sorted
+        f = np.zeros(len(a))
         if self.mix < 1:
             # (K T)_ab; K S Kᵀ is symmetric for pairs without order.
-            f = at.dots(K, np.ascontiguousarray(T.T)) if dots else matmul(K, T)[at.a, at.b]
+            f = row_dots(K, np.ascontiguousarray(T.T), a, b) if dots else matmul(K, T)[a, b]
             f *= 2 * (1 - self.mix)
         if self.mix > 0:
-            f += self.mix * self._identity_part(T, at.a, at.b)
-        return at.back(f)
+            f += self.mix * self._identity_part(T, a, b)
+        out = np.empty_like(f)
+        out[order] = f
+        return out
 
     def _identity_part(self, T: Array, a: np.ndarray, b: np.ndarray) -> Array:
         """(J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order."""
@@ -136,11 +138,15 @@ class PairGram(ScalarGram):
 
     def gather(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """⟨A_a, B_b⟩ for every pair {a, b} of the rows."""
-        return self._gather.back(self._gather.dots(A, B))
+        (a, b, order), f = self._sorted, np.empty(len(self.left))
+        f[order] = row_dots(A, B, a, b)
+        return f
 
     @cached_property
-    def _gather(self) -> Gather:
-        return Gather.of(self.left)
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs of the rows, sorted as they are read from memory, and from where."""
+        order = np.lexsort((self.left[:, 1], self.left[:, 0]))
+        return self.left[order, 0], self.left[order, 1], order
 
     @cached_property
     def _reads(self) -> Reads:
@@ -159,14 +165,16 @@ class PairGram(ScalarGram):
 
     @property
     def _forms(self) -> tuple[bool, bool]:
-        return self._costs.forms
+        """Whether S is kept sparse, and whether entries are gathered one by one."""
+        sparse, dense, dots, gemm = self._costs
+        return sparse <= dense, dots <= gemm
+
+    def _product_cost(self) -> float:
+        sparse, dense, dots, gemm = self._costs
+        return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
 
     def _matrix_cost(self, q: int) -> float:
         return matrix_cost(self.shape, q, mixed=self.mix > 0)
-
-    def product_cost(self) -> float:
-        """Nanoseconds of `product`, about."""
-        return self._costs.total(dense=not is_numpy(self.nodes))
 
     @property
     def prefers_products(self) -> bool:  # type: ignore[override]
@@ -177,4 +185,4 @@ class PairGram(ScalarGram):
         free = available_memory(self.nodes)
         if free is not None and 8.0 * n * n > free / 4:
             return True
-        return self._matrix_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self.product_cost()
+        return self._matrix_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self._product_cost()

@@ -1,4 +1,4 @@
-"""Where pairs of nodes stand in m × m matrices: coefficients scattered into S, values gathered from products."""
+"""Where pairs of nodes stand in m × m matrices: coefficients scattered into S, and what is read from T = S K."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
-from iokr.gram.pairs.loops import Reads, row_dots
+from iokr.gram.pairs.loops import Reads
 
-__all__ = ["Gather", "Scatter", "reads"]
+__all__ = ["Scatter", "reads"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,33 +57,8 @@ class Scatter:
         return xp.reshape(take_rows(xp.concat([values, values[:1] * 0.0]), position), (m, m))
 
 
-@dataclass(frozen=True, eq=False)
-class Gather:
-    """Entries at the pairs (a, b), read in the order of memory: `a` and `b` are sorted, `order` says from where."""
-
-    a: np.ndarray
-    b: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def of(cls, pairs: np.ndarray) -> Self:
-        """For these pairs."""
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        return cls(pairs[order, 0], pairs[order, 1], order)
-
-    def dots(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """⟨A_a, B_b⟩ for every pair, sorted."""
-        return row_dots(A, B, self.a, self.b)
-
-    def back(self, f: np.ndarray) -> np.ndarray:
-        """Sorted values in the order of the pairs."""
-        out = np.empty_like(f)
-        out[self.order] = f
-        return out
-
-
 def reads(pairs: np.ndarray, same: np.ndarray, mix: float, *, ordered: bool) -> Reads:
-    """What is read from columns b of T = S K: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
+    """What is read from columns b of T: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
     (a, b), pair, none = pairs.T, np.arange(len(pairs)), np.full(len(pairs), -1)
     parts = [(a if mix < 1 else none, same[a] if mix > 0 else none, b, pair)]
     if mix > 0 and not ordered:

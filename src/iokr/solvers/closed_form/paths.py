@@ -30,8 +30,10 @@ class PathSolver(ClosedForm):
     >>> from iokr.solvers import ManifoldEigen
     >>> gram, L = Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0, -1.0], [-1.0, 1.0]])
     >>> problem = Problem(gram, np.array([[1.0]]), Square(), 1.0, penalty=L)
-    >>> [path.coefficients(problem.Psi, 1.0).sum().round(3) for path in ManifoldEigen().paths(problem, [0.0, 1.0])]
-    [0.5, 0.333]
+    >>> for path in ManifoldEigen().paths(problem, [0.0, 1.0]):
+    ...     print((gram @ path.coefficients(problem.Psi, 1.0)).round(2).ravel())
+    [0.5 1. ]
+    [0.33 0.67]
     """
 
     @abstractmethod

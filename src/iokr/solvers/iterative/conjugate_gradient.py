@@ -65,20 +65,20 @@ class ConjugateGradient(Solver):
         gram, lam = problem.gram, problem.alpha
         b, M = _system(problem)
         xp = array_namespace(b)
-        C, Gb = None if start is None or start.C.shape != b.shape else start.C, gram @ b
+        C_0, Gb = None if start is None or start.C.shape != b.shape else start.C, gram @ b
         goal = tol**2 * max(float(xp.sum(b * Gb)), 0.0)
-        found = conjugate_gradients(
-            b * 0.0 if C is None else C,
-            b if C is None else b - lam * C - M(gram @ C),
+        C, _, size, steps = conjugate_gradients(
+            b * 0.0 if C_0 is None else C_0,
+            b if C_0 is None else b - lam * C_0 - M(gram @ C_0),
             lambda R: xp.stack([R, gram @ R]),
             lambda P: lam * P[0, ...] + M(P[1, ...]),
             lambda R, size: not float(size) > goal,
             limit,
             axis=None,
-            first=xp.stack([b, Gb]) if C is None else None,
+            first=xp.stack([b, Gb]) if C_0 is None else None,
         )
-        size, J_0 = max(float(found.size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
-        return Solution(found.X, max(found.steps, 1), size / (2 * lam) / J_0 if J_0 > 0 else 0.0, size <= goal)
+        left, J_0 = max(float(size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
+        return Solution(C, max(steps, 1), left / (2 * lam) / J_0 if J_0 > 0 else 0.0, left <= goal)
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from iokr._array import Array, array_namespace
 
-__all__ = ["Iterate", "column_norms", "conjugate_gradients", "restarted"]
+__all__ = ["Map", "column_norms", "conjugate_gradients", "restarted"]
 
 Map = Callable[[Array], Array]
-
-
-class Iterate(NamedTuple):
-    """X, its residual R = B − T X, ⟨R, R⟩ in the inner product, and the steps made."""
-
-    X: Array
-    R: Array
-    size: Array
-    steps: int
 
 
 def conjugate_gradients(
@@ -31,22 +21,13 @@ def conjugate_gradients(
     *,
     axis: int | None,
     first: Array | None = None,
-) -> Iterate:
-    """From X with residual R until `done(R, ⟨R, R⟩)`, at most `limit` steps.
+) -> tuple[Array, Array, Array, int]:
+    """(X, R, ⟨R, R⟩, steps): from X with residual R = B − T X until `done(R, ⟨R, R⟩)`, at most `limit` steps.
 
     `direction(R)` is a stack D of arrays of the shape of X: D[0] is what X moves along, D[-1] what inner products are
-    taken with, ⟨R, R⟩ = Σ R ∘ D[-1]. With a preconditioner M both are M⁻¹R. Where T is symmetric in ⟨a, b⟩ = aᵀ G b
-    they are R and G R, carried side by side so that a step takes one product with G. `system(D)` is T D[0].
-
-    Parameters
-    ----------
-    X, R : arrays of shape (n, q)
-    direction, system, done : callables
-    limit : int
-    axis : int or None
-        0 solves each column by steps of its own, None all of them by common ones.
-    first : array, optional
-        `direction(R)`, where it is known.
+    taken with, ⟨R, R⟩ = Σ R ∘ D[-1]; `first` is that of the first R, where it is known. With a preconditioner M both
+    are M⁻¹R. Where T is symmetric in ⟨a, b⟩ = aᵀ G b they are R and G R, carried side by side so that a step takes one
+    product with G. `system(D)` is T D[0]. With axis 0 each column makes steps of its own, with None all make the same.
     """
     xp = array_namespace(R)
 
@@ -62,7 +43,7 @@ def conjugate_gradients(
         D = direction(R)
         size, before = inner(R, D), size
         P = D + _ratio(size, before) * P
-    return Iterate(X, R, size, steps)
+    return X, R, size, steps
 
 
 def restarted(

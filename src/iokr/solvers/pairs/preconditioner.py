@@ -38,13 +38,7 @@ class LowRankInverse:
     """M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), M = Z Zᵀ + diag(d).
 
     Column (i, j) of Z is the product v_i(a) v_j(b) of two leading eigenvectors of K at the pair {a, b}, both orders
-    summed; d is the shift and what Z Zᵀ lacks on the diagonal of G. Products with Z are those of a small K.
-
-    Parameters
-    ----------
-    gram : PairGram
-        Symmetric, in NumPy, δ < 1.
-    shift : array of shape (n,)
+    summed; d is the shift and what Z Zᵀ lacks on the diagonal of G. Products with Z are those of a small K. δ < 1.
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:

@@ -18,8 +18,8 @@ _CHUNK = 1 << 22  # numbers at a time
 class CompletePairs:
     """S = U [(Uᵀ Y U) / (E + t)] Uᵀ, E = 2(δ + (1 − δ)s)sᵀ, K = U diag(s) Uᵀ: ridge on all m² ordered pairs in O(m³).
 
-    Pairs without order have E symmetrised. Exact when every ordered pair is observed and t = λ/w is one number, w the
-    weight of a point: half that of a pair of two nodes, all of that of a self-pair.
+    Pairs without order have E symmetrised. `exact` when every ordered pair is observed and t = λ/w is one number, w the
+    weight of a point: half that of a pair of two nodes, all of that of a self-pair; `nearly` when few are missing.
 
     Parameters
     ----------
@@ -27,13 +27,6 @@ class CompletePairs:
         Symmetric, in NumPy.
     shift : array of shape (n,)
         λ over the weight of each example.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether `solve` is the solution.
-    nearly : bool
-        Whether so many of the ordered pairs are there that it is close.
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:

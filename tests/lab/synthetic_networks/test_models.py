@@ -1,4 +1,4 @@
-"""`synthetic-networks`, its parts on small graphs: what is made, chosen and judged is what the page says."""
+"""Ridge and margin at one setting and over the grid, and the rules that choose from it."""
 
 import itertools
 
@@ -11,73 +11,7 @@ from iokr.losses import MaxMargin
 from iokr.manifolds import Heat
 from iokr.metrics import pair_metrics
 from iokr.model_selection import NodeKFold
-from iokr_lab.study import run
-from iokr_lab.synthetic_networks import models, protocol, synthetic_networks
-from iokr_lab.synthetic_networks.gaps import MIXTURES, RANDOM, gaps_of, printed
-
-
-@pytest.fixture(scope="module")
-def network():
-    W = protocol.random_graph(0.08, np.random.default_rng(0), n=60)
-    return protocol.Network(W, 0.5, 0.95)
-
-
-@pytest.fixture(scope="module")
-def labeled(network):
-    return protocol.labeled_set(network.W, 0.4, 0, seed=0)
-
-
-def test_printed_numbers():
-    assert len(RANDOM) == 12 and len(MIXTURES) == 16
-    assert RANDOM["0.01, 95 %"]["components"].mean == 227
-    row = [str(printed(("0.01", fraction), "ridge", "roc_auc")) for fraction in (0.05, 0.1, 0.2)]
-    assert row == ["90.6 ± 1.0", "95.4 ± 0.4", "98.0 ± 0.3"]
-    assert str(printed(("0.03, 0.001", 0.2), "margin", "average_precision", 100)) == "4.0 ± 0.1"
-
-
-def test_inputs_are_the_truncated_kernel(network):
-    K = np.asarray(Diffusion(0.5, network.W)(np.arange(60)))
-    np.testing.assert_allclose(network.kernel, K)
-    P = np.eye(60) - 1 / 60
-    X = protocol.components(K, 1.0)
-    np.testing.assert_allclose(X @ X.T, P @ K @ P, atol=1e-12)
-    kept, values = network.X.shape[1], np.linalg.eigvalsh(P @ K @ P)[::-1]
-    assert values[:kept].sum() >= 0.95 * values.sum() > values[: kept - 1].sum()
-
-
-@pytest.mark.parametrize("wanted", [12, 25, 40])
-def test_calibration_gives_the_wanted_number_of_components(network, wanted):
-    beta = protocol.calibrate(network.W, wanted)
-    assert protocol.Network(network.W, beta, 0.95).X.shape[1] <= wanted
-    assert protocol.Network(network.W, 0.98 * beta, 0.95).X.shape[1] >= wanted
-
-
-def test_mixtures_have_their_densities():
-    W = protocol.mixture(0.5, 0.05, np.random.default_rng(0), n=240)
-    blocks = W.reshape(3, 80, 3, 80).mean(axis=(1, 3))
-    assert np.all(np.abs(np.diag(blocks) - 0.5) < 0.03)
-    assert np.all(np.abs(blocks[~np.eye(3, dtype=bool)] - 0.05) < 0.02)
-    assert np.array_equal(W, W.T) and not np.diag(W).any()
-
-
-def test_labeled_sets_have_links_and_follow_the_seed(network):
-    sets = [protocol.labeled_set(network.W, 0.1, draw, seed=3) for draw in range(20)]
-    assert all(network.W[np.ix_(s, s)].any() and len(np.unique(s)) == 6 for s in sets)
-    assert len({tuple(s) for s in sets}) == 20
-    assert np.array_equal(sets[7], protocol.labeled_set(network.W, 0.1, 7, seed=3))
-
-
-def test_areas_are_those_of_the_metrics():
-    rng = np.random.default_rng(0)
-    scores, linked = rng.normal(size=500), rng.random(500) < 0.1
-    expected, found = pair_metrics(linked, scores), protocol.areas(scores, linked)
-    assert found["roc_auc"] == pytest.approx(100 * expected["roc_auc"])
-    assert found["average_precision"] == pytest.approx(100 * expected["average_precision"])
-
-
-def test_equal_scores_share_what_is_above():
-    scores, linked = np.array([1.0, 1.0, 1.0, 0.0]), np.array([True, False, False, False])
-    assert protocol.areas(scores, linked)["roc_auc"] == pytest.approx(100 * (2 / 2 + 1) / 3)
+from iokr_lab.synthetic_networks import models, protocol
 
 
 def test_ridge_is_evaluated_on_pairs_with_an_unlabelled_node(network, labeled):
@@ -161,8 +95,8 @@ def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):
     np.testing.assert_array_equal(found["folds"], found["loo"])
 
 
-def test_readings_differ_by_the_graph_of_the_output_kernel(network, labeled):
-    block = models.output_kernel(network, models.BLOCK)
+def test_interpretations_differ_by_the_graph_of_the_output_kernel(network, labeled):
+    block = models.block_kernel(network)
     K = np.asarray(block.fit(labeled)(labeled))
     np.testing.assert_allclose(K, network.kernel[np.ix_(labeled, labeled)])
 
@@ -184,29 +118,3 @@ def test_the_deformed_kernel_is_the_semi_supervised_model(network, labeled, rati
     expected = protocol.evaluate(network, labeled)(ridge)
     found = models.ridge_at(network, labeled, kernel, target, alpha=0.1)
     assert found["roc_auc"] == pytest.approx(expected["roc_auc"], abs=1e-3)
-
-
-def test_gaps_are_ours_minus_the_printed_mean():
-    areas = [{"roc_auc": 91.0, "average_precision": 16.0}, {"roc_auc": 92.0, "average_precision": 20.0}]
-    found = gaps_of("ridge", lambda cell: areas, [("0.01", 0.05), ("0.01", 0.2)])
-    np.testing.assert_allclose(found.pairs, [(0.9, 2.3), (-6.5, -21.2)])
-    assert found.within == [True, False] and found.count == "1 of 2"
-    assert (found.worst(0), found.worst(1)) == (-6.5, -21.2)
-    assert [found.text(i) for i in range(2)] == ["+0.9, +2.3", "−6.5, −21.2 ✗"]
-
-
-def test_the_report_on_small_networks(monkeypatch):
-    """All tables are there, and the summary counts what they say."""
-    graph, mixture = protocol.random_graph, protocol.mixture
-    monkeypatch.setattr(synthetic_networks, "random_graph", lambda d, rng: graph(10 * d, rng, n=60))
-    monkeypatch.setattr(synthetic_networks, "mixture", lambda a, b, rng: mixture(10 * a, 10 * b, rng, n=60))
-    monkeypatch.setattr(synthetic_networks, "calibrate", lambda W, count: protocol.calibrate(W, 40))
-    study = synthetic_networks.STUDY
-    report = run(study, study.plan("short"))
-    assert [len(table.rows) for table in report.tables] == [9, 9, 9, 16, 9, 9, 9, 9, 36, 36, 9, 9, 12, 48, 48]
-    assert report.info["cells"] == 3 * (3 * 4 + 3 * 3 + 4 * 4)
-    rules = report.tables[3].rows
-    assert rules[0]["cells within 1.5 and 3"] in report.summary
-    within = sum("✗" not in row["one setting"] for row in report.tables[0].rows)
-    assert rules[0]["cells within 1.5 and 3"] == f"{within} of 9"
-    assert "Table 8b" in report.html()
