@@ -18,7 +18,7 @@ from iokr.decoders.identity import Identity
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkPredictor, LinkRegression
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.iokr import IOKR, keep_fit
+from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import (
     ALPHAS,
@@ -177,7 +177,8 @@ class LinkPredictorCV(LinkRegression):
             selected = solve_best(data, grid, _with_criterion(self.scoring, sums / n_folds), **parts)
         self._keep_scores(selected)
         model.set_params(kernel=grid.kernels[selected.index[0]], alpha=self.alpha_, manifold=self._manifold())
-        self._keep(links, keep_fit(model, data, selected.fit))
+        model.keep(data, selected.fit)
+        self._keep(links, model)
         self.kernel_ = self.model_.kernel_
         return self
 
