@@ -62,18 +62,7 @@ class KDE(Component):
     decoder: Decoder | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KDE:
-        """Learn Z from X.
-
-        Parameters
-        ----------
-        X : array or sequence of n objects that the kernel takes
-        y : array or sequence of n outputs that the output kernel takes
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Learn Z from X; arguments as in `IOKR.fit`."""
         self.model_: IOKR = self._unfitted().fit(X, y, sample_weight)
         self.embedding_ = self.model_.embedding_
         return self

@@ -29,10 +29,8 @@ class PKMR(LinkRival):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        On the inputs; None is `RBF()`.
-    output_kernel : Kernel, default=None
-        On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
+    kernel, output_kernel : Kernel, default=None
+        On the inputs, and on the nodes of the training graph; None is `RBF()`, and `Normalized(Diffusion(1.0))`.
     alpha : float, default=1.0
         λ ≥ 0: larger shrinks, and under ``"trace"`` keeps fewer functions.
     penalty : {"trace", "norm"}, default="trace"
