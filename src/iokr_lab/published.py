@@ -9,7 +9,7 @@ from importlib import resources
 
 from iokr.report import Spread
 
-__all__ = ["Published", "available", "published"]
+__all__ = ["Published", "published"]
 
 Published = dict[str, dict[str, Spread]]
 """row → column → mean ± sd."""
@@ -44,16 +44,3 @@ def published(name: str, part: str = "", *, n: int | None = None) -> Published:
             number = Spread(float(mean), float(std) if std else math.nan, n, digits=len(mean.partition(".")[2]))
             table.setdefault(line["row"], {})[column.removeprefix(begin)] = number
     return table
-
-
-def available() -> list[str]:
-    """The names of all tables.
-
-    Examples
-    --------
-    >>> from iokr_lab.published import available
-    >>> "b11_table2" in available()
-    True
-    """
-    files = (resources.files("iokr_lab") / "published").iterdir()
-    return sorted(file.name.removesuffix(".tsv") for file in files if file.name.endswith(".tsv"))

@@ -15,19 +15,6 @@ from iokr.report import Spread, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Difference",
-    "Ours",
-    "Row",
-    "beside",
-    "chosen",
-    "difference",
-    "frequent",
-    "holm",
-    "median_range",
-    "paired",
-]
-
 Row = str | tuple[str, ...]
 Ours = Mapping[Any, Mapping[str, Iterable[float]]]
 """row → column → a value per repetition."""
@@ -89,27 +76,13 @@ def _tuple(row: Row) -> tuple[str, ...]:
 
 
 def frequent(values: Iterable[Any], most: int = 4) -> str:
-    """The most frequent values, each with how often it came.
-
-    Examples
-    --------
-    >>> from iokr_lab.tables import frequent
-    >>> frequent(["a", "b", "b", 0.5])
-    'b (2 ×); a (1 ×); 0.5 (1 ×)'
-    """
+    """The most frequent values, each with how often it came: `b (2 ×); a (1 ×)`."""
     counts = Counter(f"{value:.3g}" if isinstance(value, float) else str(value) for value in values)
     return "; ".join(f"{value} ({n} ×)" for value, n in counts.most_common(most) if value)
 
 
 def median_range(values: Iterable[float]) -> str:
-    """median (smallest to largest).
-
-    Examples
-    --------
-    >>> from iokr_lab.tables import median_range
-    >>> median_range([0.1, 1.0, 10.0])
-    '1 (0.1 to 10)'
-    """
+    """median (smallest to largest): `1 (0.1 to 10)`."""
     values = list(values)
     return f"{np.median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
 
