@@ -112,7 +112,8 @@ def problem(
     seed: int = 1,
 ):
     """One ridge problem twice, as a `Problem` and as a `reference.Ridge`, and K* of new points."""
-    from iokr.gram import SeparableGram, as_operator
+    from iokr.gram import SeparableGram
+    from iokr.gram.operators import as_operator
     from iokr.kernels import RBF
     from iokr.losses import Square
     from iokr.problem import Problem

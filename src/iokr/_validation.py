@@ -128,12 +128,9 @@ def _numeric(X: np.ndarray, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`{name}` must be a matrix of numbers, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
-            f"({error}); for other objects choose {_advice(name)}."
+            f"({error}); for other objects choose {'a `kernel`' if name.startswith('X') else 'an `output_kernel`'} "
+            "that takes them."
         ) from error
-
-
-def _advice(name: str) -> str:
-    return "a `kernel` that takes them" if name.startswith("X") else "an `output_kernel` that takes them"
 
 
 def _check_finite(X: Array, name: str, missing: bool) -> None:

@@ -1,9 +1,11 @@
 """CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind."""
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import itertools
+import operator
 import pickle
 import re
 import sys
@@ -53,6 +55,34 @@ def example(examples, noun):
     [module] = [module for path, module in examples.items() if path.startswith(f"src/iokr/{noun}/")]
     [name] = module.__all__
     return getattr(module, name)()
+
+
+def tree():
+    """The paths that the page's tree names."""
+    block = re.search(r"```\n(src/iokr/ .*?)```", TEXT, flags=re.DOTALL)[1]
+    paths, above = [], []
+    for line in block.splitlines():
+        depth, name = (len(line) - len(line.lstrip())) // 2, line.split()[0]
+        above = [*above[:depth], name.rstrip("/")]
+        paths.append("/".join(above))
+    return paths
+
+
+def test_the_tree_names_what_is_there_and_every_folder():
+    root = PAGE.parent
+    assert [path for path in tree() if not (root / path).exists()] == []
+    folders = {str(file.parent.relative_to(root)) for file in (root / "src").rglob("*.py")}
+    inner = {"src/iokr_lab/bench", "src/iokr_lab/published"}  # their folders are data, or questions of one benchmark
+    assert {f for f in folders if str(Path(f).parent) not in inner} - set(tree()) == set()
+
+
+def test_the_equations_are_where_the_page_says():
+    rows = re.findall(r"^\| .* \| `src/(\S+)\.py` \| (.*) \|$", TEXT, flags=re.MULTILINE)
+    assert len(rows) == 3
+    for path, names in rows:
+        module = importlib.import_module(path.replace("/", "."))
+        for name in re.findall(r"`([\w.]+)`", names):
+            assert operator.attrgetter(name)(module) is not None
 
 
 def test_a_file_and_a_test_for_each_noun():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from iokr.gram import BlockGram, SeparableGram, SumGram, as_operator
+from iokr.gram import BlockGram, SeparableGram, SumGram
+from iokr.gram.operators import as_operator
 from iokr.kernels import RBF
 from reference import assert_close, delayed_blocks
 from samples import operator, vectors

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from iokr.gram import FeatureGram, SeparableGram, Symmetric
+from iokr.gram import FeatureGram, SeparableGram
+from iokr.gram.operators import Symmetric
 from reference import assert_close
 from samples import operator, vectors
 

@@ -5,7 +5,7 @@ import pytest
 
 import iokr.gram.operators
 from iokr import IOKR
-from iokr.gram import IdentityMatrix, Multiple, Oblique, Symmetric, as_array, as_operator
+from iokr.gram.operators import IdentityMatrix, Multiple, Oblique, Symmetric, as_array, as_operator
 from iokr.kernels import RBF
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian

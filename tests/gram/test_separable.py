@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from iokr.gram import SeparableGram, as_operator
+from iokr.gram import SeparableGram
+from iokr.gram.operators import as_operator
 from iokr.kernels import RBF
 from reference import assert_close
 from samples import operator, vectors

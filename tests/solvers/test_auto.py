@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from iokr import IOKR, IOKRCV
-from iokr.gram import Gram, Multiple
+from iokr.gram import Gram
+from iokr.gram.operators import Multiple
 from iokr.kernels import RBF
 from iokr.losses import Huber, MaxMargin
 from iokr.manifolds import Laplacian

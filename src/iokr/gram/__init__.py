@@ -3,24 +3,8 @@
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram, SumGram
 from iokr.gram.features import FeatureGram
-from iokr.gram.operators import IdentityMatrix, Multiple, Oblique, OutputOperator, Symmetric, as_array, as_operator
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 
-__all__ = [
-    "BlockGram",
-    "FeatureGram",
-    "Gram",
-    "IdentityMatrix",
-    "Multiple",
-    "Oblique",
-    "OutputOperator",
-    "PairGram",
-    "ScalarGram",
-    "SeparableGram",
-    "SumGram",
-    "Symmetric",
-    "as_array",
-    "as_operator",
-]
+__all__ = ["BlockGram", "FeatureGram", "Gram", "PairGram", "ScalarGram", "SeparableGram", "SumGram"]

@@ -32,16 +32,12 @@ class Gram(ABC):
     """
 
     shape: tuple[int, int]
+    K: ScalarGram  # that of the scalar kernel k
     size: int  # rows of the matrix that a dense solver factors: N, or Nd for a kernel that does not separate
     operator: OutputOperator | None  # A of 𝒦 = k A, None for a kernel that does not separate
     factor: Array | None = None  # Φ (n, p) with K = Φ Φᵀ, where the scalar kernel has such features
     products_only: bool = False  # whether G @ C is all that there is
     prefers_products: bool = False  # whether a few dozen products cost less than the matrix and its factor
-
-    @property
-    @abstractmethod
-    def K(self) -> ScalarGram:
-        """The Gram of the scalar kernel k."""
 
     @property
     def flat(self) -> ScalarGram:

@@ -25,21 +25,17 @@ class _Unseparated(Gram):
     dim: int
 
     @property
-    def K(self) -> ScalarGram:
+    def K(self) -> ScalarGram:  # type: ignore[override]
         """There is none."""
         raise ValueError(
             "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
             "points could be made; give the penalty: `Given(strength, matrix)`."
         )
 
-    @property
-    def flat(self) -> ScalarGram:
-        """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
-        return self._flat
-
     @cached_property
-    def _flat(self) -> _Matrix:
-        return _Matrix(self._evaluate, self.shape, self.dim)
+    def flat(self) -> _Matrix:
+        """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
+        return _Matrix(self._evaluate, self.shape[0] * self.dim, self.shape[1] * self.dim)
 
     @abstractmethod
     def _evaluate(self) -> Array:
@@ -47,49 +43,26 @@ class _Unseparated(Gram):
 
 
 class _Matrix(ScalarGram):
-    """A ScalarGram whose objects are the rows of a matrix that a function gives."""
+    """A ScalarGram whose objects are the rows of an (n, m) matrix that a function gives, all of it at once."""
 
-    def __init__(self, evaluate: Callable[[], Array], shape: tuple[int, int], d: int) -> None:
-        self._evaluate_all = evaluate
-        self.kept: Array | None = None
-        super().__init__(self._entries, np.arange(shape[0] * d), np.arange(shape[1] * d), None)
-        self.symmetric = shape[0] == shape[1]
+    def __init__(self, evaluate: Callable[[], Array], n: int, m: int) -> None:
+        super().__init__(lambda R, S: evaluate(), np.arange(n), None if n == m else np.arange(m))
 
-    def _matrix(self) -> Array:
-        if self.kept is None:
-            self.kept = self._evaluate_all()
-        return self.kept
+    @property
+    def stored(self) -> bool:
+        """Whether the matrix is there."""
+        return self._kept is not None
 
-    def _entries(self, rows: Any, columns: Any) -> Array:
-        part = take_rows(self._matrix(), np.asarray(rows))
-        return part if len(columns) == part.shape[1] else take_rows(part.T, np.asarray(columns)).T
-
-    def dense(self) -> Array:
-        """The matrix, not to be changed."""
-        return self._matrix()
-
-    def detach(self, *, lower: bool = False) -> Array:
-        """The matrix, for the caller to overwrite."""
-        whole, self.kept = self._matrix(), None
-        return whole
+    def _evaluate(self, *, mirror: bool) -> Array:
+        return self._block(self._R, self._S)
 
     def rows(self, index: Any) -> Array:
         """The rows at `index`."""
-        return take_rows(self._matrix(), index)
-
-    def diagonal(self) -> Array:
-        """The diagonal."""
-        matrix = self._matrix()
-        return array_namespace(matrix).linalg.diagonal(matrix)
+        return take_rows(self.dense(), index)
 
     def restrict(self, rows: Any) -> ScalarGram:
         """Some rows and the same columns."""
-        rows = np.asarray(rows)
-        side = len(rows)
-        return _Matrix(lambda: self._entries(rows, rows), (side, side), 1)
-
-    def __matmul__(self, C: Array) -> Array:
-        return self._matrix() @ C
+        return _Matrix(lambda: take_rows(self.rows(rows).T, rows).T, len(rows), len(rows))
 
 
 class BlockGram(_Unseparated):
@@ -150,8 +123,8 @@ class BlockGram(_Unseparated):
     def __matmul__(self, C: Array) -> Array:
         xp = array_namespace(C)
         vector = xp.reshape(C, (-1, 1))
-        if self._flat.kept is not None:
-            values = self._flat.kept @ vector
+        if self.flat.stored:
+            values = self.flat @ vector
         else:
             values = xp.concat([panel @ vector for _, panel in self._panels()], axis=0)
         return xp.reshape(values, (self.shape[0], self.dim))

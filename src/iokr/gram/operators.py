@@ -19,22 +19,7 @@ _EQUAL = 32 * float(np.finfo(float).eps)  # eigenvalues closer than this times t
 class IdentityMatrix:
     """Ψ = I (n, n), known to be that: the targets of outputs that are weights on the training outputs.
 
-    Solvers get its rows when they need them, so no n × n array is there before.
-
-    Parameters
-    ----------
-    n : int
-    like : array
-        Of the library and on the device where the problem is solved; nothing else of it is used.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import IdentityMatrix, as_array
-    >>> identity = IdentityMatrix(2, np.empty(0))
-    >>> identity.shape, as_array(identity)
-    ((2, 2), array([[1., 0.],
-           [0., 1.]]))
+    `like` says the library and the device; no n × n array is there before a solver asks for it.
     """
 
     def __init__(self, n: int, like: Array) -> None:
@@ -42,15 +27,7 @@ class IdentityMatrix:
 
 
 def as_array(Psi: Array | IdentityMatrix) -> Array:
-    """Ψ as an array, a new one where it is the identity.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import IdentityMatrix, as_array
-    >>> as_array(IdentityMatrix(1, np.empty(0)))
-    array([[1.]])
-    """
+    """Ψ as an array, a new one where it is the identity."""
     return eye_like(Psi.shape[0], Psi.like) if isinstance(Psi, IdentityMatrix) else Psi
 
 
@@ -59,14 +36,6 @@ class OutputOperator(ABC):
 
     A = E diag(γ) L with L = Eᵀ, or A = E L with L E = diag(γ) where A is `oblique`; E and L are None where A = aI.
     The spectrum is computed when it is first needed, and kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import OutputOperator, Symmetric
-    >>> operator = Symmetric(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> isinstance(operator, OutputOperator), operator.gamma.round(6)
-    (True, array([1., 3.]))
     """
 
     scale: float | None = None  # a of A = aI, None for any other A
@@ -112,22 +81,9 @@ class OutputOperator(ABC):
 
 
 class Multiple(OutputOperator):
-    """A = aI, for any number of outputs: nothing is rotated.
+    """A = aI, for any number of outputs: nothing is rotated."""
 
-    Parameters
-    ----------
-    a : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import Multiple
-    >>> Multiple(2.0).act(np.array([[1.0, 3.0]])), Multiple(2.0).groups(3)
-    (array([[2., 6.]]), [(2.0, array([0, 1, 2]))])
-    """
-
-    E = None
-    L = None
+    E = L = None
     n_distinct = 1
 
     def __init__(self, a: float) -> None:
@@ -148,21 +104,7 @@ class Multiple(OutputOperator):
 
 
 class Symmetric(OutputOperator):
-    """A = E diag(γ) Eᵀ, diagonalised once.
-
-    Parameters
-    ----------
-    A : array of shape (q, q)
-        Symmetric positive semi-definite, possibly singular.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import Symmetric
-    >>> operator = Symmetric(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> operator.act(np.array([[1.0, 0.0]])), [round(g, 6) for g, columns in operator.groups(2)]
-    (array([[2., 1.]]), [1.0, 3.0])
-    """
+    """A = E diag(γ) Eᵀ (q, q), possibly singular, diagonalised once."""
 
     def __init__(self, A: Array) -> None:
         self.A = A
@@ -201,22 +143,7 @@ class Oblique(OutputOperator):
 
     On weights β of implicit outputs, h = Σ_i β_i ψ(y_i), an operator on F is no symmetric matrix. Its eigenvectors
     E (columns) and L (rows) are then two sets; with B = C A in place of C nothing has to be divided by γ: h = K B.
-
-    Parameters
-    ----------
-    gamma : NumPy array of shape (r,)
-        Eigenvalues, ascending, positive.
-    E, L : arrays of shape (n, r) and (r, n)
-    sq_norms : array of shape (n,)
-        ‖ψ(y_i)‖².
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import Oblique
-    >>> operator = Oblique(np.array([3.0]), np.array([[3.0]]), np.array([[1.0]]), np.array([1.0]))
-    >>> operator.oblique, operator.act(np.array([[0.5]]))
-    (True, array([[0.5]]))
+    γ (r,) is ascending and positive, E is (n, r), L is (r, n), and `sq_norms` are the ‖ψ(y_i)‖².
     """
 
     oblique = True
@@ -234,15 +161,7 @@ class Oblique(OutputOperator):
 
 
 def as_operator(A: Array) -> Multiple | Symmetric:
-    """The operator of a symmetric positive semi-definite matrix; A = aI only scales, whatever its size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.gram import as_operator
-    >>> as_operator(2 * np.eye(3)).scale, as_operator(np.ones((3, 3))).scale
-    (2.0, None)
-    """
+    """The operator of a symmetric positive semi-definite matrix; A = aI only scales, whatever its size."""
     a = float(A[0, 0])
     isotropic = bool(array_namespace(A).all(a * eye_like(A.shape[0], A) == A))
     return Multiple(a) if isotropic else Symmetric(A)

@@ -63,7 +63,7 @@ class ScalarGram(Gram):
         self._eigenpairs: tuple[Array, Array] | None = None
 
     @property
-    def K(self) -> ScalarGram:
+    def K(self) -> ScalarGram:  # type: ignore[override]
         """The Gram itself: the kernel is scalar."""
         return self
 

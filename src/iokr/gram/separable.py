@@ -25,7 +25,8 @@ class SeparableGram(Gram):
     Examples
     --------
     >>> import numpy as np
-    >>> from iokr.gram import ScalarGram, SeparableGram, Symmetric
+    >>> from iokr.gram import ScalarGram, SeparableGram
+    >>> from iokr.gram.operators import Symmetric
     >>> K = ScalarGram(lambda R, S: R @ S.T, np.array([[1.0]]))
     >>> SeparableGram(K, Symmetric(np.array([[2.0, 1.0], [1.0, 2.0]]))) @ np.array([[1.0, 0.0]])
     array([[2., 1.]])
@@ -34,22 +35,17 @@ class SeparableGram(Gram):
     operator: OutputOperator
 
     def __init__(self, K: ScalarGram, operator: OutputOperator) -> None:
-        self._K, self.operator = K, operator
+        self.K, self.operator = K, operator
         self.shape, self.size = K.shape, K.size
         self.factor, self.products_only = K.factor, K.products_only
 
-    @property
-    def K(self) -> ScalarGram:
-        """The Gram of the scalar kernel."""
-        return self._K
-
     def diagonal(self) -> Array:
         """That of K."""
-        return self._K.diagonal()
+        return self.K.diagonal()
 
     def restrict(self, rows: Any) -> SeparableGram:
         """The Gram of some of the objects among themselves."""
-        return SeparableGram(self._K.restrict(rows), self.operator)
+        return SeparableGram(self.K.restrict(rows), self.operator)
 
     def __matmul__(self, C: Array) -> Array:
-        return self.operator.act(self._K @ C)
+        return self.operator.act(self.K @ C)

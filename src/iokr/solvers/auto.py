@@ -18,12 +18,13 @@ from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr.solvers.pairs.margin import PairMargin
-from iokr.solvers.pairs.parts import many_pairs_reason
+from iokr.solvers.pairs.parts import pair_gram
 from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
 _THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
+_STOPPED = (PairMargin, CoordinateDescent, ADMM)  # on the duality gap: they get `tol` and `max_iter`
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
 
 
@@ -40,135 +41,113 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A solver (from tol and max_iter) where the rule applies, and why: in general, and for the case at hand."""
+    """A solver where the rule applies, and why: the words about the case at hand end in those of the table."""
 
     when: str
     applies: Callable[[Case], bool]
-    solver: Callable[[float, int | None], Solver]
+    solver: type[Solver]
     because: str
-    reason: Callable[[Case], str]
+    facts: Callable[[Case], str] = lambda case: ""
 
 
 RULES = (
     Rule(
         "many pairs of nodes, ``MaxMargin()``",
-        lambda case: case.problem.gram.prefers_products and PairMargin().refuses(case.problem) is None,
-        lambda tol, max_iter: PairMargin(tol, max_iter),
+        lambda case: case.problem.gram.prefers_products and not PairMargin().refuses(case.problem),
+        PairMargin,
         "products need no matrix of pairs",
-        lambda case: many_pairs_reason(case.problem),
+        lambda case: _pairs(case.problem),
     ),
     Rule(
         "many pairs of nodes, square loss, one fit",
-        lambda case: (
-            case.problem.gram.prefers_products and not case.use.loo and PairRidge().refuses(case.problem) is None
-        ),
-        lambda tol, max_iter: PairRidge(),
+        lambda case: case.problem.gram.prefers_products and not case.use.loo and not PairRidge().refuses(case.problem),
+        PairRidge,
         "products need no matrix of pairs",
-        lambda case: many_pairs_reason(case.problem),
+        lambda case: _pairs(case.problem),
     ),
     Rule(
         "``MaxMargin()``",
-        lambda case: not case.problem.loss.quadratic and CoordinateDescent().refuses(case.problem) is None,
-        lambda tol, max_iter: CoordinateDescent(tol, max_iter),
-        "a dual in a box, most of it at a bound",
-        lambda case: "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound.",
+        lambda case: not case.problem.loss.quadratic and not CoordinateDescent().refuses(case.problem),
+        CoordinateDescent,
+        "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound",
     ),
     Rule(
         "any other loss but the square",
         lambda case: not case.problem.loss.quadratic,
-        lambda tol, max_iter: ADMM(tol, max_iter),
-        "one factorisation is reused for every step",
-        lambda case: "one factorisation is reused for every step, for any loss with a proximal map and any A.",
+        ADMM,
+        "one factorisation is reused for every step, for any loss with a proximal map and any A",
     ),
     Rule(
-        "a Gram that can only be multiplied with, or a kernel that does not separate, one alpha, whose (nd)² matrix "
-        "does not fit in memory",
-        lambda case: (
-            case.problem.gram.products_only or (case.problem.gram.operator is None and _too_large_to_store(case))
-        ),
-        lambda tol, max_iter: ConjugateGradient(),
-        "products with the Gram, evaluated as they go",
-        lambda case: (
-            "the Gram can only be multiplied with: there is nothing to factor."
-            if case.problem.gram.products_only
-            else f"the kernel does not separate, and its {case.problem.gram.size} × {case.problem.gram.size} matrix "
-            "does not fit in memory: products with it, evaluated as they go."
-        ),
+        "a Gram that can only be multiplied with",
+        lambda case: case.problem.gram.products_only,
+        ConjugateGradient,
+        "the Gram can only be multiplied with: there is nothing to factor",
+    ),
+    Rule(
+        "a kernel that does not separate, one alpha, whose (nd)² matrix does not fit in memory",
+        lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
+        ConjugateGradient,
+        "products with it, evaluated as they go",
+        lambda case: f"the kernel does not separate, and its {case.problem.gram.size}² numbers do not fit in memory: ",
     ),
     Rule(
         "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",
         lambda case: case.problem.penalised and _is_grid(case),
-        lambda tol, max_iter: ManifoldEigen(),
-        "one reduction of the penalty is reused for the grid",
+        ManifoldEigen,
+        "one reduction of the penalty is reused for every point of the grid",
         lambda case: (
             f"unlabelled points with {case.words}, {_count(case.use.n_strengths, 'strength')}"
-            f"{' and leave-one-out' if case.use.loo else ''}: one reduction of the penalty is reused for every point "
-            "of the grid."
+            f"{' and leave-one-out' if case.use.loo else ''}: "
         ),
     ),
     Rule(
         "manifold, one fit",
         lambda case: case.problem.penalised,
-        lambda tol, max_iter: Cholesky(),
-        "of a symmetric system of size N",
-        lambda case: (
-            f"unlabelled points with {case.words}: {_count(case.systems, 'Cholesky factorisation')} of αI + γFᵀKF "
-            "(M = F Fᵀ), symmetric although MK is not."
-        ),
+        Cholesky,
+        "αI + γFᵀKF (M = F Fᵀ), symmetric although MK is not",
+        lambda case: f"unlabelled points with {case.words}: {_count(case.systems, 'Cholesky factorisation')} of ",
     ),
     Rule(
         "a kernel with p features, 5p ≤ n, no manifold",
         lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
-        lambda tol, max_iter: LowRank(),
-        "one thin singular value decomposition, and nothing is n × n",
+        LowRank,
+        "one thin singular value decomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
         lambda case: (
-            f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: one "
-            "thin singular value decomposition is reused for every alpha and every eigenvalue, and nothing is n × n."
+            f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: "
         ),
     ),
     Rule(
-        "one fit or a path, fewer than 10 systems",
+        "one fit or a path, fewer than 10 systems of n³/3 flops",
         lambda case: not case.use.loo and case.systems < 10 and not Cholesky().refuses(case.problem),
-        lambda tol, max_iter: Cholesky(),
-        "n³/3 each; one eigendecomposition costs about ten of them",
-        lambda case: (
-            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; "
-            "an eigendecomposition costs about ten."
-        ),
+        Cholesky,
+        "an eigendecomposition costs about ten",
+        lambda case: f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; ",
     ),
     Rule(
-        "leave-one-out, fewer than 5 systems",
+        "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse",
         lambda case: case.use.loo and case.systems < 5 and not Cholesky().refuses(case.problem),
-        lambda tol, max_iter: Cholesky(),
-        "n³ each with the inverse's diagonal",
+        Cholesky,
+        "an eigendecomposition costs about five",
         lambda case: (
             f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
-            "leave-one-out; an eigendecomposition costs about five."
+            "leave-one-out; "
         ),
     ),
     Rule(
         "otherwise",
         lambda case: True,
-        lambda tol, max_iter: Eigen(),
-        "one eigendecomposition is reused for all systems",
+        Eigen,
+        "one eigendecomposition is reused for them all",
         lambda case: (
-            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} "
-            "factorisations; one eigendecomposition is reused for them all."
+            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} factorisations; "
         ),
     ),
 )
 
 
 def rule_rows() -> list[tuple[str, str, str]]:
-    """(problem, what `Auto` takes, why), a row per rule: the table of the guide.
-
-    Examples
-    --------
-    >>> from iokr.solvers.auto import rule_rows
-    >>> rule_rows()[-1]
-    ('otherwise', '``Eigen()``', 'one eigendecomposition is reused for all systems')
-    """
-    return [(rule.when, f"``{rule.solver(1e-6, None)!r}``", rule.because) for rule in RULES]
+    """(problem, what `Auto` takes, why), a row per rule: the table of the guide."""
+    return [(rule.when, f"``{rule.solver()!r}``", rule.because) for rule in RULES]
 
 
 @component
@@ -206,7 +185,8 @@ class Auto(Solver):
         words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         case = Case(problem, use, distinct, use.n_alphas * distinct, words)
         rule = next(rule for rule in RULES if rule.applies(case))
-        return Choice(rule.solver(self.tol, self.max_iter), rule.reason(case))
+        stops = (self.tol, self.max_iter) if rule.solver in _STOPPED else ()
+        return Choice(rule.solver(*stops), f"{rule.facts(case)}{rule.because}.")
 
     def explain(self) -> str:
         """What was chosen and why, in words."""
@@ -272,8 +252,11 @@ def _is_thin(problem: Problem) -> bool:
 
 def _n_features(problem: Problem) -> int:
     """p of K = Φ Φᵀ, Φ (n, p)."""
-    Phi = problem.gram.factor
-    return problem.n_labeled if Phi is None else int(Phi.shape[1])
+    return int(problem.gram.factor.shape[1])  # type: ignore[union-attr]
+
+
+def _pairs(problem: Problem) -> str:
+    return f"{problem.gram.shape[0]} pairs of {pair_gram(problem).nodes.shape[0]} nodes: "
 
 
 def _count(n: int, what: str) -> str:

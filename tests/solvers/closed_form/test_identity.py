@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from iokr.gram import IdentityMatrix, Oblique, SeparableGram
+from iokr.gram import SeparableGram
+from iokr.gram.operators import IdentityMatrix, Oblique
 from iokr.kernels import RBF, Nystroem
 from iokr.losses import Square
 from iokr.problem import Problem

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from iokr.gram import IdentityMatrix, Oblique, SeparableGram, Symmetric
+from iokr.gram import SeparableGram
+from iokr.gram.operators import IdentityMatrix, Oblique, Symmetric
 from iokr.solvers import Eigen, ManifoldEigen
 from iokr.solvers.closed_form.oblique import ObliquePath
 from reference import assert_close

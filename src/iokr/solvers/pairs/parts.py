@@ -9,13 +9,7 @@ import numpy as np
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem
 
-__all__ = ["many_pairs_reason", "pair_gram", "pair_weight"]
-
-
-def many_pairs_reason(problem: Problem) -> str:
-    """Why a solver for pairs is chosen, in words."""
-    gram = pair_gram(problem)
-    return f"{gram.shape[0]} pairs of {gram.nodes.shape[0]} nodes: products need no matrix of pairs."
+__all__ = ["pair_gram", "pair_weight"]
 
 
 def pair_gram(problem: Problem) -> PairGram:
