@@ -15,7 +15,6 @@ from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.iterative.box_qp import minimize_box
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
-from iokr.solvers.pairs.parts import pair_weight
 from iokr.solvers.pairs.spectrum import CompletePairs
 
 __all__ = ["local_grams", "local_loo", "solve_local"]
@@ -33,7 +32,7 @@ def local_grams(gram: PairGram) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def solve_local(gram: PairGram, problem: Problem, solver: Solver) -> Solution:
     """The coefficients of all local models, each (2K + λ/w)⁻¹ y on its node's partners, or the margin there."""
     _check_solver(problem, solver)
-    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
+    y, w = to_numpy(problem.Psi)[:, 0], problem.row_weight
     if problem.loss.quadratic:
         return Solution(asarray_like(_ridges(gram, y, problem.alpha / w)[:, None], problem.Psi))
     tol = check_number(solver.tol, "tol", minimum=0.0, strict=True)
@@ -51,7 +50,7 @@ def solve_local(gram: PairGram, problem: Problem, solver: Solver) -> Solution:
 
 def local_loo(gram: PairGram, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """g₋ at each point without its own label, and whether its local model has other partners."""
-    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
+    y, w = to_numpy(problem.Psi)[:, 0], problem.row_weight
     g, others = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
     for own, K in local_grams(gram):
         if len(own) > 1:

@@ -12,7 +12,6 @@ from iokr.estimators.pairs.data import Examples, PairData
 from iokr.gram.pairs.gram import PairGram
 from iokr.losses.base import Loss
 from iokr.problem import Problem
-from iokr.solvers.pairs.parts import pair_weight
 
 if TYPE_CHECKING:
     from iokr.estimators.pairs.strategies import Strategy
@@ -38,7 +37,7 @@ class PosedPairs:
     @property
     def shift(self) -> np.ndarray:
         """α/w of the examples."""
-        return np.asarray(self.problem.alpha / pair_weight(self.problem))
+        return np.asarray(self.problem.alpha / self.problem.row_weight)
 
     def at(self, alpha: float) -> PosedPairs:
         """The same for another alpha."""
