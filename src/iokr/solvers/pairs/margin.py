@@ -11,7 +11,7 @@ import numpy as np
 from iokr._array import asarray_like, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
@@ -67,8 +67,7 @@ class PairMargin(Solver):
         return 8.0 * float(4 * cast("PairGram", problem.gram).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 10_000)
         problem.loss.check(problem.targets)
         y, weight = to_numpy(problem.targets)[:, 0], problem.row_weight
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
@@ -64,8 +64,7 @@ class PairRidge(Solver):
         return 8.0 * float(8 * n * q + 6 * m**2 + 2**20)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 1000)
         gram, Psi, weight = cast("PairGram", problem.gram), problem.targets, problem.row_weight
         if np.any(weight == 0):
             raise ValueError("Pairs of weight zero count for nothing here; drop them.")
