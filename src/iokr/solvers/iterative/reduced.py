@@ -45,8 +45,7 @@ class LabeledProblem:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.loss = problem, problem.loss
-        n = problem.n_labeled
-        weight = np.ones(n) if problem.weight is None else problem.weight
+        n, weight = problem.n_labeled, problem.row_weight
         self.rows = np.flatnonzero(weight > 0)
         self.Psi = problem.targets if len(self.rows) == n else take_rows(problem.targets, self.rows)
         self.weight = asarray_like(weight[self.rows], self.Psi)
