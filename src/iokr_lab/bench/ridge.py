@@ -9,7 +9,7 @@ for a tenth of a second and take a core away from the next factorisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -26,14 +26,11 @@ from iokr import IOKR, IOKRCV
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF
 from iokr.manifolds.laplacian import Laplacian
-from iokr.report import Report
-from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict, sized
 from iokr_lab.bench.grams import PANEL, Matrix, gram, lower_gram, smooth_vectors
 from iokr_lab.bench.memory import Footprint
 
-__all__ = ["one_fit", "path", "ranking", "run", "unlabeled"]
-
-_THREADS = 2
+__all__ = ["BENCHMARK", "one_fit", "path", "ranking", "unlabeled"]
 
 Bits = NDArray[np.uint8]
 
@@ -43,23 +40,6 @@ _SMALL: dict[str, dict[str, int]] = {
     "ranking": {"n": 150, "m": 20, "p": 20, "bits": 128, "candidates": 300},
     "unlabeled": {"N": 200, "n": 30, "p": 4, "q": 3},
 }
-
-
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions and measure memory; see `iokr_lab.bench.run`."""
-    sizes: dict[str, dict[str, int]] = _SMALL if quick else {name: {} for name in _SMALL}
-    questions: Sequence[Callable[..., Question]] = (one_fit, path, ranking, unlabeled)
-    return survey(
-        "Ridge",
-        [partial(build, seed=seed, **sizes[build.__name__]) for build in questions],
-        _footprints(seed, quick),
-        _judge_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -351,3 +331,6 @@ def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:
     bits: Bits = (sides > 1.3).astype(np.uint8)
     bits[:, 0] = 1
     return bits
+
+
+BENCHMARK = Benchmark("Ridge", sized(_SMALL, one_fit, path, ranking, unlabeled), _footprints, _judge_memory)
