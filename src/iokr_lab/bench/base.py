@@ -40,27 +40,17 @@ class Disagreement(ArithmeticError):
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who answers the question.
+    """Somebody who answers the question; only `run` is timed.
 
-    Parameters
-    ----------
-    name : str
-    run : callable
-        Without arguments; only this is timed.
-    answers : callable
-        From what `run` returned to named arrays; those who give an answer of the same name must agree on it.
-    role : "ours", "rival" or "floor"
-    needs : str, optional
-        The package without which it is skipped.
-    whole : callable
-        Where only a part is timed: how many times as long the whole takes, and a remark on it for the table.
+    From what it returned, `answers` makes named arrays; those who give an answer of the same name must agree on it.
+    Where only a part is timed, `whole` says how many times as long the whole takes, with a remark for the table.
     """
 
     name: str
     run: Callable[[], Any]
     answers: Callable[[Any], Mapping[str, Any]] = lambda found: {}
     role: Literal["ours", "rival", "floor"] = "rival"
-    needs: str | None = None
+    needs: str | None = None  # the package without which it is skipped
     whole: Callable[[], tuple[float, str]] = lambda: (1.0, "")
 
     @property
@@ -71,18 +61,10 @@ class Contender:
 
 @dataclass(frozen=True)
 class Target:
-    """t(ours) ≤ `at_most` · t(other), or t(other) ≥ `at_least` · t(ours), in medians.
+    """t(ours) ≤ `at_most` · t(other), or t(other) ≥ `at_least` · t(ours), in medians."""
 
-    Parameters
-    ----------
-    other : str
-        Name of the contender to be compared with.
-    at_most, at_least : float
-        Exactly one of them.
-    """
-
-    other: str
-    at_most: float | None = None
+    other: str  # the contender to be compared with
+    at_most: float | None = None  # exactly one of the two
     at_least: float | None = None
 
     def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
@@ -125,28 +107,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to compute, those who compute it, and what we aim for.
-
-    Parameters
-    ----------
-    title : str
-    contenders : tuple of Contender
-        Exactly one of role "ours".
-    targets : tuple of Target
-    rtol : float
-        Answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|.
-    note : str
-        Printed below the table.
-    rounds : int, optional
-        At most that many timed ones, where a run takes long.
-    """
+    """One thing to compute, those who compute it, and what we aim for."""
 
     title: str
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Contender, ...]  # exactly one of role "ours"
     targets: tuple[Target, ...] = ()
-    rtol: float = 1e-8
-    note: str = ""
-    rounds: int | None = None
+    rtol: float = 1e-8  # answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|
+    note: str = ""  # below the table
+    rounds: int | None = None  # at most that many are timed, where a run takes long
 
     @property
     def ours(self) -> Contender:
@@ -171,23 +139,10 @@ class Question:
 def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[Table, list[Verdict]]:
     """Let the contenders take turns and compare them by median.
 
-    A first round is not timed: it loads what is loaded lazily and compares the answers. In the rounds that
-    follow everybody runs once, each time beginning with another one.
-
-    Parameters
-    ----------
-    question : Question
-    repeat : int
-        Timed rounds, unless the question asks for fewer.
-    step : callable
-        Called with what is being done, before every run.
-
-    Returns
-    -------
-    table : Table
-        A row per contender: median, fastest and slowest time, and the ratios of medians.
-    verdicts : list of Verdict
-        Of the targets whose contender is installed.
+    A first round is not timed: it loads what is loaded lazily and compares the answers. In the `repeat` rounds that
+    follow everybody runs once, each time beginning with another one; `step` is called before every run. The table has a
+    row per contender: median, fastest and slowest time, and the ratios of medians; targets are judged where their
+    contender is installed.
     """
     present = question.present
     given: dict[str, Mapping[str, Any]] = {}
@@ -236,18 +191,8 @@ Builders = Sequence[Callable[[], Question]]
 class Benchmark:
     """Questions that belong together, and whose memory is measured.
 
-    Parameters
-    ----------
-    title : str
-    questions : callable
-        From the seed, and whether sizes are small, to functions that each make a question with its data.
-    footprints : callable
-        From the same to those whose memory is measured.
-    judge_memory : callable
-        From their bytes, in the same order, to verdicts.
-    notes : tuple of str
-    n_threads : int
-        Threads of every BLAS.
+    From the seed, and whether sizes are small, `questions` gives functions that each make a question with its data,
+    `footprints` those whose memory is measured; from their bytes, in the same order, `judge_memory` gives verdicts.
     """
 
     title: str
@@ -255,7 +200,7 @@ class Benchmark:
     footprints: Callable[[int, bool], Sequence[Footprint]] = lambda seed, quick: ()
     judge_memory: Callable[[Sequence[int]], list[Verdict]] = lambda sizes: []
     notes: tuple[str, ...] = ()
-    n_threads: int = 2
+    n_threads: int = 2  # of every BLAS
 
 
 def sized(small: Mapping[str, Mapping[str, Any]], *asked: Callable[..., Question]) -> Callable[[int, bool], Builders]:

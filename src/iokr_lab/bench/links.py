@@ -40,8 +40,7 @@ _SMALL: dict[str, dict[str, int]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (a) One fold
+# --------------------------------------------------------------------------------------------------------- (a) One fold
 
 
 def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
@@ -103,8 +102,7 @@ def values_floor(X: Matrix, W: csr_array, labeled: NDArray[np.intp], gamma: floa
     return H
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (b) The best links of many nodes
+# ------------------------------------------------------------------------------------- (b) The best links of many nodes
 
 
 def top_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, top: int = 100_000) -> Question:
@@ -175,8 +173,7 @@ def top_floor(H: Matrix, W: csr_array, labeled: NDArray[np.intp], top: int) -> M
     return np.sort(best[best > -np.inf])[::-1]
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Memory and data
+# ------------------------------------------------------------------------------------------------------ Memory and data
 
 
 def _footprints(seed: int, quick: bool) -> list[Footprint]:

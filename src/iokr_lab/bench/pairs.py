@@ -61,8 +61,7 @@ def _footprints(seed: int, quick: bool) -> list[Footprint]:
     return [Footprint(what, __name__, "ridge", "PairModel", full, small)]
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (a), (b), (d) Ridge
+# -------------------------------------------------------------------------------------------------- (a), (b), (d) Ridge
 
 
 def ridge(
@@ -143,8 +142,7 @@ def vec_trick(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> 
     return times(x, np.ascontiguousarray(test[:, 0]), np.ascontiguousarray(test[:, 1]))
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (c) Margin
+# ----------------------------------------------------------------------------------------------------------- (c) Margin
 
 
 def margin(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Question:
@@ -167,8 +165,7 @@ def margin(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Questi
     )
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Data
+# ----------------------------------------------------------------------------------------------------------------- Data
 
 
 def _network(seed: int, m: int, n: int, p: int) -> tuple[Matrix, Pairs, Matrix, Pairs]:

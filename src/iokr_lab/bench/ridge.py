@@ -42,8 +42,7 @@ _SMALL: dict[str, dict[str, int]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (a) One fit
+# ---------------------------------------------------------------------------------------------------------- (a) One fit
 
 
 def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Question:
@@ -72,8 +71,7 @@ def fit_floor(X: Matrix, Y: Matrix, gamma: float, alpha: float) -> Matrix:
     return C
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (b) A path over alpha, with leave-one-out
+# ---------------------------------------------------------------------------- (b) A path over alpha, with leave-one-out
 
 
 def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: int = 25) -> Question:
@@ -152,8 +150,7 @@ def path_floor(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix) -> tuple[Matr
     return errors, C
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (c) Ranking candidates that all inputs share
+# ------------------------------------------------------------------------- (c) Ranking candidates that all inputs share
 
 
 def ranking(
@@ -217,8 +214,7 @@ def _tanimoto(A: Matrix, B: Matrix) -> Matrix:
     return both
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (d) A path with unlabelled points
+# ------------------------------------------------------------------------------------ (d) A path with unlabelled points
 
 
 def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int = 20) -> Question:
@@ -290,8 +286,7 @@ def neighbor_laplacian(K: Matrix, k: int) -> Any:
     return sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Memory
+# --------------------------------------------------------------------------------------------------------------- Memory
 
 
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
@@ -321,8 +316,7 @@ def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Data
+# ----------------------------------------------------------------------------------------------------------------- Data
 
 
 def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:

@@ -59,16 +59,8 @@ class Found:
 class DualGradient:
     """W ← prox(V − η(K̂V − Y)), η = 1/λ_max(K̂), V = W, or V = W + β(W − W_before) with restarts.
 
-    Parameters
-    ----------
-    X, Y : arrays of shape (n, p) and (n, q)
-    gamma, lam : float
-        Of the kernel, and λ.
-    dual : NormDual
-    accelerated : bool
-        Nesterov's β, begun again when a step turns against the gradient.
-    timed : int, optional
-        After a first run to the end, make only this many steps, with the Gram matrix of that run; see `whole`.
+    If `accelerated`, β is Nesterov's, begun again when a step turns against the gradient. With `timed`, a first run to
+    the end is followed by runs of only that many steps, with the Gram matrix of the first; see `whole`.
     """
 
     def __init__(
