@@ -61,7 +61,7 @@ class BlockPath(Path):
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
         D = alpha / to_numpy(path.shrink(alpha))[:, 0]
-        Tt = to_numpy(points.spectrum_to_labels(path.V))
+        Tt = to_numpy(points.to_labels(path.V))
         R = Tt @ (D * to_numpy(path.project(vector))[:, 0])
         B = None if points.remainder is None else to_numpy(points.remainder)
         if B is not None:

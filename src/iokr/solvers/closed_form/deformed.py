@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,22 +24,12 @@ from iokr._array import (
     tridiagonalize,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import Path, join_columns, take_columns
-from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
+from iokr.solvers.base import join_columns, take_columns
+from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath, scatter
 
-__all__ = ["DeformedKernel", "DeformedPath", "PlainKernel", "Reduction"]
+__all__ = ["DeformedPath", "PlainKernel", "Reduction"]
 
 _EPS = float(np.finfo(np.float64).eps)
-
-
-class DeformedKernel(Protocol):
-    """K̃ and its lift: all that a loss needs to know about the inputs."""
-
-    def deformed(self, alpha: float, g: float) -> Array:
-        """K̃(λ, μ, g) on the labelled points, 1/λ included."""
-
-    def lift(self, a: Array, alpha: float, g: float) -> Array:
-        """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
 
 
 class PlainKernel:
@@ -157,7 +147,7 @@ def _thin(L: Array) -> Any:
     return L
 
 
-class DeformedPath(Path):
+class DeformedPath(PointsPath):
     """a = (I + √wK̃√w)⁻¹√wΨe_j, leave-one-out residual a_i/(Q_ii√w_i), C e_j = lift(√w a), at one μ."""
 
     def __init__(self, problem: Problem, reduction: Reduction | None = None) -> None:
@@ -196,23 +186,6 @@ class DeformedPath(Path):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
-        R, Q = self._loo(Psi, alpha)
-        return self.operator.unrotate(
-            self.points.finish(
-                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
-
-    def loo_errors(self, Psi: Array, alphas: Any) -> np.ndarray:
-        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha."""
-        total = float(self.n if self.weight is None else self.weight.sum())
-        errors = []
-        for alpha in alphas:
-            R, Q = self._loo(Psi, alpha)
-            errors.append(float(array_namespace(R).sum((R / Q) ** 2)) / total)
-        return np.array(errors)
-
-    def _loo(self, Psi: Array, alpha: float) -> tuple[Array, Array]:
         targets = self.points.targets(self.operator.rotate(Psi))
         xp = array_namespace(targets)
         R, Q = [], []
@@ -221,4 +194,4 @@ class DeformedPath(Path):
             a = factor.solve(take_columns(targets, group))
             R.append((group, a))
             Q.append((group, xp.broadcast_to(factor.inverse_diagonal()[:, None], a.shape)))
-        return join_columns(R), join_columns(Q)
+        return self.leave_out(join_columns(R), join_columns(Q), Psi, alpha)

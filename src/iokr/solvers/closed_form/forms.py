@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.deformed import DeformedKernel, DeformedPath, PlainKernel, Reduction
+from iokr.solvers.closed_form.deformed import DeformedPath, PlainKernel, Reduction
 from iokr.solvers.closed_form.oblique import spectral_path
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import BlockFactor, ManifoldGeometry, weight_ratio
@@ -94,7 +94,7 @@ class ManifoldPath(Path):
         return self.at(alpha).lift(a, alpha, g)
 
 
-def deformed_kernel(problem: Problem) -> DeformedKernel:
+def deformed_kernel(problem: Problem) -> ManifoldPath | PlainKernel:
     """K̃ of a problem, with or without unlabelled points; sample weights only say which labels count."""
     if problem.penalty is None or problem.strength == 0:
         return PlainKernel(problem)

@@ -34,7 +34,7 @@ class ObliquePath(SpectralPath):
         xp = array_namespace(tau)
         targets = points.targets(tau)
         X = matmul(self.V.T, points.from_labels(targets))
-        Tt = points.spectrum_to_labels(self.V)
+        Tt = points.to_labels(self.V)
         squares = Tt * Tt
         B = points.remainder
         gamma = asarray_like(self.operator.gamma, X)

@@ -9,23 +9,23 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul
 from iokr.problem import Problem
-from iokr.solvers.base import Path, warn_small_alpha
-from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.base import warn_small_alpha
+from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 
 __all__ = ["SpectralPath"]
 
 _COLUMNS = 768  # of a product along the path: enough for GEMM, little beside n²
 
 
-class SpectralPath(Path):
+class SpectralPath(PointsPath):
     """N_j(λ) = I − H_j = 𝓑 + Tᵀ diag(λ/(λ + ω γ_j)) T with S = V diag(ω) Vᵀ, T = Vᵀ G."""
 
-    def __init__(self, problem: Problem, points: Geometry) -> None:
+    def __init__(self, problem: Problem, points: Geometry, eigenpairs: tuple[Array, Array] | None = None) -> None:
         super().__init__(problem)
         self.points = points
-        omega, self.V = points.eigenpairs()
+        omega, self.V = points.eigenpairs() if eigenpairs is None else eigenpairs
         xp = array_namespace(omega)
-        smallest, largest = float(omega[0]), float(omega[-1])
+        smallest, largest = float(xp.min(omega)), float(xp.max(omega))
         if smallest < -1e-8 * largest:
             raise ValueError(
                 f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` "
@@ -74,25 +74,14 @@ class SpectralPath(Path):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
-        Tt = self.points.spectrum_to_labels(self.V)
-        xp = array_namespace(Tt)
+        Tt = self.points.to_labels(self.V)
         D = alpha / self.shrink(alpha)
-        R = matmul(Tt, D * self.project(Psi))
-        Q = matmul(Tt * Tt, D)
-        B = self.points.remainder
-        if B is not None:
-            R = R + B @ self.points.targets(self.operator.rotate(Psi))
-            Q = Q + xp.linalg.diagonal(B)[:, None]
-        return self.operator.unrotate(
-            self.points.finish(
-                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
+        return self.leave_out(matmul(Tt, D * self.project(Psi)), matmul(Tt * Tt, D), Psi, alpha)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
-        Tt = self.points.spectrum_to_labels(self.V)
+        Tt = self.points.to_labels(self.V)
         xp = array_namespace(Tt)
         squares = Tt * Tt
         projected = self.project(Psi)
@@ -122,7 +111,7 @@ class SpectralPath(Path):
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""
-        Tt = self.points.spectrum_to_labels(self.V)
+        Tt = self.points.to_labels(self.V)
         xp = array_namespace(Tt)
         D = alpha / (alpha + self.omega * g)
         if self.points.remainder is None:

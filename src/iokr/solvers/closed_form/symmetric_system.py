@@ -21,8 +21,9 @@ from iokr._array import (
     to_numpy,
 )
 from iokr.problem import Problem
+from iokr.solvers.base import Path
 
-__all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "geometry", "weight_ratio"]
+__all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "PointsPath", "geometry", "weight_ratio"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _PANEL = 512  # rows of K that a congruence takes at a time
@@ -82,10 +83,6 @@ class Geometry:
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z. May be overridden."""
         return Z
-
-    def spectrum_to_labels(self, V: Array) -> Array:
-        """Gᵀ V for eigenvectors V of S: Tᵀ. May be overridden."""
-        return V
 
     def largest(self, found: float) -> float:
         """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S. May be overridden."""
@@ -224,10 +221,6 @@ class ManifoldGeometry(Geometry):
         n = self.blocks.O.shape[0]
         return matmul(self.blocks.O, Z[:n, :] / self._root[:, None])
 
-    def spectrum_to_labels(self, V: Array) -> Array:
-        """Gᵀ V."""
-        return self.to_labels(V)
-
 
 def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, root: float) -> np.ndarray:
     """FᵀKF, overwriting K, for F = [top  X ; 0  √μ R] with R lower triangular: K F row by row, then Fᵀ(KF)."""
@@ -268,6 +261,24 @@ def geometry(problem: Problem, factor: BlockFactor | None = None) -> Geometry:
     if problem.penalty is None or (problem.strength == 0 and factor is None):
         return Geometry(problem)
     return ManifoldGeometry(problem, factor)
+
+
+class PointsPath(Path):
+    """A path in the coordinates of its `points`."""
+
+    points: Geometry
+
+    def leave_out(self, R: Array, Q: Array, Psi: Array, alpha: float) -> Array:
+        """diag(1/√w) [(𝓑√wΨE + R)/(diag 𝓑 + Q)] Eᵀ, the residuals of all rows."""
+        B = self.points.remainder
+        if B is not None:
+            R = R + B @ self.points.targets(self.operator.rotate(Psi))
+            Q = Q + array_namespace(B).linalg.diagonal(B)[:, None]
+
+        def plain(rows: np.ndarray) -> Array:
+            return self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+
+        return self.operator.unrotate(self.points.finish(R, Q, plain))
 
 
 def scatter(Z: Array, rows: np.ndarray, N: int) -> Array:
