@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -39,11 +38,8 @@ class BlockPath(Path):
     """vec(C) from the flat path; leave-one-out by d × d blocks, r_i = N_ii⁻¹ (N vec Ψ)_i with N = I − 𝐇."""
 
     def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
-        self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.operator = problem.operator
-        self.d = problem.gram.size // problem.gram.shape[0]
-        self.mask = None if problem.mask is None else np.asarray(problem.mask)
-        self.flat, self.path = flat, path
+        super().__init__(problem)
+        self.d, self.flat, self.path = problem.gram.size // problem.gram.shape[0], flat, path
 
     def _vector(self, Psi: Array) -> Array:
         return array_namespace(Psi).reshape(Psi, (self.n * self.d, 1))
@@ -100,13 +96,3 @@ class BlockPath(Path):
             target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
             residuals[unseen] = target - values[unseen]
         return asarray_like(residuals.reshape(self.n, self.d), Psi)
-
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ_i w_i ‖r_i‖² / Σ w for each alpha; d Σ w_i m_ij r_ij² / Σ w_i m_ij with missing entries."""
-        if self.mask is None:
-            return super().loo_errors(Psi, alphas)
-        w = np.ones(self.n) if self.weight is None else self.weight
-        weight = self.mask * w[:, None]
-        return np.array(
-            [float((weight * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / weight.sum() for a in alphas]
-        )

@@ -36,17 +36,8 @@ def conjugate_gradients(
 
     `direction(R)` is a stack D of arrays of the shape of X: D[0] is what X moves along, D[-1] what inner products are
     taken with, ⟨R, R⟩ = Σ R ∘ D[-1]. With a preconditioner M both are M⁻¹R. Where T is symmetric in ⟨a, b⟩ = aᵀ G b
-    they are R and G R, carried side by side so that a step takes one product with G. `system(D)` is T D[0].
-
-    Parameters
-    ----------
-    X, R : arrays of shape (n, q)
-    direction, system, done : callables
-    limit : int
-    axis : int or None
-        0 solves each column by steps of its own, None all of them by common ones.
-    first : array, optional
-        `direction(R)`, where it is known.
+    they are R and G R, carried side by side so that a step takes one product with G. `system(D)` is T D[0]. With
+    `axis` 0 each column has steps of its own, with None all have common ones; `first` is `direction(R)` if known.
     """
     xp = array_namespace(R)
 
