@@ -80,11 +80,6 @@ class BlockKernel(OperatorKernel):
 
     trusted = False
 
-    @property
-    def domain(self) -> str:
-        """Anything that f takes."""
-        return "any"
-
     def fit(self, X: Any, Psi: Array | None = None) -> BlockKernel:
         """Learn d from one block."""
         if not callable(self.f):
@@ -170,15 +165,12 @@ class Transformable(OperatorKernel):
     kernel: Kernel
     transforms: Sequence[Any]
 
+    domain = "vectors"
+
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """That of the scalar kernel."""
         return bool(getattr(self.kernel, "trusted", True))
-
-    @property
-    def domain(self) -> str:
-        """Vectors."""
-        return "vectors"
 
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""

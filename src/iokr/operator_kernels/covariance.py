@@ -26,7 +26,7 @@ from iokr.gram.operators import Oblique, as_operator
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.separable import Separable
+from iokr.operator_kernels.decomposable import Separable
 
 __all__ = ["ConditionalCovariance", "Covariance"]
 

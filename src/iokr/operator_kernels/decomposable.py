@@ -4,16 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
+
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
+from iokr.gram.base import Gram
 from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.separable import Separable
+from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["Decomposable"]
+__all__ = ["Decomposable", "Separable"]
+
+
+class Separable(OperatorKernel):
+    """𝒦(x, z) = k(x, z) A, k = `kernel`: a subclass says what A is, in `around`."""
+
+    kernel: Kernel
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        """Whether X is a Gram matrix."""
+        return bool(getattr(self.kernel, "pairwise", False))
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the scalar kernel."""
+        return bool(getattr(self.kernel, "trusted", True))
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """The kind of inputs."""
+        return str(getattr(self.kernel, "domain", "any"))
+
+    @property
+    def scalar(self) -> Kernel | None:
+        """k."""
+        return self.kernel
+
+    def _fit_scalar(self, X: Any) -> None:
+        """Fit a clone of k."""
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"`kernel` of {type(self).__name__} must be a scalar kernel, got {self.kernel!r:.60}.")
+        self.kernel_ = clone(self.kernel).fit(X)
+
+    def represent(self, X: Any) -> Any:
+        """The scalar kernel's representation."""
+        return self.kernel_.represent(X)
+
+    def gram(self, R: Any, S: Any = None) -> Gram:
+        """C ↦ K C A."""
+        return self.around(self.kernel_.gram(R, S))
 
 
 @component
