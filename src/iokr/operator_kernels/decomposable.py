@@ -16,7 +16,7 @@ from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["Decomposable", "Separable"]
+__all__ = ["Decomposable", "Separable", "tensor_product"]
 
 
 class Separable(OperatorKernel):
@@ -116,3 +116,30 @@ class Decomposable(Separable):
     def around(self, K: ScalarGram) -> SeparableGram:
         """C ↦ K C A."""
         return SeparableGram(K, as_operator(self.A_))
+
+
+def tensor_product(kernel: Kernel, A: Any = None) -> Kernel | OperatorKernel:
+    """J((x, y), (x', y')) = k(x, x') ⟨y, A y'⟩: the operator-valued kernel k(x, x') A.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, on the inputs.
+    A : array of shape (q, q), default=None
+        None is the identity, J = k(x, x') k_Y(y, y'), for any output kernel.
+
+    Returns
+    -------
+    kernel : Kernel or Decomposable
+        A scalar kernel k stands for k·I.
+
+    Examples
+    --------
+    >>> from iokr.kernels import RBF
+    >>> from iokr.operator_kernels import tensor_product
+    >>> tensor_product(RBF(1.0))
+    RBF(gamma=1.0)
+    >>> tensor_product(RBF(1.0), [[1.0, 0.5], [0.5, 1.0]])
+    Decomposable(A=[[1.0, 0.5], [0.5, 1.0]], kernel=RBF(gamma=1.0))
+    """
+    return kernel if A is None else Decomposable(kernel, A)

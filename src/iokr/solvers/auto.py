@@ -89,7 +89,7 @@ RULES = (
         ConjugateGradient,
         "products with it, evaluated as they go",
         lambda case: (
-            f"the kernel does not separate, and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
+            f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
         ),
     ),
     Rule(

@@ -11,7 +11,7 @@ from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
-from iokr.solvers.closed_form.forms import deformed_kernel
+from iokr.solvers.closed_form.deformed import deformed_kernel
 
 __all__ = ["masked_path"]
 

@@ -22,7 +22,7 @@ from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
-from iokr.solvers.closed_form.forms import ManifoldPath, Shared
+from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.symmetric_system import scatter
 
 __all__ = [
