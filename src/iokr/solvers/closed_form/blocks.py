@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, to_numpy
+from iokr.gram.blocks import kronecker
 from iokr.problem import Problem
 from iokr.solvers.base import Path
 from iokr.solvers.closed_form.spectral import SpectralPath
@@ -19,18 +20,12 @@ __all__ = ["BlockPath", "flatten"]
 def flatten(problem: Problem) -> Problem:
     """The same problem on vec(Ψ), point-major: Gram 𝐊, penalty L ⊗ I, a missing entry has weight 0."""
     d = problem.gram.size // problem.gram.shape[0]
-    n = problem.n_labeled
-    xp = array_namespace(problem.like)
     weight = None if problem.weight is None else np.repeat(problem.weight, d)
     if problem.mask is not None:
         observed = np.asarray(problem.mask).astype(float).ravel()
         weight = observed if weight is None else weight * observed
-    penalty = None
-    if problem.penalty is not None:
-        identity = eye_like(d, problem.penalty)
-        N = problem.gram.shape[0]
-        penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
-    Psi = xp.reshape(problem.targets, (n * d, 1))
+    penalty = None if problem.penalty is None else kronecker(problem.penalty, eye_like(d, problem.penalty))
+    Psi = array_namespace(problem.like).reshape(problem.targets, (-1, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
 
 

@@ -102,15 +102,11 @@ class CholeskyPath(PointsPath):
                 parts.append((group, part / alpha))
                 continue
             factor = self._factor(alpha / g, last=number == len(groups) - 1)
-            self._warn(factor, alpha, g)
+            xp = array_namespace(factor.L)  # the largest pivot is at most s_max + α/γ
+            warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
             Z = factor.solve(part)
             parts.append((group, Z if g == 1 else Z / g))
         return join_columns(parts)
-
-    def _warn(self, factor: CholeskyFactor, alpha: float, g: float) -> None:
-        """The largest pivot is at most s_max + α/γ."""
-        xp = array_namespace(factor.L)
-        warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
 
     def _leave_out(self, B: Array, alpha: float, g: float) -> tuple[Array, Array]:
         """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""

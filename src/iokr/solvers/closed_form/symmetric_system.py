@@ -96,8 +96,7 @@ class Geometry:
             root = to_numpy(self.sqrt_w)
             small = np.flatnonzero(root < 1e-6 * root.max())
             if len(small):  # R is only right to eps, absolutely: take y − h instead
-                exact = plain(self.active[small]) / take_rows(Q, small)
-                loo = replace_rows(loo, small, exact)
+                loo = replace_rows(loo, small, plain(self.active[small]) / take_rows(Q, small))
         if len(self.active) == self.n:
             return loo
         rest = np.setdiff1d(np.arange(self.n), self.active)
@@ -118,20 +117,16 @@ class BlockFactor:
         self.order = np.concatenate([base.active, rest])
         if not np.array_equal(self.order, np.arange(base.N)):
             L = take_rows(take_rows(L, self.order).T, self.order).T
-        n, u = len(base.active), len(rest)
-        xp = array_namespace(L)
-        L_lu = L[:n, n:]
-        if u:
-            self.R_u, back = _factor_unlabeled(L[n:, n:], base.N)
-            self.X = back(L_lu.T).T
-            schur = L[:n, :n] - self.X @ self.X.T
-        else:
-            self.R_u, self.X = L[n:, n:], L_lu
-            schur = L[:n, :n] * 1.0
+        n = len(base.active)
+        self.R_u, self.X, schur = L[n:, n:], L[:n, n:], L[:n, :n] * 1.0
+        if len(rest):
+            self.R_u, back = _factor_unlabeled(self.R_u, base.N)
+            self.X = back(self.X.T).T
+            schur = schur - self.X @ self.X.T
         if base.sqrt_w is not None:
             schur = schur / base.sqrt_w[:, None] / base.sqrt_w[None, :]
         sigma, self.O = eigh((schur + schur.T) / 2, overwrite=True)
-        self.sigma = xp.clip(sigma, min=0.0)
+        self.sigma = array_namespace(L).clip(sigma, min=0.0)
 
 
 def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
@@ -283,14 +278,7 @@ class PointsPath(Path):
 
 def scatter(Z: Array, rows: np.ndarray, N: int) -> Array:
     """N rows, those of Z at `rows` and zero elsewhere."""
-    if is_numpy(Z):
-        out = np.zeros((N, Z.shape[1]))
-        out[rows] = Z
-        return out
-    xp = array_namespace(Z)
-    index = np.full(N, Z.shape[0])
-    index[rows] = np.arange(len(rows))
-    return take_rows(xp.concat([Z, xp.zeros_like(Z[:1, :])], axis=0), index)
+    return replace_rows(asarray_like(np.zeros((N, Z.shape[1])), Z), rows, Z)
 
 
 def replace_rows(Z: Array, rows: np.ndarray, values: Array) -> Array:

@@ -9,6 +9,7 @@ from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
+from iokr.solvers.closed_form.symmetric_system import scatter
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients
 from iokr.solvers.pairs.ridge import PairRidge
 
@@ -83,15 +84,14 @@ class ConjugateGradient(Solver):
 
 def _system(problem: Problem) -> tuple[Array, Map]:
     """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
-    Psi, xp = problem.targets, array_namespace(problem.like)
-    N, n = problem.gram.shape[0], problem.n_labeled
+    Psi, N, n = problem.targets, problem.gram.shape[0], problem.n_labeled
     weight = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask).astype(float)
     if problem.weight is not None:
         weight = weight * problem.weight[:, None]
     w = asarray_like(weight, Psi)
-    pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
-    b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
-    w = xp.concat([w, pad], axis=0) if n < N else w
+    b = w * Psi
+    if n < N:
+        b, w = scatter(b, np.arange(n), N), scatter(w, np.arange(n), N)
     L, mu = problem.penalty, problem.strength
     if L is None or not mu:
         return b, lambda H: w * H
