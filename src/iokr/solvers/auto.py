@@ -88,7 +88,9 @@ RULES = (
         lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
         ConjugateGradient,
         "products with it, evaluated as they go",
-        lambda case: f"the kernel does not separate, and its {case.problem.gram.size}² numbers do not fit in memory: ",
+        lambda case: (
+            f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
+        ),
     ),
     Rule(
         "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",
