@@ -65,7 +65,7 @@ class Experiment:
         folder: Path | None = None,
         n_jobs: int | None = None,
     ) -> Report:
-        """Run it.
+        """Run it, as `iokr_lab.study.run` does: the published numbers beside ours.
 
         Parameters
         ----------
@@ -76,16 +76,8 @@ class Experiment:
             Every random choice follows from it.
         repeat : int, optional
             How often to repeat the random choices; None is the number of the plan.
-        progress : callable, optional
-        folder : Path, optional
-            Where finished cells are kept; an interrupted run goes on from them.
-        n_jobs : int, optional
-            Cases side by side; None is one per usable core.
-
-        Returns
-        -------
-        Report
-            With the published numbers beside ours, and with `info` filled in.
+        progress, folder, n_jobs
+            As there.
         """
         from iokr.datasets.home import data_files
         from iokr.report import silent

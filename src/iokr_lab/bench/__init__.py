@@ -1,7 +1,7 @@
 """How fast and how lean, beside rivals and the arithmetic lower bound, in one run: `iokr bench`.
 
-A benchmark is one file here and one line in `BENCHMARKS`. Its file has a function `run(*, repeat, seed,
-progress, quick)` that returns a `Report`; it is imported when it runs, so the list is cheap.
+A benchmark is one file here and one line in `BENCHMARKS`. Its file has the constant `BENCHMARK` (see
+`iokr_lab.bench.base`); it is imported when it runs, so the list is cheap.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from iokr.report import Report
+    from iokr.report import Progress, Report
 
 __all__ = ["BENCHMARKS", "available", "run"]
 
@@ -40,14 +38,7 @@ def available() -> list[tuple[str, str]]:
     return list(BENCHMARKS.items())
 
 
-def run(
-    name: str,
-    *,
-    repeat: int = 5,
-    seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
-    quick: bool = False,
-) -> Report:
+def run(name: str, *, repeat: int = 5, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> Report:
     """Run the benchmark called `name`.
 
     Parameters
@@ -77,11 +68,8 @@ def run(
         raise ValueError(f"there is no benchmark {name!r}; there is {', '.join(BENCHMARKS)}.")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
         raise ValueError(f"`repeat` must be a positive integer, got {repeat!r}.")
-    report: Report = import_module(f"iokr_lab.bench.{name}").run(
-        repeat=repeat, seed=seed, progress=progress or _silent, quick=quick
-    )
-    return report
+    from iokr.report import silent
+    from iokr_lab.bench.base import survey
 
-
-def _silent(done: int, total: int, what: str) -> None:
-    """Progress that nobody watches."""
+    benchmark = import_module(f"iokr_lab.bench.{name}").BENCHMARK
+    return survey(benchmark, repeat=repeat, seed=seed, progress=progress or silent, quick=quick)

@@ -2,7 +2,7 @@
 
 A `Question` holds contenders that compute the same thing: ours, rivals, and the floor, which is the least
 that the arithmetic costs, written out in plain NumPy and SciPy beside it. `ask` lets them take turns;
-`survey` asks every question, measures memory, and writes the report.
+`survey` asks every question of a `Benchmark`, measures memory, and writes the report.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import platform
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata, util
 from itertools import combinations
 from pathlib import Path
@@ -22,10 +23,8 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from iokr.report import Report, Table, run_info
+from iokr.report import Progress, Report, Table, run_info
 from iokr_lab.bench.memory import Footprint
-
-__all__ = ["Contender", "Deadline", "Disagreement", "Question", "Target", "Verdict", "ask", "check_agreement", "survey"]
 
 _PAUSE = 0.12  # seconds between runs: idle threads of a BLAS spin for about 0.1 s and would slow the next one
 
@@ -41,25 +40,18 @@ class Disagreement(ArithmeticError):
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who answers the question.
+    """Somebody who answers the question; only `run` is timed.
 
-    Parameters
-    ----------
-    name : str
-    run : callable
-        Without arguments; only this is timed.
-    answers : callable
-        From what `run` returned to named arrays; those who give an answer of the same name must agree on it.
-    role : "ours", "rival" or "floor"
-    needs : str, optional
-        The package without which it is skipped.
+    From what it returned, `answers` makes named arrays; those who give an answer of the same name must agree on it.
+    Where only a part is timed, `whole` says how many times as long the whole takes, with a remark for the table.
     """
 
     name: str
     run: Callable[[], Any]
-    answers: Callable[[Any], Mapping[str, Any]]
+    answers: Callable[[Any], Mapping[str, Any]] = lambda found: {}
     role: Literal["ours", "rival", "floor"] = "rival"
-    needs: str | None = None
+    needs: str | None = None  # the package without which it is skipped
+    whole: Callable[[], tuple[float, str]] = lambda: (1.0, "")
 
     @property
     def installed(self) -> bool:
@@ -69,18 +61,10 @@ class Contender:
 
 @dataclass(frozen=True)
 class Target:
-    """t(ours) ≤ `at_most` · t(other), or t(other) ≥ `at_least` · t(ours), in medians.
+    """t(ours) ≤ `at_most` · t(other), or t(other) ≥ `at_least` · t(ours), in medians."""
 
-    Parameters
-    ----------
-    other : str
-        Name of the contender to be compared with.
-    at_most, at_least : float
-        Exactly one of them.
-    """
-
-    other: str
-    at_most: float | None = None
+    other: str  # the contender to be compared with
+    at_most: float | None = None  # exactly one of the two
     at_least: float | None = None
 
     def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
@@ -123,28 +107,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to compute, those who compute it, and what we aim for.
-
-    Parameters
-    ----------
-    title : str
-    contenders : tuple of Contender
-        Exactly one of role "ours".
-    targets : tuple of Target
-    rtol : float
-        Answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|.
-    note : str
-        Printed below the table.
-    rounds : int, optional
-        At most that many timed ones, where a run takes long.
-    """
+    """One thing to compute, those who compute it, and what we aim for."""
 
     title: str
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Contender, ...]  # exactly one of role "ours"
     targets: tuple[Target, ...] = ()
-    rtol: float = 1e-8
-    note: str = ""
-    rounds: int | None = None
+    rtol: float = 1e-8  # answers a, b of the same name agree when max|a − b| ≤ rtol · max|a|
+    note: str = ""  # below the table
+    rounds: int | None = None  # at most that many are timed, where a run takes long
 
     @property
     def ours(self) -> Contender:
@@ -169,23 +139,10 @@ class Question:
 def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[Table, list[Verdict]]:
     """Let the contenders take turns and compare them by median.
 
-    A first round is not timed: it loads what is loaded lazily and compares the answers. In the rounds that
-    follow everybody runs once, each time beginning with another one.
-
-    Parameters
-    ----------
-    question : Question
-    repeat : int
-        Timed rounds, unless the question asks for fewer.
-    step : callable
-        Called with what is being done, before every run.
-
-    Returns
-    -------
-    table : Table
-        A row per contender: median, fastest and slowest time, and the ratios of medians.
-    verdicts : list of Verdict
-        Of the targets whose contender is installed.
+    A first round is not timed: it loads what is loaded lazily and compares the answers. In the `repeat` rounds that
+    follow everybody runs once, each time beginning with another one; `step` is called before every run. The table has a
+    row per contender: median, fastest and slowest time, and the ratios of medians; targets are judged where their
+    contender is installed.
     """
     present = question.present
     given: dict[str, Mapping[str, Any]] = {}
@@ -199,7 +156,7 @@ def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[T
         first = turn % len(present)
         for contender in present[first:] + present[:first]:
             step(question.title)
-            times[contender.name].append(_seconds(contender.run))
+            times[contender.name].append(contender.whole()[0] * _seconds(contender.run))
     seconds = {name: statistics.median(values) for name, values in times.items()}
     rows = [_row(c, question, times.get(c.name), seconds) for c in question.contenders]
     judged = [target.judge(question, seconds) for target in question.targets if target.other in seconds]
@@ -220,38 +177,42 @@ def check_agreement(given: Mapping[str, Mapping[str, Any]], rtol: float) -> None
                 )
 
 
-def survey(
-    title: str,
-    build: Sequence[Callable[[], Question]],
-    footprints: Sequence[Footprint],
-    judge_memory: Callable[[Sequence[int]], list[Verdict]],
-    *,
-    repeat: int,
-    seed: int,
-    progress: Callable[[int, int, str], None],
-    n_threads: int,
-    judge: bool = True,
-) -> Report:
-    """Ask every question, measure memory, and write the report.
+def growth(title: str, prepare: Callable[[int], Callable[[], Any]], n: int, at_most: float, note: str) -> Question:
+    """t(2n) ≤ `at_most` · t(n); `prepare` makes the data of a size, and returns what is timed."""
+    small, large = f"n = {n}", f"n = {2 * n}"
+    contenders = Contender(large, prepare(2 * n), role="ours"), Contender(small, prepare(n))
+    return Question(title, contenders, (Target(small, at_most=at_most),), note=note)
 
-    Parameters
-    ----------
-    title : str
-    build : sequence of callables
-        Each makes a question with its data.
-    footprints : sequence of Footprint
-        Whose memory is measured.
-    judge_memory : callable
-        From their bytes, in the same order, to verdicts.
-    repeat, seed, progress
-        As in `iokr_lab.bench.run`.
-    n_threads : int
-        Threads of every BLAS.
-    judge : bool
-        Whether the targets are shown.
+
+Builders = Sequence[Callable[[], Question]]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Questions that belong together, and whose memory is measured.
+
+    From the seed, and whether sizes are small, `questions` gives functions that each make a question with its data,
+    `footprints` those whose memory is measured; from their bytes, in the same order, `judge_memory` gives verdicts.
     """
+
+    title: str
+    questions: Callable[[int, bool], Builders]
+    footprints: Callable[[int, bool], Sequence[Footprint]] = lambda seed, quick: ()
+    judge_memory: Callable[[Sequence[int]], list[Verdict]] = lambda sizes: []
+    notes: tuple[str, ...] = ()
+    n_threads: int = 2  # of every BLAS
+
+
+def sized(small: Mapping[str, Mapping[str, Any]], *asked: Callable[..., Question]) -> Callable[[int, bool], Builders]:
+    """These questions at their own sizes, or at the small ones under their names."""
+    return lambda seed, quick: [partial(make, seed=seed, **(small[make.__name__] if quick else {})) for make in asked]
+
+
+def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, quick: bool) -> Report:
+    """Ask every question, measure memory, and write the report; parameters as in `iokr_lab.bench.run`."""
     start, load = perf_counter(), _load()
-    done, total = 0, 0
+    done, total, n_threads = 0, 0, benchmark.n_threads
+    footprints = benchmark.footprints(seed, quick)
 
     def step(what: str) -> None:
         nonlocal done
@@ -259,7 +220,7 @@ def survey(
         done += 1
 
     with threadpool_limits(limits=n_threads):
-        questions = [make() for make in build]
+        questions = [make() for make in benchmark.questions(seed, quick)]
         total = sum((question.timed(repeat) + 1) * len(question.present) for question in questions) + len(footprints)
         answers = [ask(question, repeat, step) for question in questions]
         sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
@@ -273,20 +234,20 @@ def survey(
         rows = [footprint.row(size) for footprint, size in zip(footprints, sizes, strict=True)]
         note = "Growth of a fresh process over its data, libraries and BLAS buffers."
         tables.append(Table("Peak memory", rows, note))
-    if judge:
-        verdicts = [verdict for _, judged in answers for verdict in judged] + judge_memory(sizes)
+    if not quick:
+        verdicts = [verdict for _, judged in answers for verdict in judged] + benchmark.judge_memory(sizes)
         tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
     summary = "Beside rivals and the arithmetic lower bound, in one run."
-    notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, judge)]
-    return Report(title, summary, tuple(tables), tuple(notes), info)
+    notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, quick)]
+    return Report(benchmark.title, summary, tuple(tables), (*notes, *benchmark.notes), info)
 
 
-def _caveats(contenders: Sequence[Contender], load: float, judge: bool) -> list[str]:
+def _caveats(contenders: Sequence[Contender], load: float, quick: bool) -> list[str]:
     """What a reader of the figures has to hold against them."""
     caveats = [f"Skipped: {c.name}, because {c.needs} is not installed." for c in contenders if not c.installed]
     if load > 0.5:
         caveats.append(f"Other work kept {load:.1f} cores busy when the run began; run it again on a quiet machine.")
-    if not judge:
+    if quick:
         caveats.append("Sizes are small, to see that everything runs and agrees; no target is judged.")
     return caveats
 
@@ -317,7 +278,7 @@ def _row(
     median = seconds[contender.name]
     floors = [seconds[c.name] for c in question.contenders if c.role == "floor"]
     return {
-        "contender": contender.name,
+        "contender": contender.name + contender.whole()[1],
         "seconds": median,
         "fastest": min(times),
         "slowest": max(times),

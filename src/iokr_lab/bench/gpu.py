@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from iokr import IOKR
 from iokr.kernels.vectors import RBF
-from iokr.report import Report
-from iokr_lab.bench.base import Contender, Question, Target, survey
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, sized
 
-__all__ = ["one_fit", "run"]
-
-
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the question; see `iokr_lab.bench.run`."""
-    sizes = {"n": 2000, "q": 16} if quick else {}
-    return survey(
-        "One fit on a GPU",
-        [partial(one_fit, seed=seed, **sizes)],
-        [],
-        lambda sizes: [],
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=2,
-        judge=not quick,
-    )
+__all__ = ["BENCHMARK", "one_fit"]
 
 
 def one_fit(*, seed: int = 0, n: int = 30_000, p: int = 50, q: int = 256) -> Question:
@@ -77,3 +59,6 @@ def _torch() -> Any:
     if not torch.cuda.is_available():
         raise ValueError("this benchmark needs a CUDA device, and torch finds none.")
     return torch
+
+
+BENCHMARK = Benchmark("One fit on a GPU", sized({"one_fit": {"n": 2000, "q": 16}}, one_fit))

@@ -9,7 +9,7 @@ without labels take part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,18 +24,14 @@ from scipy.spatial import cKDTree
 from iokr import LinkPredictor
 from iokr.kernels.vectors import RBF
 from iokr.manifolds import Laplacian
-from iokr.report import Report
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
-from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
-from iokr_lab.bench.grams import gram, lower_gram
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict, sized
+from iokr_lab.bench.grams import Matrix, gram, lower_gram
 from iokr_lab.bench.memory import Footprint
 
-__all__ = ["fold", "run", "smooth_links", "top_links"]
+__all__ = ["BENCHMARK", "fold", "smooth_links", "top_links"]
 
-_THREADS = 2
 _PANEL = 400  # rows of scores at a time
-
-Matrix = NDArray[np.float64]
 
 _SMALL: dict[str, dict[str, int]] = {
     "fold": {"N": 120, "p": 5},
@@ -44,24 +40,7 @@ _SMALL: dict[str, dict[str, int]] = {
 }
 
 
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions and measure memory; see `iokr_lab.bench.run`."""
-    questions: Sequence[Callable[..., Question]] = (fold, top_links)
-    return survey(
-        "Links",
-        [partial(build, seed=seed, **(_SMALL[build.__name__] if quick else {})) for build in questions],
-        _footprints(seed, quick),
-        _judge_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
-
-
-# ---------------------------------------------------------------------------------------------------------
-# (a) One fold
+# --------------------------------------------------------------------------------------------------------- (a) One fold
 
 
 def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
@@ -83,9 +62,6 @@ def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
     def scores(model: Any) -> Any:
         return model.fit(X, W, labeled).decision_function()
 
-    def nothing(answer: Any) -> dict[str, Any]:  # every method has its own scores
-        return {}
-
     def ours(answer: Any) -> dict[str, Any]:
         return {"scores": answer}
 
@@ -93,8 +69,8 @@ def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
         f"(a) one fold of {N} nodes, {len(labeled)} labelled",
         (
             Contender("LinkPredictor", partial(scores, LinkPredictor(kernel, alpha=alpha)), ours, "ours"),
-            *(Contender(name, partial(scores, rival), nothing) for name, rival in learning.items()),
-            Contender("naive (learns nothing)", partial(scores, Naive(kernel)), nothing),
+            *(Contender(name, partial(scores, rival)) for name, rival in learning.items()),
+            Contender("naive (learns nothing)", partial(scores, Naive(kernel))),
             Contender("floor", partial(fold_floor, X, W, labeled, 1.0 / p, alpha), ours, "floor"),
         ),
         (Target("floor", at_most=1.5), *(Target(name, at_least=1.0) for name in learning)),
@@ -126,8 +102,7 @@ def values_floor(X: Matrix, W: csr_array, labeled: NDArray[np.intp], gamma: floa
     return H
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (b) The best links of many nodes
+# ------------------------------------------------------------------------------------- (b) The best links of many nodes
 
 
 def top_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, top: int = 100_000) -> Question:
@@ -198,8 +173,7 @@ def top_floor(H: Matrix, W: csr_array, labeled: NDArray[np.intp], top: int) -> M
     return np.sort(best[best > -np.inf])[::-1]
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Memory and data
+# ------------------------------------------------------------------------------------------------------ Memory and data
 
 
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
@@ -223,3 +197,6 @@ def _network(rng: np.random.Generator, N: int, p: int, degree: float) -> tuple[M
     half = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(N, N))
     waves = np.sin(2 * np.pi * Z @ rng.standard_normal((2, p)) + rng.uniform(0, 2 * np.pi, size=p))
     return waves + 0.5 * rng.standard_normal((N, p)), csr_array(half + half.T)
+
+
+BENCHMARK = Benchmark("Links", sized(_SMALL, fold, top_links), _footprints, _judge_memory)

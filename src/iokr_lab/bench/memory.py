@@ -24,29 +24,15 @@ __all__ = ["Footprint"]
 
 @dataclass(frozen=True)
 class Footprint:
-    """Whose memory is measured, doing what.
+    """Whose memory is measured, doing what."""
 
-    Parameters
-    ----------
-    what : str
-        For the table.
-    module, question : str
-        The function that builds the `Question`.
-    contender : str
-        Its name in that question.
-    full, small : mapping
-        Arguments of the question as it is measured, and small ones for a first run that loads libraries.
-    n : int, optional
-        Size of the Gram matrix, to state the memory in n² doubles.
-    """
-
-    what: str
+    what: str  # for the table
     module: str
-    question: str
-    contender: str
-    full: Mapping[str, Any]
-    small: Mapping[str, Any]
-    n: int | None = None
+    question: str  # the function of the module that builds the `Question`
+    contender: str  # in that question
+    full: Mapping[str, Any]  # arguments of the question as it is measured
+    small: Mapping[str, Any]  # for a first run that loads libraries
+    n: int | None = None  # size of the Gram matrix, to state the memory in n² doubles
 
     def measure(self, n_threads: int) -> int:
         """Bytes by which a fresh process grows while the contender runs."""

@@ -26,65 +26,42 @@ from iokr._compile import compiling
 from iokr.gram.pairs import loops
 from iokr.kernels.vectors import RBF
 from iokr.losses.margin import MaxMargin
-from iokr.report import Report
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
-from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict
+from iokr_lab.bench.grams import Matrix
 from iokr_lab.bench.memory import Footprint
 
-__all__ = ["margin", "ridge", "ridge_plain", "run", "vec_trick"]
+__all__ = ["BENCHMARK", "margin", "ridge", "ridge_plain", "vec_trick"]
 
-_THREADS = 2
 _TOL = 1e-6
 _ALPHA = 1.0
 _TRICK, _DENSE = "vec trick, compiled", "dense pair Gram"
 
-Matrix = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
 _SMALL = {"m": 40, "n": 300, "p": 4}
-_LARGE = {"m": 2000, "n": 200_000}
 
 
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions and measure memory; see `iokr_lab.bench.run`."""
-    first: dict[str, Any] = _SMALL if quick else {}
-    second: dict[str, Any] = {**_SMALL, "n": 400} if quick else _LARGE
-    build: list[Callable[[], Question]] = [
-        *([partial(ridge, seed=seed, **first)] if util.find_spec("numba") else []),
-        partial(ridge_plain, seed=seed, **first),
-        partial(margin, seed=seed, **first),
-        partial(ridge, seed=seed, rivals=False, letter="d", **second),
-    ]
-    footprints = [
-        Footprint(
-            f"{second['n']} pairs of {second['m']} nodes",
-            __name__,
-            "ridge",
-            "PairModel",
-            {"seed": seed, "rivals": False, **second},
-            {"seed": seed, **_SMALL},
-        )
-    ]
-    return survey(
-        "Pairs",
-        build,
-        footprints,
-        _judge_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
+def _questions(seed: int, quick: bool) -> list[Callable[[], Question]]:
+    first: dict[str, Any] = {"seed": seed, **(_SMALL if quick else {})}
+    makers = (ridge, ridge_plain, margin) if util.find_spec("numba") else (ridge_plain, margin)
+    alone = partial(ridge, seed=seed, rivals=False, letter="d", **_large(quick))
+    return [*(partial(make, **first) for make in makers), alone]
 
 
-def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
-    return [Verdict("memory of 200 000 pairs of 2000 nodes, GB", sizes[0] / 1e9, at_most=1.0)]
+def _large(quick: bool) -> dict[str, int]:
+    return {**_SMALL, "n": 400} if quick else {"m": 2000, "n": 200_000}
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (a), (b), (d) Ridge
+def _footprints(seed: int, quick: bool) -> list[Footprint]:
+    large = _large(quick)
+    what = f"{large['n']} pairs of {large['m']} nodes"
+    full, small = {"seed": seed, "rivals": False, **large}, {"seed": seed, **_SMALL}
+    return [Footprint(what, __name__, "ridge", "PairModel", full, small)]
+
+
+# -------------------------------------------------------------------------------------------------- (a), (b), (d) Ridge
 
 
 def ridge(
@@ -93,9 +70,7 @@ def ridge(
     """TPPK ridge on n pairs of m nodes."""
     X, pairs, y, test = _network(seed, m, n, p)
     model = PairModel(RBF(1 / p), alpha=_ALPHA, solver=ConjugateGradient(tol=_TOL))
-    contenders = [
-        Contender("PairModel", lambda: model.fit(X, pairs, y).decision_function(test), _scores, "ours"),
-    ]
+    contenders = [Contender("PairModel", lambda: model.fit(X, pairs, y).decision_function(test), _scores, "ours")]
     if rivals:
         contenders += [
             Contender(_TRICK, lambda: vec_trick(X, pairs, y, test, 1 / p), _scores, needs="numba"),
@@ -167,8 +142,7 @@ def vec_trick(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> 
     return times(x, np.ascontiguousarray(test[:, 0]), np.ascontiguousarray(test[:, 1]))
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (c) Margin
+# ----------------------------------------------------------------------------------------------------------- (c) Margin
 
 
 def margin(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Question:
@@ -191,8 +165,7 @@ def margin(*, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10) -> Questi
     )
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Data
+# ----------------------------------------------------------------------------------------------------------------- Data
 
 
 def _network(seed: int, m: int, n: int, p: int) -> tuple[Matrix, Pairs, Matrix, Pairs]:
@@ -222,3 +195,10 @@ def _tppk(K: Matrix, left: Pairs, right: Pairs) -> Matrix:
 
 def _scores(f: Any) -> dict[str, Any]:
     return {"scores": f}
+
+
+def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+    return [Verdict("memory of 200 000 pairs of 2000 nodes, GB", sizes[0] / 1e9, at_most=1.0)]
+
+
+BENCHMARK = Benchmark("Pairs", _questions, _footprints, _judge_memory)

@@ -9,7 +9,7 @@ for a tenth of a second and take a core away from the next factorisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -26,14 +26,11 @@ from iokr import IOKR, IOKRCV
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF
 from iokr.manifolds.laplacian import Laplacian
-from iokr.report import Report
-from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict, sized
 from iokr_lab.bench.grams import PANEL, Matrix, gram, lower_gram, smooth_vectors
 from iokr_lab.bench.memory import Footprint
 
-__all__ = ["one_fit", "path", "ranking", "run", "unlabeled"]
-
-_THREADS = 2
+__all__ = ["BENCHMARK", "one_fit", "path", "ranking", "unlabeled"]
 
 Bits = NDArray[np.uint8]
 
@@ -45,25 +42,7 @@ _SMALL: dict[str, dict[str, int]] = {
 }
 
 
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions and measure memory; see `iokr_lab.bench.run`."""
-    sizes: dict[str, dict[str, int]] = _SMALL if quick else {name: {} for name in _SMALL}
-    questions: Sequence[Callable[..., Question]] = (one_fit, path, ranking, unlabeled)
-    return survey(
-        "Ridge",
-        [partial(build, seed=seed, **sizes[build.__name__]) for build in questions],
-        _footprints(seed, quick),
-        _judge_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
-
-
-# ---------------------------------------------------------------------------------------------------------
-# (a) One fit
+# ---------------------------------------------------------------------------------------------------------- (a) One fit
 
 
 def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Question:
@@ -92,8 +71,7 @@ def fit_floor(X: Matrix, Y: Matrix, gamma: float, alpha: float) -> Matrix:
     return C
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (b) A path over alpha, with leave-one-out
+# ---------------------------------------------------------------------------- (b) A path over alpha, with leave-one-out
 
 
 def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: int = 25) -> Question:
@@ -172,8 +150,7 @@ def path_floor(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix) -> tuple[Matr
     return errors, C
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (c) Ranking candidates that all inputs share
+# ------------------------------------------------------------------------- (c) Ranking candidates that all inputs share
 
 
 def ranking(
@@ -237,8 +214,7 @@ def _tanimoto(A: Matrix, B: Matrix) -> Matrix:
     return both
 
 
-# ---------------------------------------------------------------------------------------------------------
-# (d) A path with unlabelled points
+# ------------------------------------------------------------------------------------ (d) A path with unlabelled points
 
 
 def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int = 20) -> Question:
@@ -310,8 +286,7 @@ def neighbor_laplacian(K: Matrix, k: int) -> Any:
     return sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Memory
+# --------------------------------------------------------------------------------------------------------------- Memory
 
 
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
@@ -341,8 +316,7 @@ def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Data
+# ----------------------------------------------------------------------------------------------------------------- Data
 
 
 def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:
@@ -351,3 +325,6 @@ def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:
     bits: Bits = (sides > 1.3).astype(np.uint8)
     bits[:, 0] = 1
     return bits
+
+
+BENCHMARK = Benchmark("Ridge", sized(_SMALL, one_fit, path, ranking, unlabeled), _footprints, _judge_memory)

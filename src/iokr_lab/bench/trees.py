@@ -8,12 +8,11 @@ each split.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
 from iokr import OutputKernelForest
@@ -22,44 +21,17 @@ from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.implicit import Implicit
 from iokr.estimators.trees.split_space import on_grid
 from iokr.kernels.vectors import RBF
-from iokr.report import Report
-from iokr_lab.bench.base import Contender, Question, Target, Verdict, survey
+from iokr_lab.bench.base import Benchmark, Contender, Question, Target, sized
+from iokr_lab.bench.grams import Matrix
 from iokr_lab.data.multilabel import load_multilabel
 
-__all__ = ["bibtex", "fewer_coordinates", "run", "yeast"]
+__all__ = ["BENCHMARK", "bibtex", "fewer_coordinates", "yeast"]
 
 _THREADS = 2
-_FEATURES = "sqrt"
 _CLOSE = 0.005  # of R²: how far forests may be apart that break ties, or split, otherwise
 
-Matrix = NDArray[np.float64]
-
-_SMALL: dict[str, dict[str, Any]] = {
-    "yeast": {"n": 80, "m": 20, "n_estimators": 5, "close": 0.2},
-    "bibtex": {"n": 80, "m": 20, "n_estimators": 5, "close": 0.2},
-    "fewer_coordinates": {"n": 80, "m": 20, "n_estimators": 5, "n_components": 20, "close": 0.2},
-}
-
-
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions; see `iokr_lab.bench.run`."""
-    sizes: dict[str, dict[str, Any]] = {name: small | {"drawn": True} for name, small in _SMALL.items()}
-    questions: Sequence[Callable[..., Question]] = (yeast, bibtex, fewer_coordinates)
-    return survey(
-        "Trees",
-        [partial(build, seed=seed, **(sizes[build.__name__] if quick else {})) for build in questions],
-        [],
-        _no_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
-
-
-def _no_memory(sizes: Sequence[int]) -> list[Verdict]:
-    return []
+_TREES: dict[str, Any] = {"n": 80, "m": 20, "n_estimators": 5, "close": 0.2, "drawn": True}
+SMALL = {"yeast": _TREES, "bibtex": _TREES, "fewer_coordinates": {**_TREES, "n_components": 20}}
 
 
 def yeast(
@@ -80,12 +52,7 @@ def _forests(
     title: str, X: Matrix, Y: Matrix, X_new: Matrix, Y_new: Matrix, n_estimators: int, seed: int, close: float
 ) -> Question:
     """The same forest, ours and scikit-learn's."""
-    options: dict[str, Any] = {
-        "n_estimators": n_estimators,
-        "max_features": _FEATURES,
-        "random_state": seed,
-        "n_jobs": _THREADS,
-    }
+    options = _options(n_estimators, seed)
     theirs = partial(_by_hand, X, Y, X_new, options)
     sets = len(distinct(Y)[0])
 
@@ -120,6 +87,10 @@ def _forests(
         f"{X_new.shape[0]} new rows. Another basis breaks ties between splits otherwise: trees on Eigen() agree with "
         f"ours in R², to {close}, not node by node. On our coordinates they are the same trees.",
     )
+
+
+def _options(n_estimators: int, seed: int) -> dict[str, Any]:
+    return {"n_estimators": n_estimators, "max_features": "sqrt", "random_state": seed, "n_jobs": _THREADS}
 
 
 def eigen_coordinates(Y: Matrix) -> Matrix:
@@ -171,12 +142,7 @@ def fewer_coordinates(
     """Splitting on the leading coordinates, or on random ones, while leaves keep their members."""
     X, Y, X_new, Y_new = _data("bibtex", n, m, seed, drawn)
     few: dict[str, Any] = {"n_components": n_components}
-    options: dict[str, Any] = {
-        "n_estimators": n_estimators,
-        "max_features": _FEATURES,
-        "random_state": seed,
-        "n_jobs": _THREADS,
-    }
+    options = _options(n_estimators, seed)
 
     def forest(**more: Any) -> OutputKernelForest:
         model: OutputKernelForest = OutputKernelForest(RBF(), **options, **more).fit(X, Y)
@@ -211,3 +177,6 @@ def _data(name: str, n: int, m: int, seed: int, drawn: bool) -> tuple[Matrix, Ma
     X, Y = data.X[rows], data.Y[rows]
     X = X.toarray() if hasattr(X, "toarray") else X
     return X[:n], Y[:n], X[n:], Y[n:]
+
+
+BENCHMARK = Benchmark("Trees", sized(SMALL, yeast, bibtex, fewer_coordinates), n_threads=_THREADS)

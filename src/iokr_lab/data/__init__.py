@@ -14,15 +14,23 @@ Examples
 256 pixels...
 """
 
-from iokr_lab.data.go import ONTOLOGIES, YeastGO, information_content, load_yeast_go
 from iokr_lab.data.inflection import Inflection, load_inflection
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.data.nci import NCICancer, load_nci_cancer
-from iokr_lab.data.nips import NIPSAuthors, load_nips_coauthorship
+from iokr_lab.data.networks import (
+    ONTOLOGIES,
+    NIPSAuthors,
+    YeastGO,
+    YeastNetwork,
+    information_content,
+    load_nips_coauthorship,
+    load_yeast_go,
+    load_yeast_metabolic,
+    load_yeast_ppi,
+)
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
 from iokr_lab.data.usps import USPS, load_usps
-from iokr_lab.data.yeast import YeastNetwork, load_yeast_metabolic, load_yeast_ppi
 
 __all__ = [
     "ONTOLOGIES",

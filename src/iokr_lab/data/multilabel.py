@@ -1,15 +1,13 @@
 """Multi-label data: each row carries a set of labels."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr_lab.data.archives import find_set, read_arrays, reading
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from iokr_lab.data.archives import find_set, read_arrays, reading, sparse_rows
 
 __all__ = ["MultiLabel", "load_multilabel"]
 
@@ -39,14 +37,18 @@ def load_multilabel(name: str) -> MultiLabel:
     path = find_set("multilabel", name, ".npz")
     arrays = read_arrays(path, "a multi-label")
     with reading(path, "a multi-label"):
-        return _assemble(arrays)
+        return _assemble(path, arrays)
 
 
-def _assemble(arrays: dict[str, NDArray[Any]]) -> MultiLabel:
+def _assemble(path: Path, arrays: dict[str, NDArray[Any]]) -> MultiLabel:
     """The arrays of a file, checked against its `shape`."""
+
+    def ones(name: str, shape: tuple[int, int]) -> Any:
+        return sparse_rows(path, arrays[f"{name}_indptr"], arrays[f"{name}_indices"], None, shape)
+
     n, p, d = (int(size) for size in arrays["shape"])
-    X: Any = arrays["X"].astype(np.float64) if "X" in arrays else _ones(arrays, "X", (n, p))
-    Y = _ones(arrays, "Y", (n, d)).toarray()
+    X: Any = arrays["X"].astype(np.float64) if "X" in arrays else ones("X", (n, p))
+    Y = ones("Y", (n, d)).toarray()
     names, n_train = tuple(arrays["label_names"].tolist()), int(arrays["n_train"])
     order = arrays["order_libsvm"].astype(np.int64) if "order_libsvm" in arrays else None
     if X.shape != (n, p):
@@ -58,13 +60,3 @@ def _assemble(arrays: dict[str, NDArray[Any]]) -> MultiLabel:
     if order is not None and not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError(f"order_libsvm must hold each of the {n} rows once.")
     return MultiLabel(X, Y, n_train, names, order)
-
-
-def _ones(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> "csr_array":
-    """The matrix of zeros and ones whose ones are listed row by row."""
-    from scipy.sparse import csr_array
-
-    indptr, indices = arrays[f"{name}_indptr"], arrays[f"{name}_indices"]
-    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix

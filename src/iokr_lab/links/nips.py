@@ -13,7 +13,7 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels import RBF, Diffusion
 from iokr.manifolds import Heat
 from iokr.report import Report, Table, Text
-from iokr_lab.data.nips import NIPSAuthors, load_nips_coauthorship
+from iokr_lab.data.networks import NIPSAuthors, load_nips_coauthorship
 from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Chosen, Draw, Few, few_labels, labeled_draw
 from iokr_lab.links.protocol import (
     MEASURES,

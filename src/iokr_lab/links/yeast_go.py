@@ -12,8 +12,7 @@ from scipy.sparse import hstack
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import RBF, Aligned, Diffusion
 from iokr.report import Report, Table, Text
-from iokr_lab.data.go import ONTOLOGIES, YeastGO, information_content, load_yeast_go
-from iokr_lab.data.yeast import YeastNetwork, load_yeast_ppi
+from iokr_lab.data.networks import ONTOLOGIES, YeastGO, YeastNetwork, information_content, load_yeast_go, load_yeast_ppi
 from iokr_lab.links.few import Few, few_labels, labeled_draw
 from iokr_lab.links.protocol import (
     BOTH,

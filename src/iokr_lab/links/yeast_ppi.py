@@ -13,7 +13,7 @@ from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import RBF, Diffusion, Linear, Normalized
 from iokr.manifolds import Heat, Laplacian
 from iokr.report import Report, Table, Text
-from iokr_lab.data.yeast import load_yeast_ppi
+from iokr_lab.data.networks import load_yeast_ppi
 from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw
 from iokr_lab.links.protocol import (
     BOTH,

@@ -7,6 +7,7 @@ import pytest
 
 from iokr_lab.bench import base
 from iokr_lab.bench.base import (
+    Benchmark,
     Contender,
     Disagreement,
     Question,
@@ -14,6 +15,8 @@ from iokr_lab.bench.base import (
     Verdict,
     ask,
     check_agreement,
+    growth,
+    sized,
     survey,
 )
 
@@ -62,6 +65,38 @@ def test_the_figures_are_medians_and_ratios_of_medians(clock):
     assert [(v.measured, v.met) for v in verdicts] == [(2.0, False), (2.0, True)]
 
 
+def test_where_a_part_is_timed_the_figures_are_those_of_the_whole(clock):
+    part = replace(contender("rival"), whole=lambda: (40.0, " (400 steps)"))
+    asked = question(contenders=(contender("ours", "ours"), part), targets=(Target("rival", at_least=50.0),))
+    ours, rival = (c.run for c in asked.contenders)
+    clock.update({ours: [1.0], rival: [2.0]})
+    table, (verdict,) = ask(asked, 1, lambda what: None)
+    assert (verdict.measured, verdict.met) == (80.0, True)
+    assert table.rows[1] == {
+        "contender": "rival (400 steps)", "seconds": 80.0, "fastest": 80.0, "slowest": 80.0, "× ours": 80.0,
+    }  # fmt: skip
+
+
+def test_questions_come_at_their_own_sizes_or_at_small_ones():
+    asked = []
+
+    def make(*, seed, n=1000):
+        asked.append((seed, n))
+
+    for quick in (False, True):
+        (build,) = sized({"make": {"n": 3}}, make)(7, quick)
+        build()
+    assert asked == [(7, 1000), (7, 3)]
+
+
+def test_growth_is_judged_between_a_size_and_its_double(clock):
+    asked = growth("Q", lambda n: lambda: n, 10, 4.0, "")
+    clock.update({contender.run: [seconds] for contender, seconds in zip(asked.contenders, (10.0, 2.0), strict=True)})
+    table, (verdict,) = ask(asked, 1, lambda what: None)
+    assert [row["contender"] for row in table.rows] == ["n = 20", "n = 10"]
+    assert (verdict.measured, verdict.met) == (5.0, False)
+
+
 def test_contenders_take_turns_and_everybody_begins_once():
     called = []
     roles = {"a": "ours", "b": "rival", "c": "floor"}
@@ -76,10 +111,8 @@ def test_contenders_take_turns_and_everybody_begins_once():
 def test_a_long_question_takes_fewer_rounds(repeat, rounds):
     called, steps = [], []
     long = question(contenders=(contender("a", "ours", called=called), contender("b", called=called)), rounds=2)
-    survey(
-        "A survey", [lambda: long], [], lambda sizes: [],
-        repeat=repeat, seed=0, progress=lambda *step: steps.append(step), n_threads=1,
-    )  # fmt: skip
+    benchmark = Benchmark("A survey", lambda seed, quick: [lambda: long], n_threads=1)
+    survey(benchmark, repeat=repeat, seed=0, progress=lambda *step: steps.append(step), quick=False)
     assert len(called) == 2 * (1 + rounds)
     assert {total for _, total, _ in steps} == {2 * (1 + rounds)}
 
@@ -147,10 +180,8 @@ class FakeFootprint:
 @pytest.mark.parametrize(("load", "warned"), [(0.1, False), (1.7, True)])
 def test_a_busy_machine_is_told(load, warned, monkeypatch):
     monkeypatch.setattr(base, "_load", lambda: load)
-    report = survey(
-        "A survey", [question], [], lambda sizes: [],
-        repeat=1, seed=0, progress=lambda *step: None, n_threads=1,
-    )  # fmt: skip
+    benchmark = Benchmark("A survey", lambda seed, quick: [question], n_threads=1)
+    report = survey(benchmark, repeat=1, seed=0, progress=lambda *step: None, quick=False)
     assert any("1.7 cores busy" in note for note in report.notes) == warned
 
 
@@ -161,15 +192,20 @@ def test_a_survey_reports_tables_targets_notes_and_machine(judge):
         contenders=(*question().contenders, contender("guest", needs="no_such_package_anywhere")),
         targets=(Target("floor", at_most=1e9),),
     )
-    report = survey(
-        "A survey", [lambda: asked], [FakeFootprint()], lambda sizes: [Verdict("bytes", sizes[0], at_most=1999)],
-        repeat=2, seed=7, progress=lambda *step: steps.append(step), n_threads=2, judge=judge,
-    )  # fmt: skip
+    benchmark = Benchmark(
+        "A survey",
+        lambda seed, quick: [lambda: asked],
+        lambda seed, quick: [FakeFootprint()],
+        lambda sizes: [Verdict("bytes", sizes[0], at_most=1999)],
+        notes=("Said by hand.",),
+    )
+    report = survey(benchmark, repeat=2, seed=7, progress=lambda *step: steps.append(step), quick=not judge)
     assert [table.title for table in report.tables] == ["a question", "Peak memory"] + ["Targets"] * judge
     if judge:
         assert [row["met"] for row in report.tables[-1].rows] == [True, False]
     assert report.tables[1].rows == [{"what": "holding", "MB": 0.002}]
     assert any("guest" in note for note in report.notes)
+    assert report.notes[-1] == "Said by hand."
     assert (report.info["seed"], report.info["threads"]) == (7, 2)
     assert report.info["BLAS"]
     assert [done for done, _, _ in steps] == list(range(3 * 3 + 1 + 1))

@@ -68,9 +68,8 @@ def test_the_published_route_is_exact_at_full_rank(data):
 
 def test_the_low_rank_floor_is_exact_at_full_rank():
     data = Data(0, 30)
-    parameters = (data.X, data.Y, data.gamma, data.gamma_y, data.alpha)
-    exact = data.scores(covariance_floor(*parameters))
-    assert_allclose(low_rank_floor(*parameters, 30).scores(data), exact, rtol=1e-5, atol=1e-7)
+    exact = data.scores(covariance_floor(*data.problem))
+    assert_allclose(low_rank_floor(*data.problem, 30).scores(data), exact, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber
-from iokr.report import Table
 from iokr_lab import bench as benchmarks
 from iokr_lab.bench import base, losses
 from iokr_lab.bench.losses import gradient as gradient_methods
 from iokr_lab.bench.losses.data import TOL, check_gap
-from iokr_lab.bench.losses.gradient import DualGradient, NormDual, WholeRun, whole_runs
+from iokr_lab.bench.losses.gradient import DualGradient, NormDual
 from iokr_lab.bench.losses.margin import PROGRAMS, box_objective, margin_gram, quadratic_program
 from iokr_lab.bench.losses.norms import PLAIN
 
@@ -39,7 +38,7 @@ def margin_sample(rng, n):
     return X, Psi / np.linalg.norm(Psi, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("name", ["huber", "epsilon_square", "epsilon_insensitive", "growth"])
+@pytest.mark.parametrize("name", ["huber", "epsilon_square", "epsilon_insensitive", "sweeps"])
 def test_all_contenders_agree(name, monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
     question = getattr(losses, name)(seed=1, n=40, p=3, q=4)
@@ -96,25 +95,16 @@ def test_projected_gradient_runs_to_the_end_once_and_then_some_steps(rng):
     gradient = DualGradient(X, Y, 0.3, 0.01, NormDual(0.3), timed=20)
     first, second = gradient.run(), gradient.run()
     assert first.gap <= 1e-6 < second.gap
-    assert (second.steps, gradient.multiple) == (20, first.steps / 20)
+    assert (second.steps, gradient.whole()[0]) == (20, first.steps / 20)
 
 
-def test_the_time_of_a_whole_run_is_a_multiple_in_table_and_target(rng):
+def test_the_time_of_a_whole_run_is_a_multiple_and_its_steps_are_told(rng):
     gradient = DualGradient(rng.standard_normal((9, 2)), rng.standard_normal((9, 2)), 0.3, 0.1, NormDual(), timed=10)
+    assert gradient.whole() == (1.0, "")
     gradient.steps, gradient.reached = 400, True
-    ours, rival = (
-        base.Contender(name, lambda: None, lambda found: {}, role) for name, role in (("a", "ours"), ("b", "rival"))
-    )
-    question = base.Question("Q", (ours, rival), (WholeRun("b", at_least=50.0, gradient=gradient),))
-    verdict = question.targets[0].judge(question, {"a": 1.0, "b": 2.0})
-    assert (verdict.measured, verdict.met) == (80.0, True)
-    rows = [{"contender": "a", "seconds": 1.0, "× ours": 1.0}, {"contender": "b", "seconds": 2.0, "× ours": 2.0}]
-    table = whole_runs(Table("Q", rows), [question])
-    assert table.rows[0] == rows[0]
-    assert table.rows[1] == {"contender": "b (400 steps)", "seconds": 80.0, "× ours": 80.0}
-    assert whole_runs(Table("Targets", rows), [question]).rows == rows
+    assert gradient.whole() == (40.0, " (400 steps)")
     gradient.reached = False
-    assert "over 400 steps" in whole_runs(Table("Q", rows), [question]).rows[1]["contender"]
+    assert gradient.whole() == (40.0, " (over 400 steps, not there yet)")
 
 
 def test_steps_that_do_not_suffice_are_a_lower_bound(monkeypatch):

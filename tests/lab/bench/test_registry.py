@@ -12,12 +12,14 @@ from iokr.report import Report
 from iokr_lab import bench as benchmarks
 
 
-def test_every_benchmark_has_a_title_and_a_module_with_run():
+def test_every_benchmark_has_a_title_and_a_module_with_questions():
     from importlib import import_module
+
+    from iokr_lab.bench.base import Benchmark
 
     for name, title in benchmarks.available():
         assert title
-        assert callable(import_module(f"iokr_lab.bench.{name}").run)
+        assert isinstance(import_module(f"iokr_lab.bench.{name}").BENCHMARK, Benchmark)
 
 
 def test_the_list_costs_nothing():

@@ -12,14 +12,14 @@ from iokr_lab.bench import base, trees
 @pytest.mark.parametrize("name", ["yeast", "bibtex", "fewer_coordinates"])
 def test_all_contenders_agree(name, monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
-    question = getattr(trees, name)(seed=1, drawn=True, **trees._SMALL[name])
+    question = getattr(trees, name)(seed=1, **trees.SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)
     assert len(verdicts) == len(question.targets)
 
 
 def test_the_floor_grows_our_trees():
-    question = trees.yeast(seed=2, drawn=True, **trees._SMALL["yeast"])
+    question = trees.yeast(seed=2, **trees.SMALL["yeast"])
     floor = question.contenders[2]
     ours, theirs = question.ours.answers(question.ours.run()), floor.answers(floor.run())
     assert_allclose(ours["⟨h(x), ψ(y_i)⟩"], theirs["⟨h(x), ψ(y_i)⟩"], atol=1e-12)

@@ -1,6 +1,6 @@
 """The loaders of networks, on small files of the same form and on the real ones where they are.
 
-Tests of `iokr_lab.data.go`, `iokr_lab.data.nips`, `iokr_lab.data.yeast` and `iokr_lab.data.archives`.
+Tests of `iokr_lab.data.networks` and `iokr_lab.data.archives`.
 """
 
 import numpy as np

@@ -1,7 +1,4 @@
-"""The experiment on pairs: protocols, cells that survive an interruption, and the page.
-
-Tests of `iokr_lab.pairs.protocol`.
-"""
+"""The experiment on pairs: protocols, cells that survive an interruption, and the page."""
 
 from dataclasses import replace
 
@@ -10,10 +7,9 @@ import pytest
 
 from iokr_lab import find
 from iokr_lab.cells import Cells
-from iokr_lab.data.yeast import YeastNetwork
+from iokr_lab.data.networks import YeastNetwork
 from iokr_lab.pairs import pairs
-from iokr_lab.pairs import protocol as pairs_protocol
-from iokr_lab.pairs.protocol import DUPLICATE, KERNEL, PLANS, Fold, PairsPlan, cases, load, roc, work
+from iokr_lab.pairs.pairs import DUPLICATE, KERNEL, PLANS, Fold, PairsPlan, cases, load, roc, work
 from iokr_lab.study import Results, run
 
 TINY = PairsPlan(mixes=(0.0, 1.0), costs=(1.0, 8.0), folds=2)
@@ -34,8 +30,8 @@ def toy(n=30, seed=0):
 
 @pytest.fixture
 def networks(monkeypatch):
-    monkeypatch.setattr(pairs_protocol, "load_yeast_ppi", toy)
-    monkeypatch.setattr(pairs_protocol, "load_yeast_metabolic", lambda: toy(25, 1))
+    monkeypatch.setattr(pairs, "load_yeast_ppi", toy)
+    monkeypatch.setattr(pairs, "load_yeast_metabolic", lambda: toy(25, 1))
 
 
 def test_the_published_protocol():
@@ -47,7 +43,7 @@ def test_the_published_protocol():
 
 
 def test_the_published_winners():
-    rows = {str(row): (row.strategy, row.mix) for row in pairs_protocol.PUBLISHED}
+    rows = {str(row): (row.strategy, row.mix) for row in pairs.PUBLISHED}
     assert len(rows) == 9 and rows["interaction, exp"] == (DUPLICATE, 0.7) and rows["metabolic, loc"] == (KERNEL, 1.0)
     assert [name for name, (_, mix) in rows.items() if mix == 0] == [
         "interaction, y2h",
@@ -57,7 +53,7 @@ def test_the_published_winners():
 
 
 def test_decoys_are_no_links_and_no_self_pairs():
-    drawn, y = pairs_protocol.labelled_pairs(toy(), 3, 0)
+    drawn, y = pairs.labelled_pairs(toy(), 3, 0)
     links = {tuple(edge) for edge in np.sort(toy().edges, axis=1).tolist()}
     apart = [tuple(pair) for pair in drawn[y < 0].tolist()]
     assert len(set(apart)) == len(apart) == 3 * len(links)
@@ -73,10 +69,10 @@ def test_alpha_is_two_over_the_published_cost():
     from iokr.problem import Problem
     from iokr.solvers import CoordinateDescent
 
-    K = pairs_protocol.node_gram(toy(), "exp")
-    drawn, y = pairs_protocol.labelled_pairs(toy(), 1, 0)
+    K = pairs.node_gram(toy(), "exp")
+    drawn, y = pairs.labelled_pairs(toy(), 1, 0)
     solver = CoordinateDescent(1e-10)
-    alpha = pairs_protocol.alpha_of(4.0)
+    alpha = pairs.alpha_of(4.0)
     ours = PairModel(Precomputed(K), loss=MaxMargin(), alpha=alpha, solver=solver).fit(np.arange(30), drawn, y)
     a, b = drawn.T
     half = (K[np.ix_(a, a)] * K[np.ix_(b, b)] + K[np.ix_(a, b)] * K[np.ix_(b, a)]) / 2
@@ -132,7 +128,7 @@ def test_the_page_has_winners_beside_the_published_and_the_curves(networks):
 
 
 def test_many_values_of_delta_fit_on_the_page():
-    found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.5, 0.6]] * 11, DUPLICATE: [[0.7, 0.9]] * 11}}
+    found = {pairs.PUBLISHED[0]: {KERNEL: [[0.5, 0.6]] * 11, DUPLICATE: [[0.7, 0.9]] * 11}}
     first, second = pairs.roc_table(found, PLANS["full"]).texts()
     assert first[2:] == ["55.0"] * 11 and second[2:] == ["80.0"] * 11
     few = replace(PLANS["full"], mixes=(0.0, 1.0))
@@ -142,7 +138,7 @@ def test_many_values_of_delta_fit_on_the_page():
 
 def test_the_lead_is_given_where_neither_end_is_best():
     def lead(mid):
-        found = {pairs_protocol.PUBLISHED[0]: {KERNEL: [[0.7, 0.7], mid], DUPLICATE: [[0.7, 0.7], [0.6, 0.75]]}}
+        found = {pairs.PUBLISHED[0]: {KERNEL: [[0.7, 0.7], mid], DUPLICATE: [[0.7, 0.7], [0.6, 0.75]]}}
         return pairs.winners_table(found, TINY).rows[0].get("folds ahead of both")
 
     assert lead([0.8, 0.72]) == "1 of 2"
@@ -152,7 +148,7 @@ def test_the_lead_is_given_where_neither_end_is_best():
 def test_both_strategies_start_together():
     plan = replace(TINY, folds=1)
     results = Results({case: {"roc": 0.9 if case.strategy == DUPLICATE else 0.8} for case in cases(plan, None)})
-    found = pairs.curve(results, pairs_protocol.PUBLISHED[0], plan)
+    found = pairs.curve(results, pairs.PUBLISHED[0], plan)
     assert found == {KERNEL: [[0.8], [0.8]], DUPLICATE: [[0.8], [0.9]]}
 
 

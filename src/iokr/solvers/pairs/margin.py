@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from iokr._array import asarray_like, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.box_qp import minimize_box, newton_directions
 from iokr.solvers.iterative.krylov import restarted
-from iokr.solvers.pairs.parts import pair_gram, pair_weight
-from iokr.solvers.pairs.preconditioner import low_rank_preconditioner
+from iokr.solvers.pairs.spectrum import low_rank_preconditioner
 
 __all__ = ["PairMargin", "PairQuadratic"]
 
@@ -38,10 +37,7 @@ class PairMargin(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=None
-        Sweeps and Newton steps; None is 10 000.
+    tol, max_iter : as in `CoordinateDescent`
 
     Examples
     --------
@@ -68,15 +64,14 @@ class PairMargin(Solver):
 
     def memory(self, problem: Problem) -> float:
         """Four arrays of the size of K, sixteen numbers a pair."""
-        return 8.0 * float(4 * pair_gram(problem).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
+        return 8.0 * float(4 * cast("PairGram", problem.gram).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 10_000)
         problem.loss.check(problem.targets)
-        y, weight = to_numpy(problem.targets)[:, 0], pair_weight(problem)
+        y, weight = to_numpy(problem.targets)[:, 0], problem.row_weight
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
-        Q = PairQuadratic(pair_gram(problem), y, problem.alpha)
+        Q = PairQuadratic(cast("PairGram", problem.gram), y, problem.alpha)
         alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
         C = asarray_like((y * alpha / problem.alpha)[:, None], problem.like)
         return Solution(C, n_iter, gap, gap <= tol, alpha)

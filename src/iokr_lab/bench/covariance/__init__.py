@@ -8,59 +8,24 @@ beside the first; it and the low-rank option are approximate, so their errors ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from iokr.report import Report
-from iokr_lab.bench.base import Question, Verdict, survey
-from iokr_lab.bench.covariance.exact import conditional, covariance, growth, one_more, one_more_conditional
+from iokr_lab.bench.base import Benchmark, Verdict, sized
+from iokr_lab.bench.covariance.exact import conditional, covariance, one_more, one_more_conditional, twice
 from iokr_lab.bench.covariance.low_rank import low_rank, many_points
 from iokr_lab.bench.memory import Footprint
 
-__all__ = [
-    "SMALL",
-    "conditional",
-    "covariance",
-    "footprints",
-    "growth",
-    "judge_memory",
-    "low_rank",
-    "many_points",
-    "one_more",
-    "one_more_conditional",
-    "run",
-]
+__all__ = ["BENCHMARK", "SMALL", "footprints", "judge_memory"]
 
-_THREADS = 2
 SMALL: dict[str, dict[str, int]] = {
     "covariance": {"n": 80, "rank": 8},
     "conditional": {"n": 80},
     "one_more": {"n": 80},
     "one_more_conditional": {"n": 80},
-    "growth": {"n": 60},
+    "twice": {"n": 60},
     "low_rank": {"n": 120, "rank": 40},
     "many_points": {"n": 400, "rank": 20},
 }
-
-
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions and measure memory; see `iokr_lab.bench.run`."""
-    sizes: dict[str, dict[str, int]] = SMALL if quick else {name: {} for name in SMALL}
-    questions: Sequence[Callable[..., Question]] = (
-        *(covariance, conditional, one_more, one_more_conditional),
-        *(growth, low_rank, many_points),
-    )
-    return survey(
-        "Covariance operators",
-        [partial(build, seed=seed, **sizes[build.__name__]) for build in questions],
-        footprints(seed, quick),
-        judge_memory,
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
 
 
 def footprints(seed: int, quick: bool) -> list[Footprint]:
@@ -87,3 +52,7 @@ def judge_memory(sizes: Sequence[int]) -> list[Verdict]:
         Verdict("memory of ConditionalCovariance, n² doubles", conditional_ / doubles, at_most=8.0),
         Verdict("memory of LowRank at n = 20 000, n² doubles", many / (8 * 20_000**2), at_most=0.1),
     ]
+
+
+_QUESTIONS = covariance, conditional, one_more, one_more_conditional, twice, low_rank, many_points
+BENCHMARK = Benchmark("Covariance operators", sized(SMALL, *_QUESTIONS), footprints, judge_memory)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
@@ -21,33 +18,21 @@ __all__ = ["OPERATORS", "Data", "incomplete_cholesky", "new_features", "positive
 OPERATORS = {"Covariance": Covariance, "ConditionalCovariance": ConditionalCovariance}
 
 
-@dataclass(frozen=True)
 class Data:
     """Smooth functions of three inputs, five outputs with noise; Gaussian kernels on both sides."""
 
-    seed: int
-    n: int
-    gamma: float = 1 / 6
-    gamma_y: float = 0.1
-    alpha: float = 0.01
+    gamma, gamma_y, alpha = 1 / 6, 0.1, 0.01
 
-    @cached_property
-    def _drawn(self) -> tuple[Matrix, Matrix, Matrix]:
-        rng = np.random.default_rng(self.seed)
-        X, mixing, X_new = rng.standard_normal((self.n, 3)), rng.standard_normal((3, 5)), rng.standard_normal((100, 3))
-        return X, np.sin(X @ mixing / np.sqrt(3)) + 0.3 * rng.standard_normal((self.n, 5)), X_new
+    def __init__(self, seed: int, n: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.X, mixing, self.X_new = (rng.standard_normal(shape) for shape in ((n, 3), (3, 5), (100, 3)))
+        self.Y = np.sin(self.X @ mixing / np.sqrt(3)) + 0.3 * rng.standard_normal((n, 5))
+        self.problem = self.X, self.Y, self.gamma, self.gamma_y, self.alpha
 
-    @property
-    def X(self) -> Matrix:
-        return self._drawn[0]
-
-    @property
-    def Y(self) -> Matrix:
-        return self._drawn[1]
-
-    @property
-    def X_new(self) -> Matrix:
-        return self._drawn[2]
+    def fit(self, model: IOKR) -> IOKR:
+        """The model, fitted to X and Y."""
+        fitted: IOKR = model.fit(self.X, self.Y)
+        return fitted
 
     def exact(self, operator: str) -> IOKR:
         """The model whose fit is timed."""

@@ -14,22 +14,11 @@ from iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.losses.square import Square
 from iokr.problem import Problem
-from iokr.solvers.closed_form.oblique import spectral_path
+from iokr.solvers.closed_form.spectral import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
-from iokr_lab.bench.base import Contender, Question, Target
+from iokr_lab.bench.base import Contender, Question, Target, growth
 from iokr_lab.bench.covariance.data import OPERATORS, Data, incomplete_cholesky, positive_eigh
 from iokr_lab.bench.grams import Matrix, gram, lower_gram
-
-__all__ = [
-    "conditional",
-    "conditional_floor",
-    "covariance",
-    "covariance_floor",
-    "growth",
-    "one_more",
-    "one_more_conditional",
-    "published_route",
-]
 
 _EPSILON = 1e-2  # in units of s_max(K)/n, the default of `ConditionalCovariance`
 
@@ -38,21 +27,16 @@ def covariance(*, seed: int = 0, n: int = 1000, rank: int = 50) -> Question:
     """Θ of the covariance operator, and the published route to it."""
     data = Data(seed, n)
     model = data.exact("Covariance")
-    published = partial(published_route, data.X, data.Y, data.gamma, data.gamma_y, data.alpha, rank)
-    truth = data.scores(covariance_floor(data.X, data.Y, data.gamma, data.gamma_y, data.alpha))
+    published = partial(published_route, *data.problem, rank)
+    truth = data.scores(covariance_floor(*data.problem))
     Theta, left, pivots = published()
     literal, alike = (data.error(data.scores(Theta, k), truth) for k in (None, data.approximate(left, pivots)))
     return Question(
         f"(a) covariance, n = {n}",
         (
-            Contender("IOKR(Covariance)", lambda: model.fit(data.X, data.Y), _weights_of, "ours"),
+            Contender("IOKR(Covariance)", lambda: data.fit(model), _weights_of, "ours"),
             Contender(f"published route, ranks ({rank}, {rank})", published, lambda answer: {"approximate": answer[0]}),
-            Contender(
-                "floor",
-                lambda: covariance_floor(data.X, data.Y, data.gamma, data.gamma_y, data.alpha),
-                lambda Theta: {"Θ": Theta},
-                "floor",
-            ),
+            Contender("floor", lambda: covariance_floor(*data.problem), lambda Theta: {"Θ": Theta}, "floor"),
         ),
         (Target("floor", at_most=1.2),),
         note="Floor: two Gram matrices, two eigh and three products. The published route is wrong by "
@@ -68,13 +52,8 @@ def conditional(*, seed: int = 0, n: int = 1000) -> Question:
     return Question(
         f"(b) conditional covariance, n = {n}",
         (
-            Contender("IOKR(ConditionalCovariance)", lambda: model.fit(data.X, data.Y), _weights_of, "ours"),
-            Contender(
-                "floor",
-                lambda: conditional_floor(data.X, data.Y, data.gamma, data.gamma_y, data.alpha),
-                lambda Theta: {"Θ": Theta},
-                "floor",
-            ),
+            Contender("IOKR(ConditionalCovariance)", lambda: data.fit(model), _weights_of, "ours"),
+            Contender("floor", lambda: conditional_floor(*data.problem), lambda Theta: {"Θ": Theta}, "floor"),
         ),
         (Target("floor", at_most=1.2),),
         note="Floor: two Gram matrices, two eigh and six products.",
@@ -140,11 +119,7 @@ def one_more(*, seed: int = 0, n: int = 1000, operator: str = "Covariance", lett
         (
             Contender("one more λ", lambda: path.values(K_new, problem.Psi, other), lambda H: {"weights": H}, "ours"),
             Contender("all of Θ", lambda: path.coefficients(problem.Psi, other), lambda C: {"weights": K_new @ C}),
-            Contender(
-                "the first λ",
-                lambda: first.fit(data.X, data.Y).decision_function(data.X_new),
-                lambda H: {"weights": H},
-            ),
+            Contender("the first λ", lambda: data.fit(first).decision_function(data.X_new), lambda H: {"weights": H}),
         ),
         (Target("the first λ", at_most=0.1),),
         note="Weights of h(x) on the training outputs at new inputs, from the factors that a path keeps.",
@@ -165,19 +140,12 @@ def one_more_conditional(*, seed: int = 0, n: int = 1000) -> Question:
     return one_more(seed=seed, n=n, operator="ConditionalCovariance", letter="d")
 
 
-def growth(*, seed: int = 0, n: int = 1000) -> Question:
+def twice(*, seed: int = 0, n: int = 1000) -> Question:
     """Both operators on n and on 2n points: n³ is a factor of eight."""
 
     def both(size: int) -> Callable[[], list[IOKR]]:
         data = Data(seed, size)
-        return lambda: [data.exact(operator).fit(data.X, data.Y) for operator in OPERATORS]
+        return lambda: [data.fit(data.exact(operator)) for operator in OPERATORS]
 
-    return Question(
-        f"(e) both operators, n = {n} and {2 * n}",
-        (
-            Contender(f"n = {2 * n}", both(2 * n), lambda models: {}, "ours"),
-            Contender(f"n = {n}", both(n), lambda models: {}),
-        ),
-        (Target(f"n = {n}", at_most=9.0),),
-        note="n³ is a factor of 8, n⁴ of 16, the system of the paper, n⁶, of 64.",
-    )
+    note = "n³ is a factor of 8, n⁴ of 16, the system of the paper, n⁶, of 64."
+    return growth(f"(e) both operators, n = {n} and {2 * n}", both, n, 9.0, note)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from scipy.linalg.blas import dgemm
 
+from iokr import IOKR
 from iokr_lab.bench.base import Contender, Deadline, Question
 from iokr_lab.bench.covariance.data import OPERATORS, Data, incomplete_cholesky, new_features, positive_eigh
 from iokr_lab.bench.grams import Matrix
@@ -19,30 +21,20 @@ def low_rank(*, seed: int = 0, n: int = 1000, rank: int = 100) -> Question:
     models = {operator: data.low_rank(operator, rank) for operator in OPERATORS}
     errors = {}
     for operator, model in models.items():
-        truth = data.exact(operator).fit(data.X, data.Y).scores(data.X_new, data.Y)
-        errors[operator] = data.error(model.fit(data.X, data.Y).scores(data.X_new, data.Y), truth)
-    exact = data.exact("Covariance")
+        truth = data.fit(data.exact(operator)).scores(data.X_new, data.Y)
+        errors[operator] = data.error(data.fit(model).scores(data.X_new, data.Y), truth)
+    exact, floor = data.exact("Covariance"), partial(low_rank_floor, *data.problem, rank)
+
+    def scores(model: IOKR) -> dict[str, Matrix]:
+        return {"scores": model.scores(data.X_new, data.Y)}
+
     return Question(
         f"(f) low rank, n = {n}, m = {rank}",
         (
-            Contender(
-                "LowRank, covariance",
-                lambda: models["Covariance"].fit(data.X, data.Y),
-                lambda model: {"scores": model.scores(data.X_new, data.Y)},
-                "ours",
-            ),
-            Contender(
-                "LowRank, conditional",
-                lambda: models["ConditionalCovariance"].fit(data.X, data.Y),
-                lambda model: {},
-            ),
-            Contender("exact, covariance", lambda: exact.fit(data.X, data.Y), lambda model: {}),
-            Contender(
-                "floor",
-                lambda: low_rank_floor(data.X, data.Y, data.gamma, data.gamma_y, data.alpha, rank),
-                lambda factors: {"scores": factors.scores(data)},
-                "floor",
-            ),
+            Contender("LowRank, covariance", lambda: data.fit(models["Covariance"]), scores, "ours"),
+            Contender("LowRank, conditional", lambda: data.fit(models["ConditionalCovariance"])),
+            Contender("exact, covariance", lambda: data.fit(exact)),
+            Contender("floor", floor, lambda factors: {"scores": factors.scores(data)}, "floor"),
         ),
         (Deadline("LowRank, covariance", at_most=0.1), Deadline("LowRank, conditional", at_most=0.1)),
         rtol=1e-6,
@@ -59,20 +51,9 @@ def many_points(*, seed: int = 0, n: int = 20_000, rank: int = 100) -> Question:
     return Question(
         f"(g) low rank, n = {n}, m = {rank}",
         (
-            Contender(
-                "LowRank, covariance", lambda: models["Covariance"].fit(data.X, data.Y), lambda model: {}, "ours"
-            ),
-            Contender(
-                "LowRank, conditional",
-                lambda: models["ConditionalCovariance"].fit(data.X, data.Y),
-                lambda model: {},
-            ),
-            Contender(
-                "floor",
-                lambda: low_rank_floor(data.X, data.Y, data.gamma, data.gamma_y, data.alpha, rank),
-                lambda factors: {},
-                "floor",
-            ),
+            Contender("LowRank, covariance", lambda: data.fit(models["Covariance"]), role="ours"),
+            Contender("LowRank, conditional", lambda: data.fit(models["ConditionalCovariance"])),
+            Contender("floor", lambda: low_rank_floor(*data.problem, rank), role="floor"),
         ),
         note=f"K alone would take {8 * n**2 / 1e9:.1f} GB.",
     )

@@ -8,22 +8,17 @@ installed. Rivals begin with objects in their own format. Kernels with compiled 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from importlib import util
 
-from iokr.report import Report
-from iokr_lab.bench.base import Question, survey
+from iokr_lab.bench.base import Benchmark, Question
 from iokr_lab.bench.kernels.graphs import shortest_path, weisfeiler_lehman
-from iokr_lab.bench.kernels.question import whole_loops
 from iokr_lab.bench.kernels.rankings import kendall, mallows, spearman
 from iokr_lab.bench.kernels.series import global_alignment
 from iokr_lab.bench.kernels.sets import hamming, jaccard
 from iokr_lab.bench.kernels.strings import long_subsequence, mismatch, positional, spectrum, subsequence
 
-__all__ = ["QUESTIONS", "run"]
-
-_THREADS = 1
+__all__ = ["BENCHMARK", "QUESTIONS"]
 
 QUESTIONS: dict[Callable[..., Question], bool] = {  # and whether loops are compiled
     spectrum: True,
@@ -42,29 +37,13 @@ QUESTIONS: dict[Callable[..., Question], bool] = {  # and whether loops are comp
 }
 
 
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask every question."""
-    asked: list[Question] = []
-
-    def build(make: Callable[..., Question], compiled: bool) -> Question:
-        asked.append(make(seed=seed, n=60 if quick else 1000, compiled=compiled))
-        return asked[-1]
-
+def _questions(seed: int, quick: bool) -> list[Callable[[], Question]]:
     routes = [True, False] if util.find_spec("numba") else [False]
-    makers = [
-        partial(build, make, compiled)
+    return [
+        partial(make, seed=seed, n=60 if quick else 1000, compiled=compiled)
         for make, has_loops in QUESTIONS.items()
         for compiled in (routes if has_loops else routes[:1])
     ]
-    report = survey(
-        "Gram matrices of structured objects",
-        makers,
-        (),
-        lambda sizes: [],
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
-    return replace(report, items=tuple(whole_loops(item, asked) for item in report.items))
+
+
+BENCHMARK = Benchmark("Gram matrices of structured objects", _questions, n_threads=1)

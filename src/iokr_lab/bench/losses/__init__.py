@@ -12,20 +12,16 @@ same formula; the products that they need for a step give it too, so that lookin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from importlib import util
 
-from iokr.report import Report
-from iokr_lab.bench.base import Question, survey
+from iokr_lab.bench.base import Benchmark, Question
 from iokr_lab.bench.losses.data import NOISE, RATIO, TOL
-from iokr_lab.bench.losses.gradient import whole_runs
-from iokr_lab.bench.losses.margin import growth, margin
+from iokr_lab.bench.losses.margin import margin, sweeps
 from iokr_lab.bench.losses.norms import epsilon_insensitive, epsilon_square, huber
 
-__all__ = ["epsilon_insensitive", "epsilon_square", "growth", "huber", "margin", "run"]
+__all__ = ["BENCHMARK", "epsilon_insensitive", "epsilon_square", "huber", "margin", "sweeps"]
 
-_THREADS = 2
 _SMALL = {"n": 120, "q": 5, "p": 3}
 _SETTING = (
     f"λ = s_max/{RATIO:g}, s_max the largest eigenvalue of K; κ and ε are the length of the noise, {NOISE:g}√q; "
@@ -33,33 +29,17 @@ _SETTING = (
 )
 
 
-def run(*, repeat: int, seed: int, progress: Callable[[int, int, str], None], quick: bool) -> Report:
-    """Ask the questions; see `iokr_lab.bench.run`."""
+_COMPILED = [True, False] if util.find_spec("numba") else [False]
+_PLAIN = "Numba is not installed (extra `fast`): the margin was solved without compiled loops only."
+
+
+def _questions(seed: int, quick: bool) -> list[Callable[[], Question]]:
     sizes: list[dict[str, int]] = [_SMALL] if quick else [{"n": 1000}, {"n": 2000}]
-    compiled = [True, False] if util.find_spec("numba") else [False]
-    build: list[Callable[[], Question]] = [
+    return [
         *(partial(ask, seed=seed, **size) for ask in (huber, epsilon_square, epsilon_insensitive) for size in sizes),
-        *(partial(margin, seed=seed, compiled=way, **size) for way in compiled for size in sizes),
-        partial(growth, seed=seed, **({"n": 100, "p": 3, "q": 5} if quick else {})),
+        *(partial(margin, seed=seed, compiled=way, **size) for way in _COMPILED for size in sizes),
+        partial(sweeps, seed=seed, **({"n": 100, "p": 3, "q": 5} if quick else {})),
     ]
-    asked: list[Question] = []
 
-    def remember(make: Callable[[], Question]) -> Question:
-        asked.append(make())
-        return asked[-1]
 
-    report = survey(
-        "Losses",
-        [partial(remember, make) for make in build],
-        footprints=[],
-        judge_memory=lambda sizes: [],
-        repeat=repeat,
-        seed=seed,
-        progress=progress,
-        n_threads=_THREADS,
-        judge=not quick,
-    )
-    notes = (*report.notes, _SETTING)
-    if len(compiled) == 1:
-        notes = (*notes, "Numba is not installed (extra `fast`): the margin was solved without compiled loops only.")
-    return replace(report, items=tuple(whole_runs(item, asked) for item in report.items), notes=notes)
+BENCHMARK = Benchmark("Losses", _questions, notes=(_SETTING, *([_PLAIN] if len(_COMPILED) == 1 else [])))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from iokr.report import Table
-from iokr_lab.bench.base import Question, Target, Verdict
 from iokr_lab.bench.grams import Matrix, gram
 from iokr_lab.bench.losses.data import TOL, largest_eigenvalue, lengths
 
-__all__ = ["COUNTED", "DualGradient", "Found", "NormDual", "WholeRun", "whole_runs"]
+__all__ = ["COUNTED", "DualGradient", "Found", "NormDual"]
 
 _LOOK = 10  # steps of a gradient method between two looks at the gap
 COUNTED = 10_000  # steps of projected gradient at most; where they do not suffice, its time is a lower bound
@@ -63,16 +59,8 @@ class Found:
 class DualGradient:
     """W ← prox(V − η(K̂V − Y)), η = 1/λ_max(K̂), V = W, or V = W + β(W − W_before) with restarts.
 
-    Parameters
-    ----------
-    X, Y : arrays of shape (n, p) and (n, q)
-    gamma, lam : float
-        Of the kernel, and λ.
-    dual : NormDual
-    accelerated : bool
-        Nesterov's β, begun again when a step turns against the gradient.
-    timed : int, optional
-        After a first run to the end, make only this many steps, with the Gram matrix of that run; see `multiple`.
+    If `accelerated`, β is Nesterov's, begun again when a step turns against the gradient. With `timed`, a first run to
+    the end is followed by runs of only that many steps, with the Gram matrix of the first; see `whole`.
     """
 
     def __init__(
@@ -92,10 +80,12 @@ class DualGradient:
         self.reached = False
         self._kept: tuple[Matrix, float] | None = None
 
-    @property
-    def multiple(self) -> float:
-        """The steps of the whole run over those that are timed."""
-        return 1.0 if self.timed is None or self.steps is None else max(self.steps / self.timed, 1.0)
+    def whole(self) -> tuple[float, str]:
+        """The steps of the whole run over those that are timed, and how many they are in words."""
+        if self.timed is None or self.steps is None:
+            return 1.0, ""
+        count = f"{self.steps} steps" if self.reached else f"over {self.steps} steps, not there yet"
+        return max(self.steps / self.timed, 1.0), f" ({count})"
 
     def run(self) -> Found:
         """Gram matrix, step length, then steps until the gap is reached."""
@@ -135,32 +125,3 @@ class DualGradient:
                 if gap <= TOL:
                     break
         return found
-
-
-@dataclass(frozen=True)
-class WholeRun(Target):
-    """A target against a contender of which only some steps are timed."""
-
-    gradient: DualGradient | None = None
-
-    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
-        """The ratio with the time of the whole run."""
-        multiple = 1.0 if self.gradient is None else self.gradient.multiple
-        return super().judge(question, {**seconds, self.other: multiple * seconds[self.other]})
-
-
-def whole_runs(item: Any, asked: list[Question]) -> Any:
-    """A table in which the time of timed steps has become that of the whole run."""
-    question = next((question for question in asked if isinstance(item, Table) and question.title == item.title), None)
-    if question is None:
-        return item
-    whole = {t.other: t.gradient for t in question.targets if isinstance(t, WholeRun) and t.gradient is not None}
-    rows = []
-    for row in item.rows:
-        gradient = whole.get(row["contender"])
-        if gradient is not None:
-            scaled = {key: gradient.multiple * value for key, value in row.items() if key != "contender"}
-            count = f"{gradient.steps} steps" if gradient.reached else f"over {gradient.steps} steps, not there yet"
-            row = {"contender": f"{row['contender']} ({count})", **scaled}
-        rows.append(row)
-    return replace(item, rows=rows)
