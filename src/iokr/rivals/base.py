@@ -111,22 +111,7 @@ class LinkRival(NodeScorer):
     kernel: Kernel | None = None
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkRival:
-        """Learn from the links between labelled nodes.
-
-        Parameters
-        ----------
-        X : array or sequence of N objects
-            All nodes.
-        adjacency : array or sparse matrix, (n, n) or (N, N)
-            Symmetric links between the labelled nodes in the order of `labeled`, or between all nodes, of which only
-            rows and columns in `labeled` are read.
-        labeled : integers or mask, default=None
-            Nodes whose links are known; None is all.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
         X, kernel = self.read(X, adjacency, labeled)
         self.kernel_ = self.input_kernel(kernel).fit(take(X, self.labeled_))
         self.R_fit_ = self.kernel_.represent(X)

@@ -35,17 +35,8 @@ class OK3(LinkRival):
     features : array or sparse matrix with a row for every node number, default=None
     output_kernel : Kernel, default=None
         On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
-    n_estimators : int, default=100
-        Trees.
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Features tried at each split.
-    min_samples_leaf : int, default=1
-        Larger leaves smooth more.
-    n_components : int, default=None
-        Split on so many coordinates of K_Y; smaller is faster.
-    n_jobs : int, default=None
-        Trees grown at a time.
-    random_state : int, RandomState or None, default=None
+    n_estimators, max_features, min_samples_leaf, n_components, n_jobs, random_state :
+        As in `OutputKernelForest`, with ``max_features="sqrt"`` by default.
 
     Attributes
     ----------

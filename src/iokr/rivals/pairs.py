@@ -166,7 +166,7 @@ class PairLinks(NodeScorer):
         _check_unlinked(self.unlinked)
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> PairLinks:
-        """Learn from the links between labelled nodes; arguments as in `LinkRival.fit`."""
+        """Learn from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
         X, kernel = self.read(X, adjacency, labeled)
         self.X_fit_ = X
         self._border = Border(kernel, X if is_array(X) else np.empty(0))

@@ -89,13 +89,8 @@ class LinkRegression(KernelModel):
     def loo_decision_function(self) -> Array:
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
 
-        K_Y is held fixed. It was computed from all known links, so it still knows those of the node left out, and
-        metrics of these scores are optimistic: use them to choose, not to report.
-
-        Returns
-        -------
-        scores : array of shape (n, n)
-            In the order of `labeled_`.
+        An (n, n) array in the order of `labeled_`. K_Y is held fixed. It was computed from all known links, so it still
+        knows those of the node left out, and metrics of these scores are optimistic: use them to choose, not to report.
         """
         check_is_fitted(self)
         H = self.model_.loo_decision_function()
