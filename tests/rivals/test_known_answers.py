@@ -1,7 +1,6 @@
 """Each rival on a case whose answer is known, and its formula against a slow one.
 
-Tests of `iokr.rivals.directions`, `iokr.rivals.em`, `iokr.rivals.local`, `iokr.rivals.naive`, `iokr.rivals.pairs` and
-`iokr.rivals.pkmr`.
+Tests of `iokr.rivals.directions`, `iokr.rivals.em`, `iokr.rivals.local`, `iokr.rivals.pairs` and `iokr.rivals.pkmr`.
 """
 
 import itertools

@@ -3,12 +3,11 @@
 Every rival scores any two nodes by `decision_function(X1, X2)`, but local models, which need one labelled node.
 """
 
-from iokr.rivals.base import LinkRival
+from iokr.rivals.base import LinkRival, Naive
 from iokr.rivals.directions import KernelCCA, KernelMetricLearning
 from iokr.rivals.em import EMCompletion
 from iokr.rivals.kde import KDE
 from iokr.rivals.local import LocalModels
-from iokr.rivals.naive import Naive
 from iokr.rivals.ok3 import OK3
 from iokr.rivals.pairs import TPPK, PairLinks
 from iokr.rivals.pkmr import PKMR

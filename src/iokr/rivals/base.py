@@ -1,4 +1,4 @@
-"""What every rival shares: nodes in, the training graph, scores out."""
+"""What every rival shares: nodes in, the training graph, scores out; and the one that learns nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from iokr.estimators.links.network import Network, check_names, check_network, f
 from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
 
-__all__ = ["LinkRival", "NodeScorer", "Nodes", "positive_eigen", "spectral_filter"]
+__all__ = ["LinkRival", "Naive", "NodeScorer", "Nodes", "positive_eigen", "spectral_filter"]
 
 _TO_REDUCE_MEMORY = "To reduce memory: fewer labelled nodes."
 
@@ -84,10 +84,8 @@ class LinkRival(NodeScorer):
     ----------
     kernel_ : Kernel
         Fitted on the labelled nodes.
-    network_ : Network
+    labeled_, network_ : array of shape (n,), Network
         Which nodes are labelled, and the links between them.
-    labeled_ : array of shape (n,)
-        The labelled nodes.
     R_fit_ : array, or what the kernel represents objects by
         The nodes of `fit`, represented.
 
@@ -124,17 +122,9 @@ class LinkRival(NodeScorer):
         return self
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
-        """The score of every node of the first list with every node of the second.
+        """s(u, v), (m1, m2), for nodes u of X1 and v of X2; None is the nodes of `fit`, in that order.
 
-        Parameters
-        ----------
-        X1, X2 : arrays or sequences of objects, default=None
-            None is the nodes of `fit`, in that order.
-
-        Returns
-        -------
-        scores : array of shape (m1, m2)
-            Higher means "link". The score of a node with itself has no meaning.
+        The score of a node with itself has no meaning.
         """
         check_is_fitted(self)
         U = self._nodes(X1)
@@ -162,6 +152,34 @@ class LinkRival(NodeScorer):
     def _nodes(self, X: Any) -> Nodes:
         R = self.R_fit_ if X is None else self._border.represent(self._border.check(self, X))
         return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), self.positions(X), X is None)
+
+
+@component
+class Naive(LinkRival):
+    """s(u, v) = k(u, v): similar inputs are linked; the graph is not looked at.
+
+    Paper: Yamanishi, Vert, Kanehisa, Bioinformatics 20, 2004.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        On the inputs; None is `RBF()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.rivals import Naive
+    >>> X, graph = np.array([[0.0], [0.1], [3.0]]), np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    >>> scores = Naive().fit(X, graph).decision_function()
+    >>> bool(scores[0, 1] > scores[0, 2])
+    True
+    """
+
+    def learn(self, K: Array, W: Array) -> None:
+        pass
+
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        return self.kernel_.block(U.R, V.R)
 
 
 def _check_kernel(kernel: Any) -> Kernel:

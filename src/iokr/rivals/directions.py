@@ -27,7 +27,8 @@ class KernelCCA(LinkRival):
         diag(√(s/(s + κ₁))) U₁ᵀ U₂ diag(√(t/(t + κ₂))) = Q diag(ρ) Rᵀ
         α_j = U₁ diag((s(s + κ₁))^(−1/2)) q_j
 
-    Two eigendecompositions and one SVD, about 40 n³ flops.
+    Two eigendecompositions and one SVD, about 40 n³ flops. Papers: Yamanishi, Vert, Kanehisa, Bioinformatics 20, 2004;
+    Vert, Kanehisa, NIPS 2002.
 
     Parameters
     ----------
@@ -46,10 +47,6 @@ class KernelCCA(LinkRival):
     ----------
     correlations_ : array of shape (d,)
         ρ, descending.
-
-    References
-    ----------
-    Yamanishi, Vert, Kanehisa, Bioinformatics 20, 2004; Vert, Kanehisa, NIPS 2002.
 
     Examples
     --------
@@ -121,7 +118,8 @@ class KernelMetricLearning(LinkRival):
 
         Uᵀ L U + λ diag(1/s) = Z diag(μ) Zᵀ, ascending ;   α_j = U diag(1/s) z_j ;   F_j(u) = k̄_uᵀ α_j
 
-    Every F_j has unit length on the labelled nodes. Two eigendecompositions, about 18 n³ flops.
+    Every F_j has unit length on the labelled nodes. Two eigendecompositions, about 18 n³ flops. Paper: Vert, Yamanishi,
+    Supervised graph inference, NIPS 2004.
 
     Parameters
     ----------
@@ -138,10 +136,6 @@ class KernelMetricLearning(LinkRival):
     ----------
     ratios_ : array of shape (d,)
         μ, ascending.
-
-    References
-    ----------
-    Vert, Yamanishi, Supervised graph inference, NIPS 2004.
 
     Examples
     --------

@@ -28,7 +28,8 @@ class EMCompletion(LinkRival):
         R = M_ll⁻¹ M_lu ;   D_lu = K_Y R ;   D_uu = M_uu − M_ul R + Rᵀ K_Y R
 
     and M is fitted to D within a model (m-step). The score is D. For new nodes it is that of output kernel regression
-    by ridge at λ = σ² plus the conditional covariance of the inputs, so it scores similar inputs too.
+    by ridge at λ = σ² plus the conditional covariance of the inputs, so it scores similar inputs too. Papers: Tsuda,
+    Akaho, Asai, JMLR 4, 2003; Kato, Tsuda, Asai, Bioinformatics 21, 2005.
 
     Parameters
     ----------
@@ -56,10 +57,6 @@ class EMCompletion(LinkRival):
         KL(K_Y‖M_ll), which is KL(D‖M), at each iteration; infinite when K_Y is singular.
     weights_ : ndarray
         c, b or β.
-
-    References
-    ----------
-    Tsuda, Akaho, Asai, JMLR 4, 2003; Kato, Tsuda, Asai, Bioinformatics 21, 2005.
 
     Examples
     --------

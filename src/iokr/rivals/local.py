@@ -20,6 +20,7 @@ class LocalModels(LinkRival):
 
     Two labelled nodes score ½(g_a(b) + g_b(a)), fitted values. A node without known links has no classifier, so a pair
     of two such nodes has no score: NaN among the fitted nodes, an error between lists that hold no labelled node.
+    Paper: Bleakley, Biau, Vert, Bioinformatics 23, 2007.
 
     Parameters
     ----------
@@ -30,10 +31,6 @@ class LocalModels(LinkRival):
         Q = (K + λI)⁻¹ and C = Q(2W − 11ᵀ), the node itself is left out by C ← C − Q diag(C_aa/Q_aa).
     alpha : float, default=1.0
         λ > 0: larger shrinks; C of the SVMs is 1/λ.
-
-    References
-    ----------
-    Bleakley, Biau, Vert, Bioinformatics 23, 2007.
 
     Examples
     --------

@@ -25,7 +25,9 @@ class OK3(LinkRival):
     """s(u, v) = β(u)ᵀ K_Y β(v), β from extra-trees: the mean of K_Y over the labelled nodes in the leaves of u and v.
 
     `OutputKernelForest` learns from the nodes' vectors and K_Y, the output kernel of the training graph. A labelled
-    node falls in its own leaves, so scores between labelled nodes are optimistic.
+    node falls in its own leaves, so scores between labelled nodes are optimistic. Papers: Geurts, Wehenkel,
+    d'Alché-Buc, ICML 2006; Geurts, Touleimat, Dutreix, d'Alché-Buc, BMC Bioinformatics 8, 2007. The papers that compare
+    with it do not print the number of trees and features; these are ours.
 
     Parameters
     ----------
@@ -41,11 +43,6 @@ class OK3(LinkRival):
     Attributes
     ----------
     forest_ : OutputKernelForest
-
-    References
-    ----------
-    Geurts, Wehenkel, d'Alché-Buc, ICML 2006; Geurts, Touleimat, Dutreix, d'Alché-Buc, BMC Bioinformatics 8, 2007. The
-    papers that compare with it do not print the number of trees and features; these are ours.
 
     Examples
     --------

@@ -32,7 +32,8 @@ def _check_unlinked(unlinked: Any) -> None:
 class TPPK(LinkRival):
     """s(u, v) = Σ_p c_p κ({u, v}, p), κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): ridge, or an SVM, on pairs.
 
-    κ is the tensor product pairwise kernel. Either way the score is k_uᵀ S k_v.
+    κ is the tensor product pairwise kernel. Either way the score is k_uᵀ S k_v. Papers: Ben-Hur, Noble, Bioinformatics
+    21, 2005; Hue, Vert, ICML 2010.
 
     Parameters
     ----------
@@ -50,10 +51,6 @@ class TPPK(LinkRival):
         Pairs without a link for each link, for the SVM.
     random_state : int, RandomState or None, default=0
         Draws the decoys.
-
-    References
-    ----------
-    Ben-Hur, Noble, Bioinformatics 21, 2005; Hue, Vert, ICML 2010.
 
     Examples
     --------

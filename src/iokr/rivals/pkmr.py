@@ -27,6 +27,8 @@ class PKMR(LinkRival):
       are a kernel;
     - ``"norm"``, (λ/2) tr(A K A K), gives A = U [(Uᵀ K_Y U)_ij / (s_i s_j + λ)] Uᵀ, which need not be positive.
 
+    Paper: Yamanishi, Vert, Kernel matrix regression, 2007. The paper's penalty is not certain to us.
+
     Parameters
     ----------
     kernel, output_kernel : Kernel, default=None
@@ -39,10 +41,6 @@ class PKMR(LinkRival):
     ----------
     rank_ : int
         How many functions are left under ``"trace"``.
-
-    References
-    ----------
-    Yamanishi, Vert, Kernel matrix regression, 2007. The paper's penalty is not certain to us.
 
     Examples
     --------

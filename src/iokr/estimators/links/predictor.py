@@ -254,10 +254,6 @@ class LinkPredictor(LinkRegression):
             which only rows and columns in `labeled` are read.
         labeled : integers of shape (n,), or mask of shape (N,), default=None
             The nodes all of whose mutual links are known; None is all.
-
-        Returns
-        -------
-        self
         """
         kernel = check_kernel(self.kernel)
         data = self._prepare(X, adjacency, labeled, [kernel])

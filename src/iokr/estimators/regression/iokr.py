@@ -170,10 +170,6 @@ class IOKR(KernelRegression):
             A weight of 2 is the row twice.
         X_unlabeled : as X, or `Unlabeled(X)`, default=None
             Inputs without outputs, for the manifold.
-
-        Returns
-        -------
-        self
         """
         progress = begin(self, 0, X=X, y=y)
         self._check_components()

@@ -79,9 +79,6 @@ class Fold:
     measure: Callable[[Array], Any]
 
 
-# ------------------------------------------------------------------------------------------------------ the grid
-
-
 def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | None) -> Grid:
     """The grid of one kernel or a list of them; without strengths, the manifold's own."""
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
