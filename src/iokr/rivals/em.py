@@ -33,10 +33,9 @@ class EMCompletion(LinkRival):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        On the inputs; None is `RBF()`. A `Mean` of several for ``model="kernels"``.
-    output_kernel : Kernel, default=None
-        On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
+    kernel, output_kernel : Kernel, default=None
+        On the inputs, a `Mean` of several for ``model="kernels"``, and on the nodes of the training graph; None is
+        `RBF()`, and `Normalized(Diffusion(1.0))`.
     alpha : float, default=1.0
         σ² > 0: larger trusts the inputs less.
     model : {"scale", "spectral", "kernels"}, default="scale"

@@ -79,8 +79,7 @@ class TPPK(LinkRival):
         xp, n = array_namespace(K), K.shape[0]
         self.intercept_ = 0.0
         if self.loss == "square":
-            Y = xp.astype(W > 0, xp.float64) + eye_like(n, K)
-            Y = self.unlinked + (1 - self.unlinked) * Y
+            Y = self.unlinked + (1 - self.unlinked) * (xp.astype(W > 0, xp.float64) + eye_like(n, K))
             s, U = eigh(K)
             s = xp.clip(s, min=0.0)
             self.form_ = spectral_filter(U, Y, 1 / (s[:, None] * s[None, :] + self.alpha))

@@ -103,14 +103,12 @@ class LinkPredictorCV(LinkRegression):
 
     Attributes
     ----------
-    alpha_, strength_ : float
-        The selected values.
+    alpha_, strength_, best_index_ :
+        As in `IOKRCV`, at the largest score.
     scores_ : array
         Axes kernel × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
-    best_index_ : tuple of int
-        Index of the largest score.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 

@@ -127,9 +127,8 @@ class TaskProblem:
         step = self._entries_step(alpha) if self._path is None else self._spectral_step(self._path, alpha)
         squares, weight = to_numpy(row_sq_norms(self.problem.Psi)), self.problem.weight
         size = 0.5 * float(squares.sum() if weight is None else weight @ squares)  # missing entries are 0
-        learned = learn_operator(
-            step, int(self.problem.Psi.shape[1]), alpha, size, tol=tol, max_iter=max_iter, start=start
-        )
+        q = int(self.problem.Psi.shape[1])
+        learned = learn_operator(step, q, alpha, size, tol=tol, max_iter=max_iter, start=start)
         if not learned.converged:
             warnings.warn(
                 f"The task operator was not found to `tol` = {tol:.1e} in {learned.n_iter} steps; its objective is "

@@ -122,9 +122,6 @@ def best_of(errors: np.ndarray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(np.argmin(errors), errors.shape))
 
 
-# ------------------------------------------------------------------------------------------------- leave-one-out
-
-
 def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.ndarray:
     """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² for each alpha."""
     return path.loo_errors(targets, alphas)[None]
@@ -197,9 +194,6 @@ def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[S
     if not isinstance(kept, ClosedForm):
         raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
     return kept, kept
-
-
-# --------------------------------------------------------------------------------------------------------- folds
 
 
 def select_by_folds(
