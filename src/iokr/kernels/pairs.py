@@ -157,12 +157,9 @@ class MixedPair(_OrderMean):
 
     Parameters
     ----------
-    base : Kernel
-        k on the nodes.
+    base, nodes : as in `TensorPair`
     mix : float
         δ from 0 to 1; larger gives more weight to pairs that share a node.
-    nodes : array or sequence of m objects, default=None
-        The nodes; None: `base` takes their numbers.
 
     References
     ----------

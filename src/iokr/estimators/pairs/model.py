@@ -19,9 +19,10 @@ from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_sol
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
-from iokr.estimators.pairs.strategies import PosedPairs, choose_strategy
+from iokr.estimators.pairs.local import OnePerNode
+from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.pairs import check_pairs
+from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
@@ -29,7 +30,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["PairModel"]
+__all__ = ["PairModel", "choose_strategy"]
 
 
 @component
@@ -287,7 +288,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """
         check_is_fitted(self)
         posed = self._fitted_problem()
-        return self._as_given(refit_scores(posed, random_folds(posed, cv, random_state), clone(self.solver_)))
+        return self._as_given(refit_scores(posed, clone(self.solver_), random_folds(posed, cv, random_state)))
 
     def _fitted_problem(self) -> PosedPairs:
         """The problem that was solved, from the nodes."""
@@ -295,5 +296,20 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         return self._strategy.pose(self._data, K, self.loss_).at(self._alpha)
 
     def _as_given(self, scores: np.ndarray) -> Array:
-        """A row per pair as given to `fit`, in the library and precision of the answers."""
-        return self._cast(asarray_like(self._data.given(scores), self.solution_.C))
+        """A row per pair as given to `fit`, two scores in its order, in the library and precision of the answers."""
+        rows, swapped = scores[self._data.inverse], self._data.swapped
+        if rows.ndim == 2:
+            rows[swapped] = rows[swapped, ::-1]
+        return self._cast(asarray_like(rows, self.solution_.C))
+
+
+def choose_strategy(name: str, mix: Any) -> Strategy:
+    """The strategy that users call `name`, at this `mix`."""
+    check_choice(name, "strategy", ("kernel", "duplicate", "local"))
+    delta = check_mix(mix)
+    if name == "local":
+        if delta not in (0.0, 1.0):
+            raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {delta!r}.')
+        return OnePerNode(1.0)
+    # At δ = 0 swapping both pairs changes nothing, so one example per pair is the same model as both orders.
+    return BothOrders(delta) if name == "duplicate" and delta > 0 else OnePerPair(delta)

@@ -64,17 +64,20 @@ class ConjugateGradient(Solver):
         gram, lam = problem.gram, problem.alpha
         b, M = _system(problem)
         xp = array_namespace(b)
-        C_0, Gb = None if start is None or start.C.shape != b.shape else start.C, gram @ b
-        goal = tol**2 * max(float(xp.sum(b * Gb)), 0.0)
+        C, R, D = b * 0.0, b, xp.stack([b, gram @ b])
+        goal = tol**2 * max(float(xp.sum(b * D[1, ...])), 0.0)
+
+        def direction(R: Array) -> Array:
+            return xp.stack([R, gram @ R])
+
+        def system(P: Array) -> Array:
+            return lam * P[0, ...] + M(P[1, ...])
+
+        if start is not None and start.C.shape == b.shape:
+            C, R = start.C, b - lam * start.C - M(gram @ start.C)
+            D = direction(R)
         C, _, size, steps = conjugate_gradients(
-            b * 0.0 if C_0 is None else C_0,
-            b if C_0 is None else b - lam * C_0 - M(gram @ C_0),
-            lambda R: xp.stack([R, gram @ R]),
-            lambda P: lam * P[0, ...] + M(P[1, ...]),
-            lambda R, size: not float(size) > goal,
-            limit,
-            axis=None,
-            first=xp.stack([b, Gb]) if C_0 is None else None,
+            C, R, D, direction, system, lambda R, size: not float(size) > goal, limit, axis=None
         )
         left, J_0 = max(float(size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
         return Solution(C, max(steps, 1), left / (2 * lam) / J_0 if J_0 > 0 else 0.0, left <= goal)
