@@ -30,7 +30,8 @@ class OnePerNode(BothOrders):
     def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
         """The mean of the local models that exist; one that does not contributes 0 to the sum."""
         sums = self.sums(K, pairs, points, C, same)
-        return sums / asarray_like(_or_nan(self._has_model(pairs, points, same).sum(axis=1)), sums)
+        count = self._has_model(pairs, points, same).sum(axis=1)
+        return sums / asarray_like(np.where(count > 0, count, np.nan), sums)
 
     def silent(self, pairs: np.ndarray, points: np.ndarray, same: np.ndarray) -> np.ndarray:
         """Pairs of two nodes without a local model."""
@@ -64,8 +65,8 @@ class OnePerNode(BothOrders):
                 inverse = np.linalg.inv(K + np.diag(shift[own]))
                 g[own] = y[own] - (inverse @ y[own]) / np.diagonal(inverse)
         both = np.stack([g[: len(second)], np.where(second >= 0, g[second], np.nan)], axis=1)
-        known = ~np.isnan(both)
-        return np.asarray(np.where(known, both, 0.0).sum(axis=1) / _or_nan(known.sum(axis=1)))
+        count = np.count_nonzero(~np.isnan(both), axis=1)
+        return np.asarray(np.nansum(both, axis=1) / np.where(count > 0, count, np.nan))
 
     def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
         """What is left is the local model of the other node."""
@@ -95,8 +96,3 @@ def _ridges(gram: PairGram, y: np.ndarray, shift: np.ndarray) -> np.ndarray:
         K.flat[:: len(K) + 1] += shift[own]
         C[own] = cholesky(K).solve(y[own][:, None])[:, 0]
     return C
-
-
-def _or_nan(count: np.ndarray) -> np.ndarray:
-    """`count`, NaN in place of 0."""
-    return np.where(count > 0, count, np.nan)

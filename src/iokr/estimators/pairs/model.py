@@ -176,9 +176,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_: Kernel = clone(kernel).fit(X)
         self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)
-        m = int(self.R_fit_.shape[0])
-        data = check_pair_data(pairs, y, sample_weight, m, binary=not self.loss_.quadratic)
         gram = self.kernel_.gram(self.R_fit_)
+        data = check_pair_data(pairs, y, sample_weight, gram.size, binary=not self.loss_.quadratic)
         check_gram(gram, self.kernel_.trusted, "kernel")
         return strategy.pose(data, gram.dense(), self.loss_)
 
@@ -208,12 +207,10 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         f : array of shape (k,)
         """
         check_is_fitted(self)
-        border, R = Border(self.kernel_, self.solution_.C), self.R_fit_
+        border, m = Border(self.kernel_, self.solution_.C), int(self.R_fit_.shape[0])
         new = None if X is None else border.represent(border.check(self, X))
-        m = int(R.shape[0])
         size = m + (0 if new is None else int(new.shape[0]))
-        where = "fitted nodes" if new is None else "fitted nodes and the rows of X"
-        pairs = check_pairs(pairs, size, where=where)
+        pairs = check_pairs(pairs, size, where="fitted nodes" if new is None else "fitted nodes and the rows of X")
         nodes, left = np.unique(pairs, return_inverse=True)
         left, points, same = left.reshape(pairs.shape), self.points_, np.where(nodes < m, nodes, -1)
         silent = self._strategy.silent(left, points, same)
@@ -223,11 +220,15 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
                 f"Neither {a} nor {b} has a local model: no training pair holds them; "
                 'score such pairs with `strategy="kernel"` or `"duplicate"`.'
             )
-        known, unseen = nodes[nodes < m], nodes[nodes >= m] - m
+        K = self._rows(nodes[nodes < m], new, nodes[nodes >= m] - m)
+        return self._cast(self._strategy.score(K, left, points, self.solution_.C, same))
+
+    def _rows(self, known: np.ndarray, new: Any, unseen: np.ndarray) -> Array:
+        """k between some fitted nodes, then some new ones, and the fitted ones."""
+        R = self.R_fit_
         parts = [self.kernel_.block(take_rows(R, known), R)] if len(known) or not len(unseen) else []
         parts += [self.kernel_.block(take_rows(new, unseen), R)] if len(unseen) else []
-        K = parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
-        return self._cast(self._strategy.score(K, left, points, self.solution_.C, same))
+        return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
 
     def predict(self, pairs: Any, X: Any = None) -> Array:
         """The label on the side of f({a, b}); numbers f where y was not binary.

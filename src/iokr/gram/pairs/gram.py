@@ -127,22 +127,18 @@ class PairGram(ScalarGram):
             identity = self.mix * (2 if self.ordered else 1)
             return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), identity, len(self.left))
         T, (a, b, order) = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T), self._sorted
-        f = np.zeros(len(a))
+        f, J = np.zeros(len(a)), self.same
         if self.mix < 1:
             # (K T)_ab; K S Kᵀ is symmetric for pairs without order.
             f = row_dots(K, np.ascontiguousarray(T.T), a, b) if dots else matmul(K, T)[a, b]
             f *= 2 * (1 - self.mix)
         if self.mix > 0:
-            f += self.mix * self._identity_part(T, a, b)
+            # (J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order.
+            one, other = (np.where(J[x] >= 0, T[J[x], z], 0.0) for x, z in ((a, b), (a, b) if self.ordered else (b, a)))
+            f += self.mix * (one + other)
         out = np.empty_like(f)
         out[order] = f
         return out
-
-    def _identity_part(self, T: Array, a: np.ndarray, b: np.ndarray) -> Array:
-        """(J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order."""
-        one = np.where(self.same[a] >= 0, T[self.same[a], b], 0.0)
-        other = one if self.ordered else np.where(self.same[b] >= 0, T[self.same[b], a], 0.0)
-        return one + other
 
     def _product_elsewhere(self, c: Array) -> Array:
         """The same with two dense products, in any array library."""

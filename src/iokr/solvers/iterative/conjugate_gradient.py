@@ -62,19 +62,16 @@ class ConjugateGradient(Solver):
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
         gram, lam = problem.gram, problem.alpha
-        b, M = _system(problem)
+        b, system = _system(problem)
         xp = array_namespace(b)
-        C, R, D = b * 0.0, b, xp.stack([b, gram @ b])
-        goal = tol**2 * max(float(xp.sum(b * D[1, ...])), 0.0)
 
         def direction(R: Array) -> Array:
             return xp.stack([R, gram @ R])
 
-        def system(P: Array) -> Array:
-            return lam * P[0, ...] + M(P[1, ...])
-
+        C, R, D = b * 0.0, b, direction(b)
+        goal = tol**2 * max(float(xp.sum(b * D[1, ...])), 0.0)
         if start is not None and start.C.shape == b.shape:
-            C, R = start.C, b - lam * start.C - M(gram @ start.C)
+            C, R = start.C, b - system(direction(start.C))
             D = direction(R)
         C, _, size, steps = conjugate_gradients(
             C, R, D, direction, system, lambda R, size: not float(size) > goal, limit, axis=None
@@ -84,7 +81,7 @@ class ConjugateGradient(Solver):
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:
-    """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
+    """Jᵀ diag(w) Ψ, and (C, H) ↦ λC + M H, missing entries of weight 0."""
     Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
     observed = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask)
@@ -92,7 +89,7 @@ def _system(problem: Problem) -> tuple[Array, Map]:
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
     b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
     w = xp.concat([w, pad], axis=0) if n < N else w
-    L, mu = problem.penalty, problem.strength
+    lam, L, mu = problem.alpha, problem.penalty, problem.strength
     if L is None or not mu:
-        return b, lambda H: w * H
-    return b, lambda H: w * H + mu * matmul(L, H)
+        return b, lambda P: lam * P[0, ...] + w * P[1, ...]
+    return b, lambda P: lam * P[0, ...] + w * P[1, ...] + mu * matmul(L, P[1, ...])
