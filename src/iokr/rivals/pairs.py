@@ -1,34 +1,29 @@
-"""`PairModel` as a link predictor: all pairs of labelled nodes as examples, on the splits of the others."""
+"""`PairModel` as a link predictor: all pairs of labelled nodes as examples."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, is_array
-from iokr._component import Component, component
-from iokr._objects import concat, n_objects, take
+from iokr._array import Array, array_namespace, to_numpy
+from iokr._component import component
 from iokr._validation import check_number
-from iokr.estimators.inputs import Border, check_inputs
-from iokr.estimators.links.network import check_names, check_network
-from iokr.estimators.pairs.model import PairModel
-from iokr.kernels.base import Kernel
-from iokr.rivals.base import check_node_kernel
+from iokr.estimators.pairs.data import PairData
+from iokr.estimators.pairs.model import choose_strategy
+from iokr.losses.square import Square
+from iokr.rivals.base import LinkRival, Nodes
+from iokr.solvers.auto import Auto
 
 __all__ = ["PairLinks"]
 
 
 @component
-class PairLinks(Component):
-    """s(u, v) = Σ_p c_p κ({u, v}, p): ridge on all pairs of labelled nodes by `PairModel`, a node being like itself.
+class PairLinks(LinkRival):
+    """s(u, v) = Σ_p c_p κ({u, v}, p): ridge of `PairModel` on all pairs of labelled nodes, a node being like itself.
 
-    Pairs are labelled 1 if linked and `unlinked` if not. `PairModel` codes two labels as ±1; the solution is linear in
-    the labels, hence ½(1 − `unlinked`) times that for ±1 plus ½(1 + `unlinked`) times that for 1 throughout. All from
-    one eigendecomposition of K.
+    Pairs are labelled 1 if linked and `unlinked` if not; all from one eigendecomposition of K. With
+    ``strategy="local"`` two nodes without known links have no score: NaN, an error between lists that hold no other.
 
     Parameters
     ----------
@@ -43,13 +38,6 @@ class PairLinks(Component):
     unlinked : float, default=0.0
         Label of pairs without a link. There is no intercept: with 0, far from all data means "no link".
 
-    Attributes
-    ----------
-    models_ : list of (factor, PairModel)
-        The score is Σ factor · `model.decision_function`.
-    labeled_ : array of shape (n,)
-        The labelled nodes.
-
     Examples
     --------
     >>> import numpy as np
@@ -60,84 +48,33 @@ class PairLinks(Component):
     True
     """
 
-    kernel: Kernel | None = None
     _: KW_ONLY
     strategy: str = "kernel"
     mix: float = 0.0
     alpha: float = 1.0
     unlinked: float = 0.0
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> PairLinks:
-        """Learn from the links between labelled nodes.
-
-        Parameters
-        ----------
-        X : array or sequence of N objects
-            All nodes.
-        adjacency : array or sparse matrix, (n, n) or (N, N)
-            Symmetric links between the labelled nodes in the order of `labeled`, or between all nodes, of which only
-            rows and columns in `labeled` are read.
-        labeled : integers or mask, default=None
-            Nodes whose links are known; None is all.
-
-        Returns
-        -------
-        self
-        """
+    def check_parameters(self) -> None:
+        choose_strategy(self.strategy, self.mix)
+        check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         if check_number(self.unlinked, "unlinked") >= 1:
             raise ValueError(f"`unlinked` must be below 1, the label of links, got {self.unlinked!r}.")
-        kernel = check_node_kernel(self.kernel)
-        check_names(X, adjacency)
-        X = check_inputs(self, X, kernel, reset=True)
-        network = check_network(X, adjacency, labeled)
-        self.X_fit_, self.labeled_ = X, network.labeled
-        self._border = Border(kernel, X if is_array(X) else np.empty(0))
-        a, b = np.triu_indices(len(self.labeled_))
-        linked = np.where(a == b, 1, network.graph.toarray()[a, b] != 0)
-        model = PairModel(kernel, strategy=self.strategy, mix=self.mix, alpha=self.alpha)
-        # Self-pairs of half the weight make all ordered pairs weigh the same: the closed form.
-        weight = np.where(a == b, 0.5, 1.0)
-        nodes, pairs = take(X, self.labeled_), np.stack([a, b], axis=1)
-        labels = ((linked, (1 - self.unlinked) / 2), (np.ones(len(a)), (1 + self.unlinked) / 2))
-        self.models_ = [
-            (factor, clone(model).fit(nodes, pairs, y, sample_weight=weight)) for y, factor in labels if factor
-        ]
-        return self
 
-    def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
-        """The score of every node of the first list with every node of the second.
+    def learn(self, K: Array, W: Array) -> None:
+        a, b = np.triu_indices(K.shape[0])
+        target = np.where((a == b) | (to_numpy(W)[a, b] != 0), 1.0, self.unlinked)
+        weight = np.where(a == b, 0.5, 1.0)  # all ordered pairs weigh the same: the closed form
+        data = PairData(np.stack([a, b], axis=1), target, weight, None, np.arange(len(a)), a > b)
+        posed = choose_strategy(self.strategy, self.mix).pose(data, K, Square()).at(self.alpha)
+        self.points_ = posed.examples.points
+        self.coefficients_ = posed.strategy.solve(posed.gram, posed.problem, Auto()).C
 
-        Parameters
-        ----------
-        X1, X2 : arrays or sequences of objects, default=None
-            None is the nodes of `fit`, in that order, of which the labelled ones are known again.
-
-        Returns
-        -------
-        scores : array of shape (m1, m2)
-            Higher means "link".
-        """
-        check_is_fitted(self)
-        first, second = self._numbers(X1), self._numbers(X2)
-        X1, X2 = (self.X_fit_ if X is None else self._border.check(self, X) for X in (X1, X2))
-        new = len(self.labeled_)
-        first = np.where(first < 0, new + np.arange(len(first)), first)
-        second = np.where(second < 0, new + len(first) + np.arange(len(second)), second)
-        pairs = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
-        nodes = concat(X1, X2)
-        scores: Any = sum(factor * model.decision_function(pairs, nodes) for factor, model in self.models_)
-        return array_namespace(scores).reshape(scores, (len(first), len(second)))
-
-    def _numbers(self, X: Any) -> np.ndarray:
-        """Positions among the labelled nodes, −1 for the others."""
-        if X is not None:
-            return np.full(n_objects(X), -1)
-        found = np.full(n_objects(self.X_fit_), -1)
-        found[self.labeled_] = np.arange(len(self.labeled_))
-        return found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        xp, m, q = array_namespace(U.K), len(U.index), len(V.index)
+        K, same = (U.K, U.index) if V is U else (xp.concat([U.K, V.K], axis=0), np.append(U.index, V.index))
+        second = np.arange(q) + (0 if V is U else m)
+        pairs = np.stack([np.repeat(np.arange(m), q), np.tile(second, m)], axis=1)
+        strategy = choose_strategy(self.strategy, self.mix)
+        if strategy.silent(pairs, self.points_, same).all():
+            raise ValueError("Local models are of labelled nodes: leave X1 or X2 out to mean the fitted nodes.")
+        return xp.reshape(strategy.score(K, pairs, self.points_, self.coefficients_, same), (m, q))
