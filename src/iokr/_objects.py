@@ -59,18 +59,9 @@ def n_objects(X: Any, name: str = "X") -> int:
 
 
 class BadObject(ValueError):
-    """An object that cannot be read, such as "`y`: String 3 is empty; a string kernel needs at least one letter."
+    """An object that cannot be read: `argument`, where it is known, `kind` and `index` of the object, then `text`.
 
-    Parameters
-    ----------
-    kind : str
-        What it is called: "String".
-    index : int or str
-        Its index in the sequence, or where that stands: "3 of candidate set 2".
-    text : str
-        What follows: " is empty; a string kernel needs at least one letter."
-    argument : str, default=None
-        The argument that holds the sequence, where it is known: "y".
+    The index is that in the sequence, or says where that stands: "3 of candidate set 2".
 
     Examples
     --------

@@ -28,6 +28,7 @@ __all__ = [
     "check_number",
     "check_psd",
     "check_same_length",
+    "check_stops",
     "check_symmetric",
     "check_vectors",
     "check_weight",
@@ -59,6 +60,12 @@ def check_integer(value: Any, name: str, *, minimum: int) -> int:
     if value < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
     return int(value)
+
+
+def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
+    """`tol` > 0 and `max_iter` ≥ 1 of an iteration, where None is `default`."""
+    limit = default if max_iter is None else check_integer(max_iter, "max_iter", minimum=1)
+    return check_number(tol, "tol", minimum=0.0, strict=True), limit
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
@@ -128,12 +135,9 @@ def _numeric(X: np.ndarray, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`{name}` must be a matrix of numbers, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
-            f"({error}); for other objects choose {_advice(name)}."
+            f"({error}); for other objects choose {'a `kernel`' if name.startswith('X') else 'an `output_kernel`'} "
+            "that takes them."
         ) from error
-
-
-def _advice(name: str) -> str:
-    return "a `kernel` that takes them" if name.startswith("X") else "an `output_kernel` that takes them"
 
 
 def _check_finite(X: Array, name: str, missing: bool) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from iokr._array import Array, array_namespace, asarray_like
 from iokr.gram.base import Gram
 from iokr.gram.operators import IdentityMatrix, Multiple, OutputOperator, as_array
@@ -74,6 +76,11 @@ class Problem:
     def like(self) -> Array:
         """An array of the library and on the device of the problem."""
         return self.Psi.like if isinstance(self.Psi, IdentityMatrix) else self.Psi
+
+    @property
+    def row_weight(self) -> np.ndarray:
+        """w, ones unless it is given."""
+        return np.ones(self.n_labeled) if self.weight is None else np.asarray(self.weight, dtype=float)
 
     @property
     def penalised(self) -> bool:

@@ -1,7 +1,4 @@
-"""𝒦(x, z) = k(x, z) A: the block Gram is kron(K, A), and what is not an operator is refused.
-
-Tests of `iokr.operator_kernels.separable`.
-"""
+"""𝒦(x, z) = k(x, z) A: the block Gram is kron(K, A), and what is not an operator is refused."""
 
 import numpy as np
 import pytest

@@ -33,16 +33,7 @@ from iokr._array.namespaces import (
     take_rows,
     to_numpy,
 )
-from iokr._array.products import (
-    exp_,
-    gemm,
-    l1_distances,
-    matmul,
-    row_sq_norms,
-    set_diagonal,
-    smallest_k,
-    top_k_columns,
-)
+from iokr._array.products import exp_, gemm, l1_distances, matmul, row_sq_norms, set_diagonal, smallest_k, top_k_columns
 
 __all__ = [
     "Array",

@@ -7,21 +7,6 @@ from array_api_compat import is_cupy_namespace, is_torch_array
 
 from iokr._array.namespaces import Array, array_namespace, blocks, eye_like, is_numpy
 
-__all__ = [
-    "CholeskyFactor",
-    "NotPositiveDefinite",
-    "TridiagonalForm",
-    "cholesky",
-    "clear_upper",
-    "eigh",
-    "largest_eigenvalue",
-    "mirror_upper",
-    "pivoted_cholesky",
-    "thin_svd",
-    "triangular_congruence",
-    "tridiagonalize",
-]
-
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -63,8 +48,8 @@ def thin_svd(X: Array) -> tuple[Array, Array]:
         from scipy.linalg import svd
 
         V, sigma, _ = svd(X, full_matrices=False, check_finite=False)
-        return V, sigma
-    V, sigma, _ = array_namespace(X).linalg.svd(X, full_matrices=False)
+    else:
+        V, sigma, _ = array_namespace(X).linalg.svd(X, full_matrices=False)
     return V, sigma
 
 

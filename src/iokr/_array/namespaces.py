@@ -10,22 +10,6 @@ from array_api_compat import array_namespace as _array_namespace
 from array_api_compat import device as _device
 from array_api_compat import is_array_api_obj, is_cupy_namespace, is_numpy_array, is_torch_array
 
-__all__ = [
-    "Array",
-    "array_namespace",
-    "asarray_like",
-    "blocks",
-    "detached",
-    "empty_like",
-    "eye_like",
-    "is_array",
-    "is_numpy",
-    "is_sparse",
-    "same_home",
-    "take_rows",
-    "to_numpy",
-]
-
 Array: TypeAlias = Any
 
 
@@ -79,9 +63,7 @@ def same_home(x: Any, y: Any) -> bool:
 
 def asarray_like(x: Any, like: Any) -> Array:
     """`x` as an array of the library and on the device of `like`."""
-    if is_sparse(like) or not is_array_api_obj(like):
-        return to_numpy(x)
-    if is_numpy_array(like):
+    if not is_array_api_obj(like) or is_numpy_array(like):
         return to_numpy(x)
     xp = array_namespace(like)
     if is_array_api_obj(x) and not is_numpy_array(x) and array_namespace(x) is xp:

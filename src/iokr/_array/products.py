@@ -9,17 +9,6 @@ from array_api_compat import is_torch_array
 
 from iokr._array.namespaces import Array, array_namespace, empty_like, eye_like, is_numpy, is_sparse
 
-__all__ = [
-    "exp_",
-    "gemm",
-    "l1_distances",
-    "matmul",
-    "row_sq_norms",
-    "set_diagonal",
-    "smallest_k",
-    "top_k_columns",
-]
-
 
 def exp_(x: Array) -> Array:
     """exp(x), in place where the library can."""

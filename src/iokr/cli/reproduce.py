@@ -5,18 +5,7 @@ from typing import Annotated
 
 import typer
 
-from iokr.cli.shared import (
-    Force,
-    FormatOption,
-    Output,
-    Quiet,
-    Repeat,
-    Seed,
-    Verbose,
-    perform,
-    print_tables,
-    say,
-)
+from iokr.cli.shared import Force, FormatOption, Output, Quiet, Repeat, Seed, Verbose, perform, print_tables, say
 
 
 def reproduce(

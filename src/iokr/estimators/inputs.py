@@ -50,21 +50,11 @@ class Unlabeled:
 
 @dataclass(frozen=True, eq=False)
 class Border:
-    """Where inputs come in to a fitted model and answers go out: nothing is moved silently, answers are cast.
+    """Where inputs come in to a fitted model and answers go out: nothing is moved silently, answers are cast."""
 
-    Attributes
-    ----------
-    kernel : Kernel or OperatorKernel
-        Fitted.
-    home : array
-        Any array of the library and on the device of the model; a fresh empty one costs nothing to keep.
-    single : bool
-        Whether answers are float32.
-    """
-
-    kernel: Kernel | OperatorKernel
-    home: Array
-    single: bool = False
+    kernel: Kernel | OperatorKernel  # fitted
+    home: Array  # any one of the library and device of the model; a fresh empty one costs nothing to keep
+    single: bool = False  # whether answers are float32
 
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""

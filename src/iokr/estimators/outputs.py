@@ -90,22 +90,12 @@ def positive_rows(X: Any, weight: np.ndarray | None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Ψ (n, q) of the labelled points: None for Ψ = I, which says it all and costs nothing to keep.
-
-    Attributes
-    ----------
-    n : int
-    Psi : array of shape (n, q), or None
-        Zero where an entry is missing.
-    mask : array of shape (n, q), or None
-        Which entries are observed.
-    weight : array of shape (n,), or None
-    """
+    """Ψ (n, q) of the labelled points: None for Ψ = I, which says it all and costs nothing to keep."""
 
     n: int
-    Psi: Array | None
-    mask: np.ndarray | None = None
-    weight: np.ndarray | None = None
+    Psi: Array | None  # zero where an entry is missing
+    mask: np.ndarray | None = None  # (n, q), which entries are observed
+    weight: np.ndarray | None = None  # (n,)
 
     def observed(self) -> Array:
         """Ψ with NaN where an entry is missing."""
@@ -116,26 +106,13 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class FittedOutputs:
-    """What a model keeps of its outputs.
-
-    Attributes
-    ----------
-    loss : Loss
-    kernel : Kernel or None
-        The output kernel, fitted.
-    embedding : Embedding
-        Fitted; its coordinates are the columns of Ψ.
-    decoder : Decoder or None
-        Fitted; None where nothing is to be decoded.
-    shape : tuple of int or None
-        Of one output when y was a numeric array.
-    """
+    """What a model keeps of its outputs: components, fitted."""
 
     loss: Loss
     kernel: Kernel | None
-    embedding: Embedding
-    decoder: Decoder | None
-    shape: tuple[int, ...] | None
+    embedding: Embedding  # its coordinates are the columns of Ψ
+    decoder: Decoder | None  # None where nothing is to be decoded
+    shape: tuple[int, ...] | None  # of one output when y was a numeric array
 
     def errors(self, H: Array, S: Any) -> Array:
         """‖h_i − ψ(y_i)‖² for represented outputs S, or the loss itself where that does not fix the length of h."""

@@ -65,6 +65,12 @@ class _Matrix(ScalarGram):
         return _Matrix(lambda: take_rows(self.rows(rows).T, rows).T, len(rows), len(rows))
 
 
+def kronecker(K: Array, A: Array) -> Array:
+    """K ⊗ A: block (i, j) is K_ij A."""
+    blocks_of = K[:, None, :, None] * A[None, :, None, :]
+    return array_namespace(K).reshape(blocks_of, (K.shape[0] * A.shape[0], K.shape[1] * A.shape[1]))
+
+
 class BlockGram(_Unseparated):
     """(G C)_i = Σ_j 𝒦(x_i, z_j) c_j from a function that gives arrays of blocks.
 
@@ -156,36 +162,30 @@ class SumGram(_Unseparated):
 
     def diagonal(self) -> Array:
         """The sum of the diagonals."""
-        total: Any = 0.0
-        for term in self.terms:
-            values = term.diagonal()
-            if term.operator is not None:
-                xp = array_namespace(values)
-                own = xp.linalg.diagonal(term.operator.matrix(self.dim, values))
-                values = xp.reshape(values[:, None] * own[None, :], (-1,))
-            total = total + values
-        return total
+        return sum(self._own(term) for term in self.terms)
+
+    def _own(self, term: Gram) -> Array:
+        """The diagonal of a term, d entries for each object."""
+        values = term.diagonal()
+        if term.operator is None:
+            return values
+        xp = array_namespace(values)
+        own = xp.linalg.diagonal(term.operator.matrix(self.dim, values))
+        return xp.reshape(values[:, None] * own[None, :], (-1,))
 
     def restrict(self, rows: Any) -> SumGram:
         """The Gram of some of the objects among themselves."""
         return SumGram([term.restrict(rows) for term in self.terms], self.dim)
 
     def _evaluate(self) -> Array:
-        total: Any = None
+        total: Any = 0.0
         for term in self.terms:
             if term.operator is None:
-                part = term.flat.dense()
+                total = total + term.flat.dense()
             else:
                 K = term.K.dense()
-                A = term.operator.matrix(self.dim, K)
-                xp = array_namespace(K)
-                n, m = K.shape
-                part = xp.reshape(K[:, None, :, None] * A[None, :, None, :], (n * self.dim, m * self.dim))
-            total = part if total is None else total + part
+                total = total + kronecker(K, term.operator.matrix(self.dim, K))
         return total
 
     def __matmul__(self, C: Array) -> Array:
-        total = self.terms[0] @ C
-        for term in self.terms[1:]:
-            total = total + term @ C
-        return total
+        return sum(term @ C for term in self.terms)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
 _PANEL = 1 << 22  # entries evaluated at a time when only a mean is wanted
 
 
+@component
 class SeveralKernels(CompositeKernel):
     """Several kernels on the same objects: what `Mean` and `Aligned` share."""
 
@@ -38,6 +40,16 @@ class SeveralKernels(CompositeKernel):
         """All representations."""
         return Parts(*(k.represent(X) for k in self.kernels_))
 
+    def block(self, R: Parts, S: Parts) -> Array:
+        return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
+
+    def diag(self, R: Parts) -> Array:
+        return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
+
+    @abstractmethod
+    def _sum(self, parts: Iterable[Array]) -> Array:
+        """Blocks, or diagonals, of the kernels in one."""
+
 
 @component
 class Mean(SeveralKernels):
@@ -54,17 +66,8 @@ class Mean(SeveralKernels):
     array([[4.]])
     """
 
-    kernels: Sequence[Kernel]
-
-    def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        parts = [k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True)]
-        return reduce(add, parts) / len(parts)
-
-    def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        diagonals = [k.diag(r) for k, r in zip(self.kernels_, R, strict=True)]
-        return reduce(add, diagonals) / len(diagonals)
+    def _sum(self, parts: Iterable[Array]) -> Array:
+        return reduce(add, parts) / len(self.kernels_)
 
 
 @component
@@ -78,8 +81,6 @@ class Normalized(WrappedKernel):
     array([[ 1., -1.]])
     """
 
-    base: Kernel
-
     def represent(self, X: Any) -> Parts:
         """The base's representation and 1/√base(x, x)."""
         R = self.base_.represent(X)
@@ -88,7 +89,6 @@ class Normalized(WrappedKernel):
         return Parts(R, xp.where(squares > 0, 1 / xp.sqrt(xp.where(squares > 0, squares, 1.0)), 0.0))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (X, x_scale), (Z, z_scale) = R, S
         return self.base_.block(X, Z) * x_scale[:, None] * z_scale[None, :]
 
@@ -119,8 +119,6 @@ class Centered(WrappedKernel):
            [-1.,  1.]])
     """
 
-    base: Kernel
-
     def fit(self, X: Any) -> Centered:
         """Fit a clone of the base and the mean."""
         super().fit(X)
@@ -135,21 +133,16 @@ class Centered(WrappedKernel):
         return Parts(R, self._means(R))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (X, x_means), (Z, z_means) = R, S
         return self.base_.block(X, Z) - x_means[:, None] - z_means[None, :] + self.mean_
 
     def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         X, means = R
         return self.base_.diag(X) - 2 * means + self.mean_
 
     def _means(self, R: Any) -> Array:
         """⟨φ(x_i), m⟩, by panels."""
         height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
-        means = [_row_means(self.base_.block(take_rows(R, rows), self.R_fit_)) for rows in blocks(R.shape[0], height)]
+        panels = (self.base_.block(take_rows(R, rows), self.R_fit_) for rows in blocks(R.shape[0], height))
+        means = [array_namespace(K).mean(K, axis=1) for K in panels]
         return array_namespace(means[0]).concat(means)
-
-
-def _row_means(K: Array) -> Array:
-    return array_namespace(K).mean(K, axis=1)

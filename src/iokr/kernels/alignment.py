@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,10 +12,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
-from iokr._objects import Parts
 from iokr._validation import check_choice
 from iokr.kernels.algebra import SeveralKernels
-from iokr.kernels.base import Kernel
 
 __all__ = ["Aligned", "alignment", "alignment_weights"]
 
@@ -64,7 +62,6 @@ class Aligned(SeveralKernels):
     array([1., 0.])
     """
 
-    kernels: Sequence[Kernel]
     method: str = "alignf"
 
     supervised = True
@@ -88,28 +85,12 @@ class Aligned(SeveralKernels):
         self.weights_, self.alignments_, self.alignment_ = alignment_weights(grams, target, self.method)
         return self
 
-    def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
-
-    def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
-
-    def _sum(self, parts: Any) -> Array:
+    def _sum(self, parts: Iterable[Array]) -> Array:
         return reduce(add, (float(w) * part for w, part in zip(self.weights_, parts, strict=True)))
 
 
 def alignment(K: Array, target: Array) -> float:
-    """⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖), the cosine of two centred Gram matrices; 0 where one of them is constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.kernels.alignment import alignment
-    >>> alignment(np.eye(3), np.eye(3) + 5.0).__round__(12)
-    1.0
-    """
+    """⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖), the cosine of two centred Gram matrices; 0 where one of them is constant."""
     return float(_cosines([_centered(K)], _centered(asarray_like(target, K)))[1][0])
 
 

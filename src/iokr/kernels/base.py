@@ -147,11 +147,9 @@ class PairwiseKernel(Kernel):
         """k(x, z) as a number."""
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return np.array([[self.pair(x, z) for z in S] for x in R], dtype=np.float64).reshape(len(R), len(S))
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return np.array([self.pair(x, x) for x in R], dtype=np.float64)
 
 
@@ -224,6 +222,7 @@ class CompositeKernel(Kernel):
         return min((rows for rows in asked if rows), default=None)
 
 
+@component
 class BinaryKernel(CompositeKernel):
     """A kernel made of two."""
 
@@ -256,15 +255,10 @@ class Sum(BinaryKernel):
     array([[4.]])
     """
 
-    left: Kernel
-    right: Kernel
-
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
 
 
@@ -279,18 +273,14 @@ class Product(BinaryKernel):
     array([[4.]])
     """
 
-    left: Kernel
-    right: Kernel
-
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
 
 
+@component
 class WrappedKernel(CompositeKernel):
     """A kernel made of one."""
 
@@ -322,7 +312,6 @@ class Scaled(WrappedKernel):
     array([[6.]])
     """
 
-    base: Kernel
     factor: float = 1.0
 
     def fit(self, X: Any) -> Scaled:
@@ -332,9 +321,7 @@ class Scaled(WrappedKernel):
         return self
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return self.factor * self.base_.block(R, S)
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return self.factor * self.base_.diag(R)

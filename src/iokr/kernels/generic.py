@@ -38,7 +38,6 @@ class Delta(Kernel):
         return as_objects(keys(X))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         codes: dict[Hashable, int] = {}
         r = np.array([codes.setdefault(k, len(codes)) for k in R], dtype=np.intp)
         s = np.array([codes.setdefault(k, len(codes)) for k in S], dtype=np.intp)

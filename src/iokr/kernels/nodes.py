@@ -25,6 +25,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _ADVICE = "To reduce memory: fewer labelled nodes, or a machine with more memory."
 
 
+@component
 class NodeKernel(FeatureKernel):
     """k(i, j) = g(L)_ij, g a positive decreasing function, L = diag(W1) − W the Laplacian of a graph with weights W.
 
@@ -46,8 +47,8 @@ class NodeKernel(FeatureKernel):
     True
     """
 
-    beta: float
-    graph: Any
+    beta: float = 1.0
+    graph: Any = None
 
     domain = "indices"
 
@@ -97,7 +98,7 @@ class Diffusion(NodeKernel):
     """k(i, j) = exp(−βL)_ij: how much heat put on node i is on node j after time β.
 
     Wrap it as `Normalized(Diffusion(beta))` for a unit diagonal: on real networks nodes of small degree keep most of
-    their heat, and k(i, i) spreads over orders of magnitude.
+    their heat, and k(i, i) spreads over orders of magnitude. `error_` is that of `NodeKernel`.
 
     Parameters
     ----------
@@ -105,11 +106,6 @@ class Diffusion(NodeKernel):
         Diffusion time: larger reaches further.
     graph : array or sparse matrix of shape (N, N), default=None
         Symmetric weights of at least 0, zero on the diagonal; `LinkPredictor` supplies it.
-
-    Attributes
-    ----------
-    error_ : float
-        What an entry may be off by, rounding apart; see `NodeKernel`.
 
     References
     ----------
@@ -124,9 +120,6 @@ class Diffusion(NodeKernel):
     array([[0.526, 0.317, 0.158]])
     """
 
-    beta: float = 1.0
-    graph: Any = None
-
     def root(self, values: np.ndarray) -> np.ndarray:
         """exp(−βl/2)."""
         return np.exp(-self.beta / 2 * values)
@@ -134,7 +127,7 @@ class Diffusion(NodeKernel):
 
 @component
 class RegularizedLaplacian(NodeKernel):
-    """k(i, j) = ((I + βL)⁻¹)_ij: walks of every length, long ones counting less.
+    """k(i, j) = ((I + βL)⁻¹)_ij: walks of every length, long ones counting less; `error_` as in `NodeKernel`.
 
     Parameters
     ----------
@@ -142,11 +135,6 @@ class RegularizedLaplacian(NodeKernel):
         Larger reaches further.
     graph : array or sparse matrix of shape (N, N), default=None
         Symmetric weights of at least 0, zero on the diagonal; `LinkPredictor` supplies it.
-
-    Attributes
-    ----------
-    error_ : float
-        What an entry may be off by, rounding apart; see `NodeKernel`.
 
     References
     ----------
@@ -159,9 +147,6 @@ class RegularizedLaplacian(NodeKernel):
     >>> RegularizedLaplacian(1.0, np.array([[0.0, 1.0], [1.0, 0.0]]))([0], [0, 1]).round(3)
     array([[0.667, 0.333]])
     """
-
-    beta: float = 1.0
-    graph: Any = None
 
     def root(self, values: np.ndarray) -> np.ndarray:
         """(1 + βl)^{-½}."""

@@ -20,22 +20,8 @@ class Landmarks:
     """K ≈ V Vᵀ after `rank` steps of Cholesky with diagonal pivoting: the objects P whose columns were needed.
 
     Each step takes the object that is represented worst. K itself is never formed: n·rank evaluations of the kernel,
-    n·rank² flops.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Fitted.
-    R : represented objects
-    rank : int
-        Steps at most; fewer when nothing is left.
-
-    Attributes
-    ----------
-    pivots : ndarray of shape (r,)
-        Positions of P among the objects.
-    error : float
-        tr(K − V Vᵀ) / tr K; tr(K − V Vᵀ) bounds every eigenvalue of K − V Vᵀ, which is positive semi-definite.
+    n·rank² flops. `pivots` are the positions of P among the represented objects R, fewer when nothing is left;
+    `error` is tr(K − V Vᵀ) / tr K, where tr(K − V Vᵀ) bounds every eigenvalue of K − V Vᵀ, positive semi-definite.
     """
 
     def __init__(self, kernel: Kernel, R: Any, rank: int) -> None:

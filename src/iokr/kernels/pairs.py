@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.gram.pairs.entries import pair_diagonal, pair_entries
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, fit_part
@@ -46,8 +44,8 @@ def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = 
 class PairKernel(Kernel):
     """k_P({a, b}, {c, d}) from k on nodes; pairs are rows of two node numbers.
 
-    A subclass has the fields `base` and `nodes`, and writes its formula in `_entries`, `_diagonal` and, where products
-    need no matrix, `gram`.
+    A subclass has the fields `base` and `nodes`, and writes its formula in `block`, `diag` and, where products need no
+    matrix, `gram`.
 
     Examples
     --------
@@ -84,54 +82,35 @@ class PairKernel(Kernel):
     def _nodes_at(self, index: np.ndarray) -> Any:
         return self.base_.represent(index) if self.nodes is None else take_rows(self.nodes_, index)
 
-    def _between(self, R: np.ndarray, S: np.ndarray | None) -> tuple[Array, np.ndarray, np.ndarray | None, np.ndarray]:
+    def _between(self, R: np.ndarray, S: np.ndarray | None = None) -> tuple[Array, np.ndarray, np.ndarray, np.ndarray]:
         """k between the nodes in R and those in S, the pairs as positions there, and which nodes are the same."""
         u, left = np.unique(R, return_inverse=True)
         left = left.reshape(R.shape)
         if S is None:
-            return self.base_.gram(self._nodes_at(u)).dense(), left, None, np.arange(len(u))
+            return self.base_.gram(self._nodes_at(u)).dense(), left, left, np.arange(len(u))
         v, right = np.unique(S, return_inverse=True)
         same = np.searchsorted(v, u)
         same = np.where(v[np.minimum(same, max(len(v) - 1, 0))] == u, same, -1) if len(v) else np.full(len(u), -1)
         return self.base_.block(self._nodes_at(u), self._nodes_at(v)), left, right.reshape(S.shape), same
 
-    @abstractmethod
-    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
-        """k_P from K on positions."""
-
-    @abstractmethod
-    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
-        """k_P(p, p) from K on positions."""
-
-    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        """The (n, m) array of k_P(p_i, q_j)."""
-        K, left, right, same = self._between(R, S)
-        return self._entries(K, left, right if right is not None else left, same)
-
-    def diag(self, R: np.ndarray) -> Array:
-        """The (n,) array of k_P(p_i, p_i)."""
-        K, left, _, _ = self._between(R, None)
-        return self._diagonal(K, left)
-
 
 class _OrderMean(PairKernel):
-    """The mean over both orders of 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d)."""
+    """The mean over both orders of 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d), δ = `mix`."""
 
-    @property
-    @abstractmethod
-    def _delta(self) -> float:
-        """δ."""
-
-    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
-        return pair_entries(K, left, right, mix=self._delta, same=same)
-
-    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
-        return pair_diagonal(K, left, mix=self._delta)
+    mix: Any
 
     def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> ScalarGram:
         """The map c ↦ f between pairs, without a matrix of pairs."""
         K, left, right, same = self._between(R, S)
-        return PairGram(K, left, right, mix=self._delta, same=same)
+        return PairGram(K, left, None if S is None else right, mix=check_mix(self.mix), same=same)
+
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k_P(p_i, q_j)."""
+        return self.gram(R, S).dense()
+
+    def diag(self, R: np.ndarray) -> Array:
+        """The (n,) array of k_P(p_i, p_i)."""
+        return self.gram(R).diagonal()
 
 
 @component
@@ -166,9 +145,7 @@ class TensorPair(_OrderMean):
     base: Any
     nodes: Any = None
 
-    @property
-    def _delta(self) -> float:
-        return 0.0
+    mix: ClassVar[float] = 0.0
 
 
 @component
@@ -204,10 +181,6 @@ class MixedPair(_OrderMean):
     mix: float
     nodes: Any = None
 
-    @property
-    def _delta(self) -> float:
-        return check_mix(self.mix)
-
 
 @component
 class CartesianPair(_OrderMean):
@@ -217,10 +190,7 @@ class CartesianPair(_OrderMean):
 
     Parameters
     ----------
-    base : Kernel
-        k on the nodes.
-    nodes : array or sequence of m objects, default=None
-        The nodes; None: `base` takes their numbers.
+    base, nodes : as in `TensorPair`
 
     Examples
     --------
@@ -233,9 +203,7 @@ class CartesianPair(_OrderMean):
     base: Any
     nodes: Any = None
 
-    @property
-    def _delta(self) -> float:
-        return 1.0
+    mix: ClassVar[float] = 1.0
 
 
 @component
@@ -247,10 +215,7 @@ class MetricPair(PairKernel):
 
     Parameters
     ----------
-    base : Kernel
-        k on the nodes.
-    nodes : array or sequence of m objects, default=None
-        The nodes; None: `base` takes their numbers.
+    base, nodes : as in `TensorPair`
 
     References
     ----------
@@ -267,16 +232,16 @@ class MetricPair(PairKernel):
     base: Any
     nodes: Any = None
 
-    def _entries(self, K: Array, left: np.ndarray, right: np.ndarray, same: np.ndarray) -> Array:
-        (a, b), (c, d) = left.T, right.T
+    def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        """The (n, m) array of k_P(p_i, q_j)."""
+        K, left, right, _ = self._between(R, S)
+        xp, (a, b), (c, d) = array_namespace(K), left.T, (asarray_like(z, K) for z in right.T)
         rows = take_rows(K, a) - take_rows(K, b)
-        if isinstance(rows, np.ndarray):
-            return (rows[:, c] - rows[:, d]) ** 2
-        xp = array_namespace(rows)
-        c, d = asarray_like(c, rows), asarray_like(d, rows)
         return (xp.take(rows, c, axis=1) - xp.take(rows, d, axis=1)) ** 2
 
-    def _diagonal(self, K: Array, left: np.ndarray) -> Array:
+    def diag(self, R: np.ndarray) -> Array:
+        """The (n,) array of k_P(p_i, p_i)."""
+        K, left, *_ = self._between(R)
         xp, (a, b) = array_namespace(K), left.T
         diagonal = xp.linalg.diagonal(K)
         k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)

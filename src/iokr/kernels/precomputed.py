@@ -10,7 +10,6 @@ from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_psd, check_vectors
-from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
 __all__ = ["Precomputed", "check_indices"]
@@ -68,7 +67,6 @@ class Precomputed(Kernel):
         return Parts(rows, np.full(rows.shape[0], -1))
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         if isinstance(S, Parts):
             raise ValueError("`Precomputed()` knows k only against the training objects; use `Precomputed(matrix)`.")
         source = R.parts[0] if isinstance(R, Parts) else take_rows(self.matrix_, R)
@@ -80,16 +78,11 @@ class Precomputed(Kernel):
         return xp.take(source, xp.asarray(S, device=source.device), axis=1)
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         if isinstance(R, Parts):
             raise ValueError(
                 "`Precomputed()` does not know k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`."
             )
         return take_rows(array_namespace(self.matrix_).linalg.diagonal(self.matrix_), R)
-
-    def gram(self, R: Any, S: Any = None) -> ScalarGram:
-        """The map C ↦ K C, on a copy of the matrix."""
-        return ScalarGram(self.block, R, S, self.diag)
 
 
 def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:

@@ -73,11 +73,9 @@ class Polynomial(Kernel):
         return check_vectors(X)
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return (self.gamma_ * row_sq_norms(R) + self.coef0) ** self.degree
 
 
@@ -123,7 +121,6 @@ class RBF(Kernel):
         return Parts(R, row_sq_norms(R))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         # −γ‖x − z‖² = 2γ⟨x, z⟩ − γ‖x‖² − γ‖z‖², with as few passes over the block as there are terms.
         (X, x_norms), (Z, z_norms) = R, S
         exponent = gemm((2 * self.gamma_) * X, Z)
@@ -166,7 +163,6 @@ class Laplacian(Kernel):
         return check_vectors(X)
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return exp_(-self.gamma_ * l1_distances(R, S))
 
     def diag(self, R: Any) -> Array:
@@ -199,7 +195,6 @@ class Cosine(Kernel):
         return R * scale[:, None]
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return gemm(R, S)
 
     def diag(self, R: Any) -> Array:
@@ -246,11 +241,9 @@ class Columns(Kernel):
         return self.base_.represent(self._select(X))
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return self.base_.block(R, S)
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return self.base_.diag(R)
 
     def _select(self, X: Any) -> Any:

@@ -25,11 +25,7 @@ _NAMES = {metric.__name__: metric for metric in _SIGNS}
 
 
 def decoded_scorer(
-    metric: str | Callable[..., float],
-    *,
-    candidates: Any = None,
-    greater_is_better: bool | None = None,
-    **options: Any,
+    metric: str | Callable[..., float], *, candidates: Any = None, greater_is_better: bool | None = None, **options: Any
 ) -> DecodedScorer:
     """score = ± metric(y, ŷ), ŷ = model.predict(X, candidates): larger is better, whatever the output kernel.
 

@@ -1,10 +1,9 @@
 """Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k stands for k·I as it is."""
 
 from iokr.operator_kernels.base import OperatorKernel, OperatorSum
-from iokr.operator_kernels.blocks import BlockKernel, Transformable
+from iokr.operator_kernels.blocks import BlockKernel, Transformable, diagonal_regularization
 from iokr.operator_kernels.covariance import ConditionalCovariance, Covariance
-from iokr.operator_kernels.decomposable import Decomposable
-from iokr.operator_kernels.joint import diagonal_regularization, tensor_product
+from iokr.operator_kernels.decomposable import Decomposable, tensor_product
 
 __all__ = [
     "BlockKernel",

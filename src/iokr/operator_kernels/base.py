@@ -37,18 +37,9 @@ class OperatorKernel(Component, ABC):
 
     explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit
     spans: bool = False  # h(x) is a combination of the training outputs whatever the operator
-
-    trusted: bool = True
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether X is a Gram matrix."""
-        return False
-
-    @property
-    @abstractmethod
-    def domain(self) -> str:
-        """The kind of inputs."""
+    domain: str = "any"  # the kind of inputs
+    pairwise: bool = False  # whether X is a Gram matrix
+    trusted: bool = True  # known to be positive semi-definite
 
     @property
     def numeric(self) -> bool:
@@ -125,7 +116,7 @@ class OperatorSum(OperatorKernel):
         return all(bool(getattr(part, "trusted", True)) for part in (self.left, self.right))
 
     @property
-    def domain(self) -> str:
+    def domain(self) -> str:  # type: ignore[override]
         """That of the parts."""
         domains = [part.domain for part in (self.left, self.right)]
         return next((domain for domain in domains if domain != "any"), "any")

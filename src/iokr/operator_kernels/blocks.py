@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, is_sparse, take_rows
+from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows
 from iokr._component import component
 from iokr._objects import as_objects, n_objects
-from iokr._validation import check_psd, check_vectors
+from iokr._validation import check_number, check_psd, check_vectors
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["BlockKernel", "Transformable", "check_blocks"]
+__all__ = ["BlockKernel", "Transformable", "check_blocks", "diagonal_regularization"]
 
 _CHECKED = 2000  # rows of the matrix that is checked to be positive semi-definite
 
@@ -79,11 +79,6 @@ class BlockKernel(OperatorKernel):
     f: Callable[[Any, Any], Array]
 
     trusted = False
-
-    @property
-    def domain(self) -> str:
-        """Anything that f takes."""
-        return "any"
 
     def fit(self, X: Any, Psi: Array | None = None) -> BlockKernel:
         """Learn d from one block."""
@@ -170,15 +165,12 @@ class Transformable(OperatorKernel):
     kernel: Kernel
     transforms: Sequence[Any]
 
+    domain = "vectors"
+
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """That of the scalar kernel."""
         return bool(getattr(self.kernel, "trusted", True))
-
-    @property
-    def domain(self) -> str:
-        """Vectors."""
-        return "vectors"
 
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""
@@ -230,3 +222,52 @@ def _product(X: Array, S: Any, p: int) -> Array:
             f"`transforms[{p}]` must be a matrix with {X.shape[1]} columns, one per feature, got {tuple(S.shape)}."
         )
     return X @ S.T
+
+
+def diagonal_regularization(mix: float) -> BlockKernel:
+    """J((x, y), (x', y')) = (1 − mix) ⟨x, x'⟩⟨y, y'⟩ + mix Σ_i x_i x'_i y_i y'_i: output i looks at input i first.
+
+    The operator-valued kernel is 𝒦(x, x') = (1 − mix) ⟨x, x'⟩ I + mix diag(x ∘ x'), for outputs with as many
+    coordinates as the inputs, for instance the pixels of an image and of its repair.
+
+    Parameters
+    ----------
+    mix : float
+        In [0, 1]: 0 is the tensor product of linear kernels, 1 a regression of each output on its own input.
+
+    Returns
+    -------
+    kernel : BlockKernel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.operator_kernels import diagonal_regularization
+    >>> kernel = diagonal_regularization(0.5).fit(np.array([[1.0, 2.0]]))
+    >>> kernel.gram(kernel.represent([[1.0, 2.0]])).flat.dense()
+    array([[3. , 0. ],
+           [0. , 4.5]])
+    """
+    if not 0 <= check_number(mix, "mix") <= 1:
+        raise ValueError(f"`mix` must be between 0 and 1, got {mix!r}.")
+    return BlockKernel(_Diagonal(float(mix)))
+
+
+class _Diagonal:
+    """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z)."""
+
+    def __init__(self, mix: float) -> None:
+        self.mix = mix
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        Z = Z.toarray() if hasattr(Z, "toarray") else Z
+        Z = asarray_like(Z, X)
+        xp = array_namespace(X)
+        identity = eye_like(X.shape[1], X)
+        shared = (1 - self.mix) * gemm(X, Z)[:, :, None, None] * identity
+        own = self.mix * X[:, None, :] * Z[None, :, :]
+        return xp.astype(shared + own[:, :, :, None] * identity, xp.float64)
+
+    def __repr__(self) -> str:
+        return f"diagonal_regularization({self.mix:g})"

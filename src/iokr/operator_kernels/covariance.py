@@ -26,7 +26,7 @@ from iokr.gram.operators import Oblique, as_operator
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.separable import Separable
+from iokr.operator_kernels.decomposable import Separable
 
 __all__ = ["ConditionalCovariance", "Covariance"]
 
@@ -62,8 +62,8 @@ class _OutputCovariance(Separable):
         like = gram.diagonal() if Psi is None else Psi
         squares = 6 if Psi is None else self._squares(gram)
         check_memory(8.0 * squares * n * n, f"{type(self).__name__} of {n} points", _LESS_MEMORY, like)
-        root = _Root(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
-        half = self._factor(gram, root, Psi is not None)
+        plain = _Factor(np.ones(n) if weight is None else np.asarray(weight, dtype=float), self.centered, like)
+        half = self._factor(gram, plain, Psi is not None)
         if Psi is not None:
             B = half.transposed(Psi)
             self.A_ = matmul(B.T, B)
@@ -84,7 +84,7 @@ class _OutputCovariance(Separable):
         return 0
 
     @abstractmethod
-    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
         """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
 
     def around(self, K: ScalarGram) -> Gram:
@@ -94,14 +94,13 @@ class _OutputCovariance(Separable):
         return SeparableGram(K, self._oblique) if hasattr(self, "_oblique") else K
 
 
-class _Root:
-    """`weight`, √(w/Σw), and the centring P = I − √w√wᵀ/Σw of weighted rows."""
+class _Factor:
+    """F = √(w/Σw) P with P = I − √w√wᵀ/Σw or I: then F Fᵀ gives the centred moments, or those about zero."""
 
     def __init__(self, weight: np.ndarray, centered: bool, like: Array) -> None:
-        self.total = float(weight.sum())
-        self.weight = asarray_like(np.sqrt(weight / self.total), like)
+        self.weight = asarray_like(np.sqrt(weight / weight.sum()), like)
         self.centered = centered
-        self.plain = not centered and bool(np.all(weight == weight[0]))
+        self.even = not centered and bool(np.all(weight == weight[0]))
 
     def center(self, B: Array) -> Array:
         """P B."""
@@ -109,47 +108,35 @@ class _Root:
             return B
         return B - self.weight[:, None] * (self.weight[None, :] @ B)
 
-    def scaled(self, B: Array) -> Array:
-        """√(w/Σw) B √(w/Σw), centred on both sides."""
-        B = self.weight[:, None] * B * self.weight[None, :]
-        return self.center(self.center(B).T) if self.centered else B
-
-
-class _Factor:
-    """F = √(w/Σw) P: then F Fᵀ gives the second moments, or the centred ones."""
-
-    def __init__(self, root: _Root) -> None:
-        self.root = root
-
     def __call__(self, B: Array) -> Array:
-        """F B."""
-        return self.root.weight[:, None] * self.root.center(B)
+        """F B. May be overridden."""
+        return self.weight[:, None] * self.center(B)
 
     def transposed(self, B: Array) -> Array:
-        """Fᵀ B."""
-        return self.root.center(self.root.weight[:, None] * B)
+        """Fᵀ B. May be overridden."""
+        return self.center(self.weight[:, None] * B)
 
     def congruence(self, K_Y: Array) -> Array:
-        """Fᵀ K_Y F, for the caller to overwrite."""
-        return self.root.scaled(K_Y)
+        """Fᵀ K_Y F, for the caller to overwrite. May be overridden."""
+        B = self.weight[:, None] * K_Y * self.weight[None, :]
+        return self.center(self.center(B).T) if self.centered else B
 
 
 class _ConditionalFactor(_Factor):
     """F = √(w/Σw) P √ε S⁻ᵀ with S Sᵀ = P√w K√wP/Σw + εI."""
 
-    def __init__(self, root: _Root, K: Array, epsilon: float) -> None:
-        super().__init__(root)
-        self.epsilon = epsilon
-        self.S = cholesky(root.scaled(K), epsilon, overwrite=True)
+    def __init__(self, plain: _Factor, K: Array, epsilon: float) -> None:
+        self.plain, self.epsilon = plain, epsilon
+        self.S = cholesky(plain.congruence(K), epsilon, overwrite=True)
 
     def __call__(self, B: Array) -> Array:
-        return self.epsilon**0.5 * super().__call__(self.S.solve_lower(B, transpose=True))
+        return self.epsilon**0.5 * self.plain(self.S.solve_lower(B, transpose=True))
 
     def transposed(self, B: Array) -> Array:
-        return self.epsilon**0.5 * self.S.solve_lower(super().transposed(B))
+        return self.epsilon**0.5 * self.S.solve_lower(self.plain.transposed(B))
 
     def congruence(self, K_Y: Array) -> Array:
-        half = self.S.solve_lower(super().congruence(K_Y))
+        half = self.S.solve_lower(self.plain.congruence(K_Y))
         M = self.epsilon * self.S.solve_lower(half.T)
         return (M + M.T) / 2
 
@@ -157,8 +144,7 @@ class _ConditionalFactor(_Factor):
 class _SpectralConditionalFactor(_Factor):
     """F = n^{-½} U diag(√(ε/(s/n + ε))) with K = U diag(s) Uᵀ: without weights and centring; the solver needs U too."""
 
-    def __init__(self, root: _Root, pairs: tuple[Array, Array], epsilon: float) -> None:
-        super().__init__(root)
+    def __init__(self, pairs: tuple[Array, Array], epsilon: float) -> None:
         s, self.U = pairs
         n = s.shape[0]
         xp = array_namespace(s)
@@ -180,9 +166,9 @@ class _SpectralConditionalFactor(_Factor):
 class _ThinConditionalFactor(_Factor):
     """F = √(w/Σw) P Ĝ, Ĝ = I − V diag(1 − √(ε/(σ² + ε))) Vᵀ, when K = Φ Φᵀ and P√(w/Σw) Φ = V diag(σ) Qᵀ is thin."""
 
-    def __init__(self, root: _Root, Phi: Array, epsilon: float) -> None:
-        super().__init__(root)
-        self.V, sigma = thin_svd(root.center(root.weight[:, None] * Phi))
+    def __init__(self, plain: _Factor, Phi: Array, epsilon: float) -> None:
+        self.plain = plain
+        self.V, sigma = thin_svd(plain.transposed(Phi))
         self.shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
 
     def _half(self, B: Array) -> Array:
@@ -190,20 +176,14 @@ class _ThinConditionalFactor(_Factor):
         return B - matmul(self.V, self.shrunk[:, None] * matmul(self.V.T, B))
 
     def __call__(self, B: Array) -> Array:
-        return super().__call__(self._half(B))
+        return self.plain(self._half(B))
 
     def transposed(self, B: Array) -> Array:
-        return self._half(super().transposed(B))
+        return self._half(self.plain.transposed(B))
 
     def congruence(self, K_Y: Array) -> Array:
-        M = self._half(self._half(super().congruence(K_Y)).T)
+        M = self._half(self._half(self.plain.congruence(K_Y)).T)
         return (M + M.T) / 2
-
-
-def _moments(root: _Root, K: Array, *, thin: bool) -> Array:
-    """A matrix with the positive eigenvalues of √(w/Σw) K √(w/Σw), about zero; `thin`: K stands for Φ, K = Φ Φᵀ."""
-    rows = root.weight[:, None] * K
-    return matmul(rows.T, rows) if thin else rows * root.weight[None, :]
 
 
 @component
@@ -245,8 +225,8 @@ class Covariance(_OutputCovariance):
     kernel: Kernel
     centered: bool = False
 
-    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
-        return _Factor(root)
+    def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
+        return plain
 
 
 @component
@@ -293,18 +273,22 @@ class ConditionalCovariance(_OutputCovariance):
         """K, its scaled copy and the factor, unless K is a product of thin matrices."""
         return 3 if gram.factor is None else 0
 
-    def _factor(self, gram: ScalarGram, root: _Root, explicit: bool) -> _Factor:
+    def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
         Phi = gram.factor  # K = Φ Φᵀ: no n × n matrix is needed
-        if self.epsilon is None:
-            if Phi is None and root.plain and not explicit:
-                largest = float(gram.eigenpairs()[0][-1]) / gram.shape[0]  # type: ignore[index]
-            else:
-                largest = largest_eigenvalue(_moments(root, gram.dense() if Phi is None else Phi, thin=Phi is not None))
-            self.epsilon_ = 1e-2 * largest or 1.0
-        else:
-            self.epsilon_ = check_number(self.epsilon, "epsilon", minimum=0.0, strict=True)
+        pairs = gram.eigenpairs() if Phi is None and plain.even and not explicit else None
+        self.epsilon_ = self._epsilon(gram, plain, pairs)
         if Phi is not None:
-            return _ThinConditionalFactor(root, Phi, self.epsilon_)
-        if root.plain and not explicit:
-            return _SpectralConditionalFactor(root, gram.eigenpairs(), self.epsilon_)  # type: ignore[arg-type]
-        return _ConditionalFactor(root, gram.dense(), self.epsilon_)
+            return _ThinConditionalFactor(plain, Phi, self.epsilon_)
+        if pairs is not None:
+            return _SpectralConditionalFactor(pairs, self.epsilon_)
+        return _ConditionalFactor(plain, gram.dense(), self.epsilon_)
+
+    def _epsilon(self, gram: ScalarGram, plain: _Factor, pairs: tuple[Array, Array] | None) -> float:
+        """ε, or 1e-2 times the largest eigenvalue of √(w/Σw) K √(w/Σw)."""
+        if self.epsilon is not None:
+            return check_number(self.epsilon, "epsilon", minimum=0.0, strict=True)
+        if pairs is not None:
+            return 1e-2 * (float(pairs[0][-1]) / gram.shape[0]) or 1.0
+        rows = plain.weight[:, None] * (gram.dense() if gram.factor is None else gram.factor)
+        moments = rows * plain.weight[None, :] if gram.factor is None else matmul(rows.T, rows)
+        return 1e-2 * largest_eigenvalue(moments) or 1.0

@@ -4,16 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
+
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._validation import check_psd
+from iokr.gram.base import Gram
 from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.separable import Separable
+from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["Decomposable"]
+__all__ = ["Decomposable", "Separable", "tensor_product"]
+
+
+class Separable(OperatorKernel):
+    """𝒦(x, z) = k(x, z) A, k = `kernel`: a subclass says what A is, in `around`."""
+
+    kernel: Kernel
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        """Whether X is a Gram matrix."""
+        return bool(getattr(self.kernel, "pairwise", False))
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the scalar kernel."""
+        return bool(getattr(self.kernel, "trusted", True))
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """The kind of inputs."""
+        return str(getattr(self.kernel, "domain", "any"))
+
+    @property
+    def scalar(self) -> Kernel | None:
+        """k."""
+        return self.kernel
+
+    def _fit_scalar(self, X: Any) -> None:
+        """Fit a clone of k."""
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"`kernel` of {type(self).__name__} must be a scalar kernel, got {self.kernel!r:.60}.")
+        self.kernel_ = clone(self.kernel).fit(X)
+
+    def represent(self, X: Any) -> Any:
+        """The scalar kernel's representation."""
+        return self.kernel_.represent(X)
+
+    def gram(self, R: Any, S: Any = None) -> Gram:
+        """C ↦ K C A."""
+        return self.around(self.kernel_.gram(R, S))
 
 
 @component
@@ -73,3 +116,30 @@ class Decomposable(Separable):
     def around(self, K: ScalarGram) -> SeparableGram:
         """C ↦ K C A."""
         return SeparableGram(K, as_operator(self.A_))
+
+
+def tensor_product(kernel: Kernel, A: Any = None) -> Kernel | OperatorKernel:
+    """J((x, y), (x', y')) = k(x, x') ⟨y, A y'⟩: the operator-valued kernel k(x, x') A.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, on the inputs.
+    A : array of shape (q, q), default=None
+        None is the identity, J = k(x, x') k_Y(y, y'), for any output kernel.
+
+    Returns
+    -------
+    kernel : Kernel or Decomposable
+        A scalar kernel k stands for k·I.
+
+    Examples
+    --------
+    >>> from iokr.kernels import RBF
+    >>> from iokr.operator_kernels import tensor_product
+    >>> tensor_product(RBF(1.0))
+    RBF(gamma=1.0)
+    >>> tensor_product(RBF(1.0), [[1.0, 0.5], [0.5, 1.0]])
+    Decomposable(A=[[1.0, 0.5], [0.5, 1.0]], kernel=RBF(gamma=1.0))
+    """
+    return kernel if A is None else Decomposable(kernel, A)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from iokr._component import component
 from iokr._memory import available_memory
+from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Choice, ClosedForm, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
@@ -18,7 +19,6 @@ from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr.solvers.pairs.margin import PairMargin
-from iokr.solvers.pairs.parts import pair_gram
 from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
@@ -88,7 +88,9 @@ RULES = (
         lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
         ConjugateGradient,
         "products with it, evaluated as they go",
-        lambda case: f"the kernel does not separate, and its {case.problem.gram.size}² numbers do not fit in memory: ",
+        lambda case: (
+            f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
+        ),
     ),
     Rule(
         "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",
@@ -256,7 +258,7 @@ def _n_features(problem: Problem) -> int:
 
 
 def _pairs(problem: Problem) -> str:
-    return f"{problem.gram.shape[0]} pairs of {pair_gram(problem).nodes.shape[0]} nodes: "
+    return f"{problem.gram.shape[0]} pairs of {cast('PairGram', problem.gram).nodes.shape[0]} nodes: "
 
 
 def _count(n: int, what: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, take_rows
+from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr.gram.operators import as_array
@@ -56,14 +56,9 @@ class Choice(NamedTuple):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from iokr.kernels import Linear
-    >>> from iokr.losses import Square
-    >>> from iokr.problem import Problem
-    >>> from iokr.solvers import Auto
-    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 5.0)
-    >>> Auto().choose(problem).solver
-    Cholesky()
+    >>> from iokr.solvers import Choice, Eigen
+    >>> Choice(Eigen(), "one eigendecomposition is reused.").solver
+    Eigen()
     """
 
     solver: Solver
@@ -169,6 +164,7 @@ class Path(ABC):
     def __init__(self, problem: Problem) -> None:
         self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
         self.operator = problem.operator
+        self.mask = None if problem.mask is None else np.asarray(problem.mask)
 
     @abstractmethod
     def coefficients(self, Psi: Array, alpha: float) -> Array:
@@ -179,14 +175,19 @@ class Path(ABC):
         """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i, which stays among the points."""
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ_i w_i ‖ψ_i − h₋ᵢ(x_i)‖² / Σ w for each alpha. May be overridden."""
-        w = np.ones(self.n) if self.weight is None else self.weight
-        errors = []
-        for alpha in alphas:
-            residuals = self.loo_residuals(Psi, alpha)
-            each = asarray_like(w / w.sum(), residuals) * row_sq_norms(residuals)
-            errors.append(float(array_namespace(residuals).sum(each)))
-        return np.array(errors)
+        """Σ_i w_i ‖ψ_i − h₋ᵢ(x_i)‖² / Σ w for each alpha; with missing entries q Σ w_i m_ij r_ij² / Σ w_i m_ij.
+
+        May be overridden.
+        """
+        weight = (np.ones(self.n) if self.weight is None else self.weight)[:, None]
+        weight = weight if self.mask is None else weight * self.mask
+        weight = weight * (weight.shape[1] / weight.sum())
+        residuals = self._residuals(Psi, alphas)
+        return np.array([float(array_namespace(R).sum(asarray_like(weight, R) * R * R)) for R in residuals])
+
+    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterable[Array]:
+        """`loo_residuals` for each alpha. May be overridden."""
+        return (self.loo_residuals(Psi, alpha) for alpha in alphas)
 
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""

@@ -1,7 +1,4 @@
-"""`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses.
-
-Tests of `iokr.estimators.pairs.posing` too.
-"""
+"""`PairModel`: what does not matter to it, every way to solve it, what it answers and what it refuses."""
 
 import itertools
 import pickle

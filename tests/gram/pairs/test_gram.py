@@ -1,6 +1,6 @@
 """Products with the Gram of pairs beside its entries, in every form.
 
-Tests of `iokr.gram.pairs.entries` and `iokr.gram.pairs.layout`.
+Tests of `iokr.gram.pairs.scatter`.
 """
 
 import numpy as np
@@ -41,3 +41,13 @@ def test_every_form_of_a_product(route, forms, ordered, mix, monkeypatch):
 def test_gather_reads_rows_in_the_order_of_the_pairs(route):
     A, B = rng.normal(size=(9, 4)), rng.normal(size=(9, 4))
     assert_close(PairGram(K, PAIRS).gather(A, B), (A[PAIRS[:, 0]] * B[PAIRS[:, 1]]).sum(axis=1), 1e-13)
+
+
+def test_the_form_of_a_product_follows_from_the_sizes(route):
+    m = 400
+    every = np.stack(np.divmod(np.arange(m * m), m), axis=1)
+    for pairs, forms in ((every[rng.permutation(m * m)[:4000]], (True, True)), (every, (False, False))):
+        gram = PairGram(np.eye(m), pairs)
+        assert gram._forms == forms
+        assert gram.prefers_products
+    assert not PairGram(np.eye(m), every[:900]).prefers_products

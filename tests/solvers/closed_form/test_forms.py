@@ -2,8 +2,7 @@
 
 import pytest
 
-from iokr.solvers.closed_form.deformed import DeformedPath, PlainKernel
-from iokr.solvers.closed_form.forms import ManifoldPath, Shared, deformed_kernel
+from iokr.solvers.closed_form.deformed import DeformedPath, ManifoldPath, PlainKernel, Shared, deformed_kernel
 from iokr.solvers.closed_form.spectral import SpectralPath
 from reference import assert_close
 from samples import problem

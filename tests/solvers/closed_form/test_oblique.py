@@ -8,7 +8,7 @@ import pytest
 from iokr.gram import SeparableGram
 from iokr.gram.operators import IdentityMatrix, Oblique, Symmetric
 from iokr.solvers import Eigen, ManifoldEigen
-from iokr.solvers.closed_form.oblique import ObliquePath
+from iokr.solvers.closed_form.spectral import ObliquePath
 from reference import assert_close
 from samples import problem, vectors
 

@@ -5,7 +5,7 @@ import pytest
 
 from iokr.gram.pairs.gram import PairGram
 from iokr.solvers.iterative.krylov import restarted
-from iokr.solvers.pairs.preconditioner import low_rank_preconditioner, pair_preconditioner
+from iokr.solvers.pairs.spectrum import low_rank_preconditioner, pair_preconditioner
 from pair_problems import FORMS, gram, network
 from reference import assert_close
 

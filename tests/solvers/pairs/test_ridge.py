@@ -1,7 +1,4 @@
-"""Ridge on pairs beside the dense system, and who hands problems to it.
-
-Tests of `iokr.solvers.pairs.parts`.
-"""
+"""Ridge on pairs beside the dense system, and who hands problems to it."""
 
 import numpy as np
 import pytest

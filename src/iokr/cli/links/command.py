@@ -62,8 +62,7 @@ Edges = Annotated[
     str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
 ]
 Nodes = Annotated[
-    str | None,
-    typer.Option("-i", "--nodes", metavar="FILE", help="Features of the nodes; the first column is the id."),
+    str | None, typer.Option("-i", "--nodes", metavar="FILE", help="Features of the nodes; the first column is the id.")
 ]
 Kernels = Annotated[
     list[str] | None,

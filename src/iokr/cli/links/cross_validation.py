@@ -40,12 +40,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
         progress(2 * fold + 1 + (setting != "known-known"), total, f"fold {fold + 1} of {folds}")
 
     metrics = cross_validate_links(
-        task.model,
-        task.X,
-        task.graph,
-        NodeKFold(folds, shuffle=True, random_state=seed),
-        labeled=labeled,
-        watch=watch,
+        task.model, task.X, task.graph, NodeKFold(folds, shuffle=True, random_state=seed), labeled=labeled, watch=watch
     )
     progress(total - 1, total, "drawing the page")
     curves = {

@@ -9,18 +9,7 @@ import numpy as np
 
 from iokr.cli.links.model import Options, Task
 from iokr.kernels.vectors import RBF
-from iokr.report import (
-    Figure,
-    Network,
-    Report,
-    Table,
-    Text,
-    draw_network,
-    layout,
-    run_info,
-    to_cytoscape,
-    to_graphml,
-)
+from iokr.report import Figure, Network, Report, Table, Text, draw_network, layout, run_info, to_cytoscape, to_graphml
 from iokr.report.progress import Progress
 
 __all__ = ["predict_links"]
@@ -45,12 +34,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
         f"{len(task.ids)} nodes, {task.network.n_links} known links between {len(task.network.labeled)} of them; the "
         f"{len(found)} best other pairs, {sum(row['above threshold'] for row in found)} of them above the threshold "
         f"{model.threshold_:.3g}.",
-        (
-            _first(found),
-            task.input_table(),
-            _chosen_table(task, model),
-            *_drawing(task, found, seed),
-        ),
+        (_first(found), task.input_table(), _chosen_table(task, model), *_drawing(task, found, seed)),
         (
             "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close. Scores rank; "
             "they are no probabilities.",

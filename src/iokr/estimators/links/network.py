@@ -63,28 +63,14 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class LinkData:
-    """What `fit` of a link predictor was given, checked.
+    """What `fit` of a link predictor was given, checked."""
 
-    Attributes
-    ----------
-    X : array or sequence of N nodes
-    network : Network
-    output_kernel : Kernel
-        Fitted on the labelled nodes.
-    V : array of shape (n, r)
-        V Vᵀ = K_Y of the labelled nodes.
-    pairwise : bool
-        Whether X is the Gram matrix over all nodes.
-    single : bool
-        Whether answers are float32.
-    """
-
-    X: Any
+    X: Any  # N nodes
     network: Network
-    output_kernel: Kernel
-    V: Array
-    pairwise: bool
-    single: bool
+    output_kernel: Kernel  # fitted on the labelled nodes
+    V: Array  # (n, r), V Vᵀ = K_Y of the labelled nodes
+    pairwise: bool  # whether X is the Gram matrix over all nodes
+    single: bool  # whether answers are float32
 
     @property
     def X_labeled(self) -> Any:

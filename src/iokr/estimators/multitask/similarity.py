@@ -113,25 +113,11 @@ class TaskMetric(EuclideanEmbedding):
     """ψ(y) = A^½ φ(y), φ an embedding of vectors, A = μM + (1−μ)I: ⟨ψ(y), ψ(y')⟩ = ⟨φ(y), A φ(y')⟩.
 
     A may be singular; then `vectors` is the least-norm y, the projection on the range of A.
-
-    Parameters
-    ----------
-    base : Embedding
-        φ.
-    tasks : array of shape (q, q), default=None
-        M; None takes it from the training targets.
-    strength : float, default=0.5
-        μ.
-
-    Attributes
-    ----------
-    base_ : Embedding
-    tasks_, A_ : arrays of shape (q, q)
     """
 
-    base: Embedding
-    tasks: Any = None
-    strength: float = 0.5
+    base: Embedding  # φ
+    tasks: Any = None  # M (q, q); None takes it from the training targets
+    strength: float = 0.5  # μ
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q)."""

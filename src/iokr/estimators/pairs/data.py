@@ -36,16 +36,6 @@ class PairData:
             rows[self.swapped] = rows[self.swapped, ::-1]
         return rows
 
-    def both_orders(self) -> Examples:
-        """Points (a, b), then (b, a) for pairs of two nodes, which share the weight of the pair."""
-        n, two = len(self.pairs), np.flatnonzero(self.pairs[:, 0] != self.pairs[:, 1])
-        weight = np.ones(n) if self.weight is None else self.weight.copy()
-        weight[two] /= 2
-        source, second = np.concatenate([np.arange(n), two]), np.full(n, -1)
-        second[two] = n + np.arange(len(two))
-        points = np.concatenate([self.pairs, self.pairs[two, ::-1]])
-        return Examples(points, self.target[source], weight[source], second)
-
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -58,7 +48,7 @@ class Examples:
 
 
 def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary: bool) -> PairData:
-    """Pairs of row numbers below `size` with one label each."""
+    """Pairs of row numbers below `size` with one label each; those given twice once, with the sum of their weights."""
     given = check_pairs(pairs, size, where="rows of X")
     require_y(y)
     n = check_same_length(given, y, "pairs")
@@ -66,13 +56,6 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     if binary and classes is None:
         found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
         raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
-    return _distinct(given, target, check_weight(sample_weight, n, given), classes, size)
-
-
-def _distinct(
-    given: np.ndarray, target: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None, size: int
-) -> PairData:
-    """Each pair once, with the sum of its weights; a pair with two different labels is an error."""
     low, high = given.min(axis=1), given.max(axis=1)
     keys, first, inverse = np.unique(low * size + high, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
@@ -80,13 +63,12 @@ def _distinct(
     if len(clash):
         a, b = low[clash[0]], high[clash[0]]
         raise ValueError(f"The pair {{{a}, {b}}} has two different labels; give each pair one, or their mean.")
-    w = np.ones(len(given)) if weight is None else weight
-    total = np.bincount(inverse, weights=w, minlength=len(keys))
+    total = np.bincount(inverse, weights=check_weight(sample_weight, n, given), minlength=len(keys)).astype(float)
     if np.any(total == 0):
         raise ValueError("Some pairs have weight zero; leave them out.")
     distinct = np.stack([keys // size, keys % size], axis=1)
-    merged = None if np.all(total == 1) else total
-    return PairData(distinct, target[first], merged, classes, inverse, given[:, 0] > given[:, 1])
+    weight = None if np.all(total == 1) else total
+    return PairData(distinct, target[first], weight, classes, inverse, given[:, 0] > given[:, 1])
 
 
 def _code(y: Any) -> tuple[np.ndarray, np.ndarray | None]:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from iokr._array import cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr._validation import check_integer
-from iokr.estimators.pairs.posing import PosedPairs
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.pairs.spectrum import CompletePairs
+
+if TYPE_CHECKING:
+    from iokr.estimators.pairs.strategies import PosedPairs
 
 __all__ = ["leave_node_out", "leave_pair_out", "one_by_one", "random_folds", "refit_scores"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iokr._array import asarray_like, cholesky, to_numpy
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
@@ -15,7 +15,6 @@ from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.iterative.box_qp import minimize_box
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
-from iokr.solvers.pairs.parts import pair_weight
 from iokr.solvers.pairs.spectrum import CompletePairs
 
 __all__ = ["local_grams", "local_loo", "solve_local"]
@@ -32,13 +31,14 @@ def local_grams(gram: PairGram) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def solve_local(gram: PairGram, problem: Problem, solver: Solver) -> Solution:
     """The coefficients of all local models, each (2K + λ/w)⁻¹ y on its node's partners, or the margin there."""
-    _check_solver(problem, solver)
-    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
+    fits = (Auto, Cholesky) if problem.loss.quadratic else (Auto, CoordinateDescent)
+    if not isinstance(solver, fits):
+        names = " or ".join(f"`{cls.__name__}()`" for cls in fits)
+        raise ValueError(f'With `strategy="local"` and {problem.loss!r} `solver` must be {names}, got {solver!r}.')
+    y, w = to_numpy(problem.Psi)[:, 0], problem.row_weight
     if problem.loss.quadratic:
         return Solution(asarray_like(_ridges(gram, y, problem.alpha / w)[:, None], problem.Psi))
-    tol = check_number(solver.tol, "tol", minimum=0.0, strict=True)
-    given = solver.max_iter
-    limit = 10_000 if given is None else check_integer(given, "max_iter", minimum=1)
+    tol, limit = check_stops(solver.tol, solver.max_iter, 10_000)
     C, steps, gap = np.empty(len(y)), 1, 0.0
     for own, K in local_grams(gram):
         Q = K * np.multiply.outer(y[own] / problem.alpha, y[own])
@@ -51,7 +51,7 @@ def solve_local(gram: PairGram, problem: Problem, solver: Solver) -> Solution:
 
 def local_loo(gram: PairGram, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """g₋ at each point without its own label, and whether its local model has other partners."""
-    y, w = to_numpy(problem.Psi)[:, 0], pair_weight(problem)
+    y, w = to_numpy(problem.Psi)[:, 0], problem.row_weight
     g, others = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
     for own, K in local_grams(gram):
         if len(own) > 1:
@@ -71,10 +71,3 @@ def _ridges(gram: PairGram, y: np.ndarray, shift: np.ndarray) -> np.ndarray:
         K.flat[:: len(K) + 1] += shift[own]
         C[own] = cholesky(K).solve(y[own][:, None])[:, 0]
     return C
-
-
-def _check_solver(problem: Problem, solver: Solver) -> None:
-    fits = (Auto, Cholesky) if problem.loss.quadratic else (Auto, CoordinateDescent)
-    if not isinstance(solver, fits):
-        names = " or ".join(f"`{cls.__name__}()`" for cls in fits)
-        raise ValueError(f'With `strategy="local"` and {problem.loss!r} `solver` must be {names}, got {solver!r}.')

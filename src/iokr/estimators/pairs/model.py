@@ -19,8 +19,7 @@ from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_sol
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
-from iokr.estimators.pairs.posing import PosedPairs, pose
-from iokr.estimators.pairs.strategies import choose_strategy
+from iokr.estimators.pairs.strategies import PosedPairs, choose_strategy
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_pairs
 from iokr.losses.base import Loss
@@ -169,14 +168,6 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         if not isinstance(self.loss_, (Square, MaxMargin)):
             raise ValueError(f"`loss` must be `Square()` or `MaxMargin()`, got {self.loss!r:.60}.")
-        m = self._fit_kernel(X)
-        data = check_pair_data(pairs, y, sample_weight, m, binary=not self.loss_.quadratic)
-        gram = self.kernel_.gram(self.R_fit_)
-        check_gram(gram, self.kernel_.trusted, "kernel")
-        return pose(strategy, data, gram.dense(), self.loss_)
-
-    def _fit_kernel(self, X: Any) -> int:
-        """The kernel, fitted to the nodes, and these as it holds them; how many there are."""
         kernel = check_kernel(self.kernel)
         if isinstance(kernel, OperatorKernel):
             raise TypeError(f"`kernel` must be a scalar kernel on nodes, of `iokr.kernels`, got {kernel!r:.60}.")
@@ -184,7 +175,11 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_: Kernel = clone(kernel).fit(X)
         self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)
-        return int(self.R_fit_.shape[0])
+        m = int(self.R_fit_.shape[0])
+        data = check_pair_data(pairs, y, sample_weight, m, binary=not self.loss_.quadratic)
+        gram = self.kernel_.gram(self.R_fit_)
+        check_gram(gram, self.kernel_.trusted, "kernel")
+        return strategy.pose(data, gram.dense(), self.loss_)
 
     def _solve(self, posed: PosedPairs, start: Solution | None = None) -> Solution:
         """Keep the coefficients; what is returned also starts the next problem."""
@@ -212,21 +207,14 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         f : array of shape (k,)
         """
         check_is_fitted(self)
-        new = None if X is None else self._border.represent(self._border.check(self, X))
-        m = int(self.R_fit_.shape[0])
+        border, R = Border(self.kernel_, self.solution_.C), self.R_fit_
+        new = None if X is None else border.represent(border.check(self, X))
+        m = int(R.shape[0])
         size = m + (0 if new is None else int(new.shape[0]))
         where = "fitted nodes" if new is None else "fitted nodes and the rows of X"
-        return self._border.cast(self._score(check_pairs(pairs, size, where=where), new))
-
-    @property
-    def _border(self) -> Border:
-        return Border(self.kernel_, self.solution_.C, self._single_precision)
-
-    def _score(self, pairs: np.ndarray, new: Any) -> Array:
-        """f({a, b}), nodes from m on being those in `new`."""
+        pairs = check_pairs(pairs, size, where=where)
         nodes, left = np.unique(pairs, return_inverse=True)
-        left, points = left.reshape(pairs.shape), self.points_
-        same = np.where(nodes < int(self.R_fit_.shape[0]), nodes, -1)
+        left, points, same = left.reshape(pairs.shape), self.points_, np.where(nodes < m, nodes, -1)
         silent = self._strategy.silent(left, points, same)
         if silent.any():
             a, b = pairs[np.argmax(silent)].tolist()
@@ -234,18 +222,11 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
                 f"Neither {a} nor {b} has a local model: no training pair holds them; "
                 'score such pairs with `strategy="kernel"` or `"duplicate"`.'
             )
-        return self._strategy.score(self._rows(nodes, new), left, points, self.solution_.C, same)
-
-    def _rows(self, nodes: np.ndarray, new: Any) -> Array:
-        """k between some nodes, fitted ones first, and the fitted ones."""
-        m = int(self.R_fit_.shape[0])
         known, unseen = nodes[nodes < m], nodes[nodes >= m] - m
-        parts = []
-        if len(known) or not len(unseen):
-            parts.append(self.kernel_.block(take_rows(self.R_fit_, known), self.R_fit_))
-        if len(unseen):
-            parts.append(self.kernel_.block(take_rows(new, unseen), self.R_fit_))
-        return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
+        parts = [self.kernel_.block(take_rows(R, known), R)] if len(known) or not len(unseen) else []
+        parts += [self.kernel_.block(take_rows(new, unseen), R)] if len(unseen) else []
+        K = parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
+        return self._cast(self._strategy.score(K, left, points, self.solution_.C, same))
 
     def predict(self, pairs: Any, X: Any = None) -> Array:
         """The label on the side of f({a, b}); numbers f where y was not binary.
@@ -311,8 +292,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     def _fitted_problem(self) -> PosedPairs:
         """The problem that was solved, from the nodes."""
         K = self.kernel_.gram(self.R_fit_).dense()
-        return pose(self._strategy, self._data, K, self.loss_).at(self._alpha)
+        return self._strategy.pose(self._data, K, self.loss_).at(self._alpha)
 
     def _as_given(self, scores: np.ndarray) -> Array:
         """A row per pair as given to `fit`, in the library and precision of the answers."""
-        return self._border.cast(asarray_like(self._data.given(scores), self.solution_.C))
+        return self._cast(asarray_like(self._data.given(scores), self.solution_.C))

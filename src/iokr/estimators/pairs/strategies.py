@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, asarray_like
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._validation import check_choice
 from iokr.estimators.pairs.data import Examples, PairData
 from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out, one_by_one, refit_scores
 from iokr.estimators.pairs.local import local_loo, solve_local
-from iokr.estimators.pairs.posing import PosedPairs
 from iokr.gram.pairs.gram import PairGram
 from iokr.kernels.pairs import check_mix
+from iokr.losses.base import Loss
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 
-__all__ = ["BothOrders", "OnePerNode", "OnePerPair", "Strategy", "choose_strategy"]
+__all__ = ["BothOrders", "OnePerNode", "OnePerPair", "PosedPairs", "Strategy", "choose_strategy"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,13 @@ class Strategy(ABC):
     @abstractmethod
     def examples(self, data: PairData) -> Examples:
         """What is learned from."""
+
+    def pose(self, data: PairData, K: Array, loss: Loss) -> PosedPairs:
+        """The problem on the pairs of `data` between nodes with the Gram matrix K, at α = 1."""
+        examples = self.examples(data)
+        gram = self.gram(K, examples.points)
+        Psi = asarray_like(examples.target[:, None], K)
+        return PosedPairs(self, data, examples, gram, Problem(gram, Psi, loss, 1.0, weight=examples.weight))
 
     @abstractmethod
     def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
@@ -60,6 +66,31 @@ class Strategy(ABC):
         return leave_node_out(posed)
 
 
+@dataclass(frozen=True, eq=False)
+class PosedPairs:
+    """min_f Σ_p ℓ(f(p), y_p) + (α/2)‖f‖² on the examples of a strategy."""
+
+    strategy: Strategy
+    data: PairData
+    examples: Examples
+    gram: PairGram
+    problem: Problem
+
+    @property
+    def y(self) -> np.ndarray:
+        """The targets of the examples."""
+        return np.asarray(to_numpy(self.problem.Psi)[:, 0])
+
+    @property
+    def shift(self) -> np.ndarray:
+        """α/w of the examples."""
+        return np.asarray(self.problem.alpha / self.problem.row_weight)
+
+    def at(self, alpha: float) -> PosedPairs:
+        """The same for another alpha."""
+        return replace(self, problem=replace(self.problem, alpha=alpha))
+
+
 @dataclass(frozen=True)
 class OnePerPair(Strategy):
     """One example per pair, the kernel averaged over the orders of both pairs."""
@@ -80,8 +111,14 @@ class BothOrders(Strategy):
     ordered: ClassVar[bool] = True
 
     def examples(self, data: PairData) -> Examples:
-        """Both orders of every pair."""
-        return data.both_orders()
+        """Points (a, b), then (b, a) for pairs of two nodes, which share the weight of the pair."""
+        n, two = len(data.pairs), np.flatnonzero(data.pairs[:, 0] != data.pairs[:, 1])
+        weight = np.ones(n) if data.weight is None else data.weight.copy()
+        weight[two] /= 2
+        source, second = np.concatenate([np.arange(n), two]), np.full(n, -1)
+        second[two] = n + np.arange(len(two))
+        points = np.concatenate([data.pairs, data.pairs[two, ::-1]])
+        return Examples(points, data.target[source], weight[source], second)
 
     def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
         """(g(a, b) + g(b, a))/2."""
@@ -134,21 +171,13 @@ def _or_nan(count: np.ndarray) -> np.ndarray:
     return np.where(count > 0, count, np.nan)
 
 
-def _local(mix: float) -> Strategy:
-    if mix not in (0.0, 1.0):
-        raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {mix!r}.')
-    return OnePerNode(1.0)
-
-
-# At δ = 0 swapping both pairs changes nothing, so one example per pair is the same model as both orders.
-_STRATEGIES: dict[str, Callable[[float], Strategy]] = {
-    "kernel": OnePerPair,
-    "duplicate": lambda mix: BothOrders(mix) if mix > 0 else OnePerPair(mix),
-    "local": _local,
-}
-
-
 def choose_strategy(name: str, mix: Any) -> Strategy:
     """The strategy that users call `name`, at this `mix`."""
-    check_choice(name, "strategy", tuple(_STRATEGIES))
-    return _STRATEGIES[name](check_mix(mix))
+    check_choice(name, "strategy", ("kernel", "duplicate", "local"))
+    delta = check_mix(mix)
+    if name == "local":
+        if delta not in (0.0, 1.0):
+            raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {delta!r}.')
+        return OnePerNode(1.0)
+    # At δ = 0 swapping both pairs changes nothing, so one example per pair is the same model as both orders.
+    return BothOrders(delta) if name == "duplicate" and delta > 0 else OnePerPair(delta)

@@ -36,23 +36,13 @@ __all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What `fit` was given, checked.
+    """What `fit` was given, checked."""
 
-    Attributes
-    ----------
-    X : array or sequence of n objects; the Gram matrix for a pairwise kernel
-    y : outputs as `as_outputs` reads them, beside X where both are numbers
-    weight : array of shape (n,), or None
-    X_unlabeled : as X, or None
-    single : bool
-        Whether answers are float32.
-    """
-
-    X: Any
-    y: Any
-    weight: np.ndarray | None = None
+    X: Any  # n objects; the Gram matrix for a pairwise kernel
+    y: Any  # as `as_outputs` reads them
+    weight: np.ndarray | None = None  # (n,)
     X_unlabeled: Any = None
-    single: bool = False
+    single: bool = False  # whether answers are float32
 
     def restrict(self, rows: np.ndarray, *, pairwise: bool) -> Given:
         """The part at some rows; unlabelled inputs stay."""
@@ -84,19 +74,10 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class FittedInputs:
-    """What a model keeps of its inputs.
+    """What a model keeps of its inputs."""
 
-    Attributes
-    ----------
-    kernel : Kernel or OperatorKernel
-        Fitted.
-    points : as the kernel represents them
-        Labelled points first.
-    manifold : Manifold or None
-    """
-
-    kernel: Kernel | OperatorKernel
-    points: Any
+    kernel: Kernel | OperatorKernel  # fitted
+    points: Any  # as the kernel represents them, labelled ones first
     manifold: Manifold | None = None
 
     def values(self, R: Any, C: Array) -> Array:

@@ -63,19 +63,10 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The best of a grid, solved.
+    """The best of a grid, solved."""
 
-    Attributes
-    ----------
-    measures : array of shape (m, kernels, strengths, alphas)
-        What was minimised, and what the criterion measured beside it.
-    index : tuple of int
-        Which kernel, strength and alpha; the first of equal ones.
-    fit : Fit
-    """
-
-    measures: np.ndarray
-    index: tuple[int, ...]
+    measures: np.ndarray  # (m, kernels, strengths, alphas): what was minimised, and what was measured beside it
+    index: tuple[int, ...]  # which kernel, strength and alpha; the first of equal ones
     fit: Fit
 
 

@@ -45,24 +45,13 @@ _SHARED = (  # parameters that scikit-learn's tree has too
 
 @dataclass(frozen=True)
 class Training:
-    """What trees are grown on.
+    """What trees are grown on."""
 
-    Attributes
-    ----------
-    X : float32 array in C order, or CSC
-    rows : the same in C order, or CSR
-    weight : array of shape (n,), or None
-    space : SplitSpace
-        Coordinates of the distinct outputs, or of vectors row by row.
-    which : array of shape (n,), or slice
-        From rows to the rows of `space.Z`.
-    """
-
-    X: Any
-    rows: Any
+    X: Any  # float32, in C order or CSC
+    rows: Any  # the same in C order or CSR
     weight: np.ndarray | None
-    space: SplitSpace
-    which: Any
+    space: SplitSpace  # coordinates of the distinct outputs, or of vectors row by row
+    which: Any  # from rows to the rows of `space.Z`: integers, or a slice
 
     @property
     def n(self) -> int:
@@ -150,17 +139,7 @@ class OutputTrees(StructuredEstimator):
 
     @abstractmethod
     def weights(self, X: Any) -> Array:
-        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
-
-        Parameters
-        ----------
-        X : array of m rows
-
-        Returns
-        -------
-        beta : array of shape (m, n)
-            Rows sum to one.
-        """
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i); rows sum to one."""
 
     def similarities(self, X1: Any, X2: Any = None) -> Array:
         """⟨h(x), h(x')⟩ = β(x)ᵀ K_Y β(x'), for two leaves the mean of K_Y over their pairs of members: link prediction.
@@ -267,14 +246,7 @@ class AveragedTrees(OutputTrees):
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i): the mean over trees of w_i/Σw in the leaf of x.
 
-        Parameters
-        ----------
-        X : array of m rows
-
-        Returns
-        -------
-        beta : array of shape (m, n)
-            Not negative; rows sum to one.
+        None is negative; rows sum to one.
         """
         check_is_fitted(self)
         B = np.empty((n_objects(X), self.leaf_weights_.shape[1]))
@@ -283,16 +255,7 @@ class AveragedTrees(OutputTrees):
         return self._cast(asarray_like(B, X))
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each row, by node number.
-
-        Parameters
-        ----------
-        X : array of m rows
-
-        Returns
-        -------
-        leaves : array of shape (m, T); of shape (m,) for one tree
-        """
+        """The leaf of each row in each tree, (m, T), by node number."""
         check_is_fitted(self)
         return self._leaves(self._check_X(X, reset=False))
 

@@ -172,16 +172,7 @@ class OutputKernelBoosting(OutputTrees):
             yield H
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """h_t(x) in the embedding's coordinates, t = 0, 1, ...
-
-        Parameters
-        ----------
-        X : array of m rows
-
-        Yields
-        ------
-        H : array of shape (m, q)
-        """
+        """h_t(x) in the embedding's coordinates, (m, q), for t = 0, 1, ..."""
         for H in self._staged(X):
             yield self._cast(asarray_like(H.copy(), X))
 
@@ -190,15 +181,7 @@ class OutputKernelBoosting(OutputTrees):
         G ← G + ν (p_t(x) − G P_t) B_t.
 
         p_t(x) and the rows of P_t say in which leaf x and the training rows fall, B_t who its members are, w̄ = w/Σw.
-
-        Parameters
-        ----------
-        X : array of m rows
-
-        Returns
-        -------
-        beta : array of shape (m, n)
-            Rows sum to one.
+        Rows sum to one.
         """
         check_is_fitted(self)
         rows = self._check_X(X, reset=False)

@@ -16,21 +16,11 @@ _PER_COORDINATE = ("min_impurity_decrease", "ccp_alpha")  # scikit-learn's impur
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree and where the training rows fall.
+    """A tree and where the training rows fall."""
 
-    Attributes
-    ----------
-    tree : scikit-learn's Tree
-        `impurity` is the variance of a node's outputs in the coordinates split on; `value` is empty.
-    leaf : array of shape (n,)
-        The leaf, by node number, of every training row, in the bag or not.
-    weight : array of shape (n,)
-        Of the rows that the tree was grown on, zero for others.
-    """
-
-    tree: Any
-    leaf: np.ndarray
-    weight: np.ndarray
+    tree: Any  # scikit-learn's; `impurity` is the variance of a node's outputs in the coordinates split on, no `value`
+    leaf: np.ndarray  # the leaf, by node number, of every training row, in the bag or not
+    weight: np.ndarray  # of the rows that the tree was grown on, zero for others
 
 
 def grow(
@@ -90,13 +80,7 @@ def leaf_weights(grown: Sequence[Grown]) -> csr_array:
 def indicator(leaves: np.ndarray, starts: np.ndarray, weight: np.ndarray | None = None) -> csr_array:
     """(m, nodes of all trees): `weight`, or one over the number of trees, where row i falls in tree t; 0 is left out.
 
-    Parameters
-    ----------
-    leaves : array of shape (m, T)
-        Node numbers.
-    starts : array of shape (T + 1,)
-        Where the nodes of each tree begin.
-    weight : array of shape (m, T), default=None
+    Leaves and weights are (m, T), leaves by node number; the nodes of each tree begin at `starts`, (T + 1,).
     """
     m, T = leaves.shape
     nodes = leaves + starts[:-1]

@@ -48,23 +48,10 @@ _COUNTED = 2.0**26  # weights that count rows; sums with others are not exact on
 
 
 class SplitSpace:
-    """Orthonormal coordinates of the outputs, and what of them the splits see.
+    """Orthonormal coordinates Z (n, q) of the outputs, Z Zᵀ = K_Y, and what of them the splits see.
 
-    Parameters
-    ----------
-    Z : array of shape (n, q)
-        Z Zᵀ = K_Y.
-    weight : array of shape (n,)
-        Of the rows, for their variance.
-    n_components, tol, projection
-        As in `OutputKernelTree`.
-    given : bool
-        Whether Z are the user's own vectors; whole, they go to scikit-learn as they are.
-
-    Attributes
-    ----------
-    Z : array of shape (n, r)
-        The same points, moved to 0 if they lie far from it; in principal axes when these are cut.
+    The attribute Z are the same points, moved to 0 if they lie far from it; in principal axes when these are cut.
+    Weights are for the variance of the rows. Vectors that the user has `given` go to scikit-learn as they are, whole.
     """
 
     def __init__(

@@ -99,16 +99,7 @@ class OutputKernelTree(AveragedTrees):
         return self
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each row, by node number.
-
-        Parameters
-        ----------
-        X : array of m rows
-
-        Returns
-        -------
-        leaves : array of shape (m,)
-        """
+        """The leaf of each row, (m,), by node number."""
         return np.asarray(super().apply(X)[:, 0])
 
     def get_depth(self) -> int:

@@ -9,10 +9,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
-from iokr.gram.pairs.costs import ProductCosts, matrix_cost, product_costs
-from iokr.gram.pairs.entries import pair_diagonal, pair_entries
-from iokr.gram.pairs.layout import Scatter, reads
 from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, row_dots, scatter_rows
+from iokr.gram.pairs.scatter import Scatter
 from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram"]
@@ -20,7 +18,12 @@ __all__ = ["PairGram"]
 _FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
 _FEW = 1000  # pairs whose matrix is always formed
 _STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
-_FACTOR = 0.04  # nanoseconds of a multiplication and addition in a factorisation
+# Nanoseconds of one multiplication and addition: in a product of matrices and in a factorisation; along rows and in
+# inner products, compiled, then without a compiler, while K fits the cache and beyond.
+_GEMM, _ENTRY = 0.04, 8.0  # and of an entry of the matrix of pairs
+_AXPY, _DOT = (0.12, 0.16), (0.13, 0.22)
+_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
+_CACHE = 1 << 20  # numbers
 
 
 class PairGram(ScalarGram):
@@ -72,10 +75,35 @@ class PairGram(ScalarGram):
         self.left, self.right = left, left if right is None else right
 
     def _entries(self, R: np.ndarray, S: np.ndarray) -> Array:
-        return pair_entries(self.nodes, R, S, mix=self.mix, ordered=self.ordered, same=self.same)
+        """½[G_ac K_bd + G_bd K_ac + G_ad K_bc + G_bc K_ad] for {a, b} and {c, d}; 2 G_ac K_bd for points in order."""
+        xp, mix, (a, b), (c, d) = array_namespace(self.nodes), self.mix, R.T, S.T
+
+        def k(x: np.ndarray, z: np.ndarray) -> Array:
+            return xp.take(take_rows(self.nodes, x), asarray_like(z, self.nodes), axis=1)
+
+        def g(x: np.ndarray, z: np.ndarray, k_xz: Array) -> Array:
+            equal = asarray_like((self.same[x][:, None] == z[None, :]).astype(np.float64), k_xz)
+            return mix * equal + (1 - mix) * k_xz
+
+        k_ac, k_bd = k(a, c), k(b, d)
+        if self.ordered:
+            return 2 * (g(a, c, k_ac) if mix else k_ac) * k_bd
+        k_ad, k_bc = k(a, d), k(b, c)
+        if mix == 0:
+            return k_ac * k_bd + k_ad * k_bc
+        straight = g(a, c, k_ac) * k_bd + g(b, d, k_bd) * k_ac
+        return (straight + g(a, d, k_ad) * k_bc + g(b, c, k_bc) * k_ad) / 2
 
     def _pair_diagonal(self, R: np.ndarray) -> Array:
-        return pair_diagonal(self.nodes, R, mix=self.mix, ordered=self.ordered)
+        """k_P(p, p): ½[G_aa K_bb + G_bb K_aa] + G_ab K_ab; 2 G_aa K_bb for points in order."""
+        xp, K, mix, (a, b) = array_namespace(self.nodes), self.nodes, self.mix, R.T
+        k_aa, k_bb = (take_rows(xp.linalg.diagonal(K), x) for x in (a, b))
+        k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)
+        g_aa, g_bb = mix + (1 - mix) * k_aa, mix + (1 - mix) * k_bb
+        if self.ordered:
+            return 2 * g_aa * k_bb
+        g_ab = mix * asarray_like((a == b).astype(np.float64), k_ab) + (1 - mix) * k_ab
+        return (g_aa * k_bb + g_bb * k_aa) / 2 + g_ab * k_ab
 
     def restrict(self, rows: Any) -> PairGram:
         """The Gram of some of the pairs among themselves."""
@@ -134,7 +162,7 @@ class PairGram(ScalarGram):
     @cached_property
     def scatter(self) -> Scatter:
         """c ↦ S (m', m'), sparse."""
-        return Scatter.of(self.right, self.nodes.shape[1], ordered=self.ordered)
+        return Scatter(self.right, self.nodes.shape[1], ordered=self.ordered)
 
     def gather(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """⟨A_a, B_b⟩ for every pair {a, b} of the rows."""
@@ -150,7 +178,14 @@ class PairGram(ScalarGram):
 
     @cached_property
     def _reads(self) -> Reads:
-        return reads(self.left, self.same, self.mix, ordered=self.ordered)
+        """What is read from columns b of T: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
+        (a, b), pair, none = self.left.T, np.arange(len(self.left)), np.full(len(self.left), -1)
+        parts = [(a if self.mix < 1 else none, self.same[a] if self.mix > 0 else none, b, pair)]
+        if self.mix > 0 and not self.ordered:
+            parts.append((none, self.same[b], a, pair))
+        row, entry, column, pair = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((row, column))
+        return row[order], entry[order], column[order], pair[order]
 
     @cached_property
     def _columns(self) -> np.ndarray:
@@ -160,8 +195,14 @@ class PairGram(ScalarGram):
     # --------------------------------------------------------------------------------------------- costs
 
     @property
-    def _costs(self) -> ProductCosts:
-        return product_costs(self.nodes.shape, len(self.left), len(self.right) * (1 if self.ordered else 2))
+    def _costs(self) -> tuple[float, float, float, float]:
+        """Nanoseconds of the scatter as a sparse and as a dense product, of the gather entry by entry and as one."""
+        rows, columns = self.nodes.shape
+        fast, beyond = has_compiler(), int(rows * columns > _CACHE)
+        axpy, dot = (_AXPY[beyond], _DOT[beyond]) if fast else (_AXPY_PLAIN[beyond], _DOT_PLAIN[beyond])
+        sparse = len(self.right) * (1 if self.ordered else 2) * rows * axpy
+        dots = len(self.left) * columns * dot + (0.0 if fast else _CALL * rows)
+        return sparse, columns * columns * rows * _GEMM, dots, rows * rows * columns * _GEMM
 
     @property
     def _forms(self) -> tuple[bool, bool]:
@@ -174,7 +215,8 @@ class PairGram(ScalarGram):
         return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
 
     def _matrix_cost(self, q: int) -> float:
-        return matrix_cost(self.shape, q, mixed=self.mix > 0)
+        """Of a product of the matrix of pairs, evaluated on the way, with q columns."""
+        return self.shape[0] * self.shape[1] * (_ENTRY * (2 if self.mix > 0 else 1) + q * _GEMM)
 
     @property
     def prefers_products(self) -> bool:  # type: ignore[override]
@@ -185,4 +227,4 @@ class PairGram(ScalarGram):
         free = available_memory(self.nodes)
         if free is not None and 8.0 * n * n > free / 4:
             return True
-        return self._matrix_cost(1) + n**3 / 6 * _FACTOR > _STEPS * self._product_cost()
+        return self._matrix_cost(1) + n**3 / 6 * _GEMM > _STEPS * self._product_cost()

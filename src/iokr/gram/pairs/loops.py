@@ -62,13 +62,7 @@ def row_dots(A: np.ndarray, B: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.n
 
 
 def fused_product(
-    S: csr_array,
-    columns: np.ndarray,
-    K: np.ndarray,
-    reads: Reads,
-    scale: float,
-    identity: float,
-    n: int,
+    S: csr_array, columns: np.ndarray, K: np.ndarray, reads: Reads, scale: float, identity: float, n: int
 ) -> np.ndarray:
     """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + identity T_entry,column, T = S columns; needs a compiler.
 
@@ -78,7 +72,8 @@ def fused_product(
     assert loop is not None
     m, out = columns.shape[1], np.zeros(n)
     starts = np.searchsorted(reads[2], np.arange(0, m + _STRIP, _STRIP))
-    loop(S.indptr, S.indices, S.data, columns, K, *reads, starts, scale, identity, np.empty((_STRIP, S.shape[0])), out)
+    sparse, strip = (S.indptr, S.indices, S.data), np.empty((_STRIP, S.shape[0]))
+    loop(sparse, columns, K, reads, starts, scale, identity, strip, out)
     return out
 
 
@@ -134,22 +129,10 @@ def _dots(A: Any, B: Any, a: Any, b: Any, out: Any) -> None:
 
 
 def _fused(
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    columns: Any,
-    K: Any,
-    row: Any,
-    entry: Any,
-    column: Any,
-    pair: Any,
-    starts: Any,
-    scale: float,
-    identity: float,
-    strip: Any,
-    out: Any,
+    S: Any, columns: Any, K: Any, reads: Any, starts: Any, scale: float, identity: float, strip: Any, out: Any
 ) -> None:
     """A strip of Tᵀ by sums of rows of K, then everything that is read from it."""
+    (indptr, indices, data), (row, entry, column, pair) = S, reads
     width, m = strip.shape
     sums = np.empty(width)
     for number in range(len(starts) - 1):

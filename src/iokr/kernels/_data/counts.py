@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from iokr._array import matmul
+from iokr._array import Array, matmul
 from iokr._compile import compiled
+from iokr.kernels.base import Kernel
 
-__all__ = ["Counts", "Vocabulary", "inner", "name_rows", "numbered", "sq_norms"]
+__all__ = ["CountKernel", "Counts", "Vocabulary", "inner", "name_rows", "numbered", "sq_norms"]
 
 _DENSE = 0.02  # a column goes into the dense product when it is this full, in the product of both sides
 _TABLE = 1 << 16  # keys below this are named through a table, whatever their number
@@ -165,6 +166,16 @@ def sq_norms(R: Counts) -> np.ndarray:
         squares *= R.weight[R.matrix.indices]
     rows = np.repeat(np.arange(len(R)), np.diff(R.matrix.indptr))
     return np.bincount(rows, squares, minlength=len(R)).astype(np.float64)  # integers if there is nothing to count
+
+
+class CountKernel(Kernel):
+    """k(x, z) = Σ_f w_f c_f(x) c_f(z): write `represent(X)`, the counts."""
+
+    def block(self, R: Counts, S: Counts) -> Array:
+        return inner(R, S)
+
+    def diag(self, R: Counts) -> Array:
+        return sq_norms(R)
 
 
 def name_rows(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

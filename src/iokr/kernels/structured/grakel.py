@@ -62,11 +62,9 @@ class GraKeL(Kernel):
         return as_objects(_theirs(g) for g in graphs(X, self.label))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         return np.asarray(self._copy().fit(list(S)).transform(list(R)), dtype=np.float64)
 
     def diag(self, R: np.ndarray) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         return np.array([self._copy().fit_transform([x])[0, 0] for x in R], dtype=np.float64)
 
     def _copy(self) -> Any:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from iokr._array import Array, is_sparse, to_numpy
+from iokr._array import is_sparse, to_numpy
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, as_objects, key, n_objects
 from iokr._validation import check_integer
-from iokr.kernels._data.counts import Counts, Vocabulary, inner, sq_norms
-from iokr.kernels.base import Kernel
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
 
 __all__ = ["Graph", "ShortestPath", "WeisfeilerLehman", "graphs"]
 
@@ -127,7 +126,7 @@ class _Levels(Vocabulary):
 
 
 @component
-class WeisfeilerLehman(Kernel):
+class WeisfeilerLehman(CountKernel):
     """k(x, z) = Σ_{h ≤ depth} Σ_c n_c^h(x) n_c^h(z), n_c^h how many nodes have the name c after h refinements.
 
     At h = 0 names are labels; then the name of a node stands for its own and those of its neighbours: for the tree of
@@ -191,17 +190,9 @@ class WeisfeilerLehman(Kernel):
         rows = np.tile(np.repeat(np.arange(len(parsed)), sizes), depth + 1)
         return Counts.of(rows, np.array(columns, dtype=np.intp).ravel(), len(parsed), _Levels(levels))
 
-    def block(self, R: Counts, S: Counts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return inner(R, S)
-
-    def diag(self, R: Counts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return sq_norms(R)
-
 
 @component
-class ShortestPath(Kernel):
+class ShortestPath(CountKernel):
     """k(x, z) = Σ_{a,b,d} n_abd(x) n_abd(z), n_abd how many pairs of nodes labelled a, b lie at distance d.
 
     Pairs of nodes are ordered and of two different nodes; those that no path joins do not count, and a graph without
@@ -253,14 +244,6 @@ class ShortestPath(Kernel):
         alike = keys // len(codes) % len(codes) == keys % len(codes)
         weight = np.where(alike, 4.0, 2.0)
         return Counts.of(np.concatenate(rows), columns, len(parsed), Vocabulary(vocabulary), weight)
-
-    def block(self, R: Counts, S: Counts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return inner(R, S)
-
-    def diag(self, R: Counts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return sq_norms(R)
 
 
 def _distances(g: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -250,7 +250,6 @@ class Mallows(_Rankings):
         return pair_signs(check_rankings(X, self.n_items_))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         K = R @ S.T
         K *= self.lam / 2
         K -= (self.lam / 4) * np.einsum("ij,ij->i", R, R)[:, None]

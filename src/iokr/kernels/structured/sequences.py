@@ -144,7 +144,6 @@ class Positional(Kernel):
         return Positions(parts, where, lengths)
 
     def block(self, R: Any, S: Any) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         if self._counts:
             return inner(R, S)
         product = self.combine == "product"
@@ -164,7 +163,6 @@ class Positional(Kernel):
         return K
 
     def diag(self, R: Any) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         if self._counts:
             return sq_norms(R)
         k = np.ones(len(R)) if self.combine == "product" else np.zeros(len(R))

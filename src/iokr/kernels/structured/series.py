@@ -105,7 +105,6 @@ class GlobalAlignment(Kernel):
         return Parts(R, pair_tiles(R, R, self._compare, paired=True, flat=True)[:, 0])
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (X, x_logs), (Z, z_logs) = R, S
         loop = compiled(_align)
         logs = pair_tiles(X, Z, self._compare, flat=True) if loop is None else self._compiled(loop, X, Z)

@@ -51,7 +51,6 @@ class Tanimoto(Kernel):
         return Parts(R, row_sq_norms(R))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (X, x_norms), (Z, z_norms) = R, S
         both = gemm(X, Z)
         either = x_norms[:, None] + z_norms[None, :]
@@ -89,12 +88,11 @@ class Jaccard(Kernel):
     def represent(self, X: Any) -> Parts:
         """Whose element is what, and how many each set has."""
         n_objects(X)
-        sizes, elements = _rows_as_sets(X) if _is_matrix(X) else _elements(X)
+        sizes, elements = _rows_as_sets(X) if is_numeric(X) and len(X.shape) == 2 else _elements(X)
         columns, places = numbered(elements)
         return Parts(Counts.sets(places, sizes, Vocabulary(columns)), sizes.astype(np.float64))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (X, x_sizes), (Z, z_sizes) = R, S
         loop = compiled(_bits_shared)
         if loop is not None and _as_bits(X, Z):
@@ -146,10 +144,6 @@ def _bits_shared(x: Any, z: Any, x_sizes: Any, z_sizes: Any, K: Any) -> None:
             count = float(shared[j])
             either = x_sizes[i] + z_sizes[j] - count
             K[i, j] = count / either if either > 0.0 else 1.0
-
-
-def _is_matrix(X: Any) -> bool:
-    return is_numeric(X) and len(X.shape) == 2
 
 
 def _rows_as_sets(X: Any) -> tuple[np.ndarray, list[Hashable]]:

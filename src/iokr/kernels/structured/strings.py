@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
 from iokr._validation import check_integer
-from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, sq_norms
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
 from iokr.kernels._data.ragged import Ragged
-from iokr.kernels.base import Kernel
 
 __all__ = ["Mismatch", "Spectrum", "letters", "name_words"]
 
@@ -33,7 +31,7 @@ def letters(X: Any) -> Ragged:
 
 
 @component
-class Spectrum(Kernel):
+class Spectrum(CountKernel):
     """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how often the n letters u stand side by side in x.
 
     A string of fewer than n letters has ψ(x) = 0. Shared n-grams grow with length: wrap in `Normalized` unless
@@ -73,17 +71,9 @@ class Spectrum(Kernel):
         names, words = name_words(grams)
         return Counts.of(rows, names, len(strings), Vocabulary({w: i for i, w in enumerate(words)}))
 
-    def block(self, R: Counts, S: Counts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return inner(R, S)
-
-    def diag(self, R: Counts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return sq_norms(R)
-
 
 @component
-class Mismatch(Kernel):
+class Mismatch(CountKernel):
     """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how many n-grams of x differ from u in at most m letters.
 
     u runs over all words of n letters of the alphabet. They are not listed: two n-grams at Hamming distance d share
@@ -155,14 +145,6 @@ class Mismatch(Kernel):
         return Counts.of(
             np.tile(rows, len(columns)), every, len(strings), Vocabulary(vocabulary), np.concatenate(weight)
         )
-
-    def block(self, R: Counts, S: Counts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
-        return inner(R, S)
-
-    def diag(self, R: Counts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
-        return sq_norms(R)
 
     def _check_alphabet(self, strings: Ragged) -> None:
         known = np.isin(strings.values, np.array([ord(c) for c in self.alphabet_]))

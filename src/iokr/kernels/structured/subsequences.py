@@ -81,7 +81,6 @@ class Subsequence(Kernel):
         return Parts(strings, self._listed(strings))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        """The (n, m) array of k(x_i, z_j)."""
         (x, x_words), (z, z_words) = R, S
         x_long, z_long = (np.flatnonzero(~self._short(side)) for side in (x, z))
         if len(x_long) == len(x) or len(z_long) == len(z):
@@ -95,7 +94,6 @@ class Subsequence(Kernel):
         return K
 
     def diag(self, R: Parts) -> Array:
-        """The (n,) array of k(x_i, x_i)."""
         strings, words = R
         k, rest = sq_norms(words), np.flatnonzero(~self._short(strings))
         k[rest] = pair_tiles(strings[rest], strings[rest], self._compare, paired=True)[:, 0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, to_numpy
+from iokr.gram.blocks import kronecker
 from iokr.problem import Problem
 from iokr.solvers.base import Path
 from iokr.solvers.closed_form.spectral import SpectralPath
@@ -20,18 +20,12 @@ __all__ = ["BlockPath", "flatten"]
 def flatten(problem: Problem) -> Problem:
     """The same problem on vec(Ψ), point-major: Gram 𝐊, penalty L ⊗ I, a missing entry has weight 0."""
     d = problem.gram.size // problem.gram.shape[0]
-    n = problem.n_labeled
-    xp = array_namespace(problem.like)
     weight = None if problem.weight is None else np.repeat(problem.weight, d)
     if problem.mask is not None:
         observed = np.asarray(problem.mask).astype(float).ravel()
         weight = observed if weight is None else weight * observed
-    penalty = None
-    if problem.penalty is not None:
-        identity = eye_like(d, problem.penalty)
-        N = problem.gram.shape[0]
-        penalty = xp.reshape(problem.penalty[:, None, :, None] * identity[None, :, None, :], (N * d, N * d))
-    Psi = xp.reshape(problem.targets, (n * d, 1))
+    penalty = None if problem.penalty is None else kronecker(problem.penalty, eye_like(d, problem.penalty))
+    Psi = array_namespace(problem.like).reshape(problem.targets, (-1, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)
 
 
@@ -39,11 +33,8 @@ class BlockPath(Path):
     """vec(C) from the flat path; leave-one-out by d × d blocks, r_i = N_ii⁻¹ (N vec Ψ)_i with N = I − 𝐇."""
 
     def __init__(self, problem: Problem, flat: Problem, path: Path) -> None:
-        self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
-        self.operator = problem.operator
-        self.d = problem.gram.size // problem.gram.shape[0]
-        self.mask = None if problem.mask is None else np.asarray(problem.mask)
-        self.flat, self.path = flat, path
+        super().__init__(problem)
+        self.d, self.flat, self.path = problem.gram.size // problem.gram.shape[0], flat, path
 
     def _vector(self, Psi: Array) -> Array:
         return array_namespace(Psi).reshape(Psi, (self.n * self.d, 1))
@@ -61,7 +52,7 @@ class BlockPath(Path):
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
         D = alpha / to_numpy(path.shrink(alpha))[:, 0]
-        Tt = to_numpy(points.spectrum_to_labels(path.V))
+        Tt = to_numpy(points.to_labels(path.V))
         R = Tt @ (D * to_numpy(path.project(vector))[:, 0])
         B = None if points.remainder is None else to_numpy(points.remainder)
         if B is not None:
@@ -100,13 +91,3 @@ class BlockPath(Path):
             target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
             residuals[unseen] = target - values[unseen]
         return asarray_like(residuals.reshape(self.n, self.d), Psi)
-
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """Σ_i w_i ‖r_i‖² / Σ w for each alpha; d Σ w_i m_ij r_ij² / Σ w_i m_ij with missing entries."""
-        if self.mask is None:
-            return super().loo_errors(Psi, alphas)
-        w = np.ones(self.n) if self.weight is None else self.weight
-        weight = self.mask * w[:, None]
-        return np.array(
-            [float((weight * to_numpy(self.loo_residuals(Psi, a)) ** 2).sum()) * self.d / weight.sum() for a in alphas]
-        )

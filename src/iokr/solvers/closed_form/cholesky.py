@@ -6,10 +6,10 @@ from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namesp
 from iokr._component import component
 from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Path, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
 from iokr.solvers.closed_form.spectral import SpectralPath
-from iokr.solvers.closed_form.symmetric_system import geometry
+from iokr.solvers.closed_form.symmetric_system import PointsPath, geometry
 
 __all__ = ["Cholesky"]
 
@@ -41,7 +41,7 @@ class Cholesky(PathSolver):
         N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((4 if problem.penalised else 1.1) * N**2 + 3 * N * q)
 
-    def _path(self, problem: Problem) -> Path:
+    def _path(self, problem: Problem) -> CholeskyPath:
         return CholeskyPath(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
@@ -64,7 +64,7 @@ def _ridge(problem: Problem, a: float) -> Array:
     return C if a == 1 else C / a
 
 
-class CholeskyPath(Path):
+class CholeskyPath(PointsPath):
     """z_j = (λI + γ_j S)⁻¹ G√wΨe_j by Cholesky of S + (λ/γ_j) I; with `once`, for one use, S is overwritten."""
 
     def __init__(self, problem: Problem, *, once: bool = False) -> None:
@@ -102,15 +102,11 @@ class CholeskyPath(Path):
                 parts.append((group, part / alpha))
                 continue
             factor = self._factor(alpha / g, last=number == len(groups) - 1)
-            self._warn(factor, alpha, g)
+            xp = array_namespace(factor.L)  # the largest pivot is at most s_max + α/γ
+            warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
             Z = factor.solve(part)
             parts.append((group, Z if g == 1 else Z / g))
         return join_columns(parts)
-
-    def _warn(self, factor: CholeskyFactor, alpha: float, g: float) -> None:
-        """The largest pivot is at most s_max + α/γ."""
-        xp = array_namespace(factor.L)
-        warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
 
     def _leave_out(self, B: Array, alpha: float, g: float) -> tuple[Array, Array]:
         """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""
@@ -129,10 +125,8 @@ class CholeskyPath(Path):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
-        points = self.points
-        targets = points.targets(self.operator.rotate(Psi))
-        xp = array_namespace(targets)
-        B = points.from_labels(targets)
+        B = self.points.from_labels(self.points.targets(self.operator.rotate(Psi)))
+        xp = array_namespace(B)
         residuals, leverages = [], []
         try:
             for g, group in self.operator.groups(B.shape[1]):
@@ -141,12 +135,4 @@ class CholeskyPath(Path):
                 leverages.append((group, xp.broadcast_to(Q[:, None], R.shape)))
         except NotPositiveDefinite:
             return self._spectral().loo_residuals(Psi, alpha)
-        R, Q = join_columns(residuals), join_columns(leverages)
-        if points.remainder is not None:
-            R = R + points.remainder @ targets
-            Q = Q + xp.linalg.diagonal(points.remainder)[:, None]
-        return self.operator.unrotate(
-            points.finish(
-                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
+        return self.leave_out(join_columns(residuals), join_columns(leverages), Psi, alpha)

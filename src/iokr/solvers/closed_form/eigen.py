@@ -5,8 +5,8 @@ from __future__ import annotations
 from iokr._component import component
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.oblique import spectral_path
 from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.spectral import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
 
 __all__ = ["Eigen"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows, thin_svd
+from collections.abc import Sequence
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, matmul, take_rows, thin_svd
 from iokr._component import component
 from iokr.problem import Problem
-from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.base import Path
 from iokr.solvers.closed_form.paths import PathSolver
+from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import Geometry
 
 __all__ = ["LowRank"]
@@ -55,42 +60,25 @@ class LowRank(PathSolver):
         return LowRankPath(problem)
 
 
-class LowRankPath(Path):
-    """N = I − H = (I − V Vᵀ) + V diag(λ/(λ + ωγ)) Vᵀ."""
+class LowRankPath(SpectralPath):
+    """N = I − H = (I − V Vᵀ) + V diag(λ/(λ + ωγ)) Vᵀ; C is in the range of V, as the rest does not change h."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.points = Geometry(problem)
-        Phi = problem.gram.factor
-        if not self.points.whole:
-            Phi = take_rows(Phi, self.points.active)
-        if self.points.sqrt_w is not None:
-            Phi = self.points.sqrt_w[:, None] * Phi
-        self.V, root = thin_svd(Phi)
-        self.omega = root * root
-        self.largest = float(self.omega[0]) * float(self.operator.gamma.max())
-
-    def shrink(self, alpha: float) -> Array:
-        """λ + ω γᵀ."""
-        return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
-
-    def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C in the range of V: what is orthogonal to it does not change h."""
-        warn_small_alpha(alpha, self.largest)
-        T = matmul(self.V.T, self.points.targets(self.operator.rotate(Psi)))
-        return self.operator.unrotate(self.points.to_points(matmul(self.V, T / self.shrink(alpha))))
+        points = Geometry(problem)
+        Phi = problem.gram.factor if points.whole else take_rows(problem.gram.factor, points.active)
+        V, root = thin_svd(Phi if points.sqrt_w is None else points.sqrt_w[:, None] * Phi)
+        super().__init__(problem, points, (root * root, V))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
-        targets, V = self.points.targets(self.operator.rotate(Psi)), self.V
+        targets, T, V = self.points.targets(self.operator.rotate(Psi)), self.project(Psi), self.V
         xp = array_namespace(targets)
-        T = matmul(V.T, targets)
         D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
         squares = V * V
         Q = xp.clip(1 - xp.sum(squares, axis=1), min=0.0)[:, None] + matmul(squares, D)
-        return self.operator.unrotate(
-            self.points.finish(
-                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
+        return self.leave_out(R, Q, Psi, alpha)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        """Those of the residuals."""
+        return Path.loo_errors(self, Psi, alphas)

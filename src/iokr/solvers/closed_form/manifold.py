@@ -9,7 +9,7 @@ from iokr._component import component
 from iokr._validation import check_choice
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.forms import ManifoldPath, Shared
+from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
 
 __all__ = ["ManifoldEigen"]

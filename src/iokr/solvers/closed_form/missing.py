@@ -7,41 +7,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, cholesky, to_numpy
+from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
-from iokr.solvers.closed_form.forms import deformed_kernel
+from iokr.solvers.closed_form.deformed import deformed_kernel
 
 __all__ = ["masked_path"]
 
 
 def masked_path(solver: ClosedForm, problem: Problem) -> Path:
     """A = aI: a problem per pattern of columns. Otherwise one system over the observed entries."""
-    return (_Patterns if problem.operator.E is None else _Entries)(solver, problem)
+    return _Patterns(solver, problem) if problem.operator.E is None else _Entries(problem)
 
 
-class _Masked(Path):
+class _Patterns(Path):
+    """Column j is ridge on the rows with m_ij = 1: one factorisation per distinct pattern of a column.
+
+    With A = aI, (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
+    """
+
+    mask: np.ndarray
+
     def __init__(self, solver: ClosedForm, problem: Problem) -> None:
         super().__init__(problem)
-        self.solver, self.problem, self.mask = solver, problem, np.asarray(problem.mask)
-
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
-        """q Σ w_i m_ij r_ij² / Σ w_i m_ij for each alpha."""
-        w = np.ones(self.n) if self.weight is None else self.weight
-        weight = self.mask * w[:, None]
-        q = self.mask.shape[1]
-        return np.array(
-            [float((weight * to_numpy(r) ** 2).sum()) * q / weight.sum() for r in self._residuals(Psi, alphas)]
-        )
-
-    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
-        for alpha in alphas:
-            yield self.loo_residuals(Psi, alpha)
-
-
-class _Patterns(_Masked):
-    """Column j is ridge on the rows with m_ij = 1: one factorisation per distinct pattern of a column."""
+        self.solver, self.problem, self.a = solver, problem, float(self.operator.gamma[0])
 
     def _groups(self, Psi: Array) -> Iterator[tuple[np.ndarray, Problem]]:
         patterns, which = np.unique(self.mask.T, axis=0, return_inverse=True)
@@ -51,47 +41,37 @@ class _Patterns(_Masked):
             targets = take_columns(Psi, columns)
             yield columns, replace(self.problem, gram=self.gram.K, Psi=targets, weight=weight, mask=None)
 
-    def _each(self, Psi: Array, what: str, alpha: float) -> Array:
-        # A = aI: (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
-        a = float(self.operator.gamma[0])
-        xp = array_namespace(Psi)
-        parts = []
+    def _each(self, Psi: Array, what: str, alphas: Sequence[float]) -> list[Array]:
+        groups = []
         for columns, part in self._groups(Psi):
-            if part.weight.max() == 0 or a == 0:
-                rows = part.gram.shape[0] if what == "coefficients" else self.n
-                empty = xp.zeros((rows, len(columns)), dtype=Psi.dtype)
-                parts.append((columns, asarray_like(empty, Psi) if what == "coefficients" else part.Psi))
-                continue
-            values = getattr(self.solver.path(part), what)(part.Psi, alpha / a)
-            parts.append((columns, values / a if what == "coefficients" else values))
-        return join_columns(parts)
+            if part.weight.max() == 0 or self.a == 0:
+                zero = asarray_like(np.zeros((self.gram.shape[0], len(columns))), Psi)
+                values = [zero if what == "coefficients" else part.Psi] * len(alphas)
+            else:
+                path = self.solver.path(part)  # one factorisation for the whole path
+                values = [getattr(path, what)(part.Psi, alpha / self.a) for alpha in alphas]
+            groups.append((columns, values))
+        return [join_columns([(columns, values[i]) for columns, values in groups]) for i in range(len(alphas))]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C, a group of columns at a time."""
-        return self._each(Psi, "coefficients", alpha)
+        return self._each(Psi, "coefficients", [alpha])[0] / (self.a or 1.0)
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """Residuals, a group of columns at a time; an unobserved entry keeps its plain prediction."""
-        return self._each(Psi, "loo_residuals", alpha)
+        return self._each(Psi, "loo_residuals", [alpha])[0]
 
-    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterator[Array]:
-        a = float(self.operator.gamma[0])
-        groups = []
-        for columns, part in self._groups(Psi):
-            if part.weight.max() == 0 or a == 0:
-                groups.append((columns, [part.Psi] * len(alphas)))
-                continue
-            path = self.solver.path(part)  # one factorisation for the whole path
-            groups.append((columns, [path.loo_residuals(part.Psi, alpha / a) for alpha in alphas]))
-        for i in range(len(alphas)):
-            yield join_columns([(columns, values[i]) for columns, values in groups])
+    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> list[Array]:
+        return self._each(Psi, "loo_residuals", alphas)
 
 
-class _Entries(_Masked):
+class _Entries(Path):
     """(√w P𝐊̃Pᵀ√w + I) a = √w P vec(Ψ), P the observed entries, 𝐊̃ = Σ_j K̃_j ⊗ e_j e_jᵀ (supervised: K ⊗ A / λ)."""
 
-    def __init__(self, solver: ClosedForm, problem: Problem) -> None:
-        super().__init__(solver, problem)
+    mask: np.ndarray
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
         labelled = np.ones(self.n) if self.weight is None else self.weight
         self.rows = np.flatnonzero(labelled > 0)
         # Rows of weight 0 stay among the points but carry no label.

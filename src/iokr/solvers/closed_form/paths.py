@@ -20,20 +20,6 @@ class PathSolver(ClosedForm):
 
     Callers ask for `solver.path(problem)` or, for several manifold strengths, iterate over
     `solver.paths(problem, strengths)`; each path then gives every α.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.kernels import Linear
-    >>> from iokr.losses import Square
-    >>> from iokr.problem import Problem
-    >>> from iokr.solvers import ManifoldEigen
-    >>> gram, L = Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0, -1.0], [-1.0, 1.0]])
-    >>> problem = Problem(gram, np.array([[1.0]]), Square(), 1.0, penalty=L)
-    >>> for path in ManifoldEigen().paths(problem, [0.0, 1.0]):
-    ...     print((gram @ path.coefficients(problem.Psi, 1.0)).round(2).ravel())
-    [0.5 1. ]
-    [0.33 0.67]
     """
 
     @abstractmethod

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, matmul
+from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows
+from iokr.gram.operators import Oblique, as_array
 from iokr.problem import Problem
-from iokr.solvers.base import Path, warn_small_alpha
-from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.base import warn_small_alpha
+from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath, scatter
 
-__all__ = ["SpectralPath"]
+__all__ = ["ObliquePath", "SpectralPath", "spectral_path"]
 
 _COLUMNS = 768  # of a product along the path: enough for GEMM, little beside n²
 
 
-class SpectralPath(Path):
+class SpectralPath(PointsPath):
     """N_j(λ) = I − H_j = 𝓑 + Tᵀ diag(λ/(λ + ω γ_j)) T with S = V diag(ω) Vᵀ, T = Vᵀ G."""
 
-    def __init__(self, problem: Problem, points: Geometry) -> None:
+    def __init__(self, problem: Problem, points: Geometry, eigenpairs: tuple[Array, Array] | None = None) -> None:
         super().__init__(problem)
         self.points = points
-        omega, self.V = points.eigenpairs()
+        omega, self.V = points.eigenpairs() if eigenpairs is None else eigenpairs
         xp = array_namespace(omega)
-        smallest, largest = float(omega[0]), float(omega[-1])
+        smallest, largest = float(xp.min(omega)), float(xp.max(omega))
         if smallest < -1e-8 * largest:
             raise ValueError(
                 f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` "
@@ -74,25 +75,14 @@ class SpectralPath(Path):
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
-        Tt = self.points.spectrum_to_labels(self.V)
-        xp = array_namespace(Tt)
+        Tt = self.points.to_labels(self.V)
         D = alpha / self.shrink(alpha)
-        R = matmul(Tt, D * self.project(Psi))
-        Q = matmul(Tt * Tt, D)
-        B = self.points.remainder
-        if B is not None:
-            R = R + B @ self.points.targets(self.operator.rotate(Psi))
-            Q = Q + xp.linalg.diagonal(B)[:, None]
-        return self.operator.unrotate(
-            self.points.finish(
-                R, Q, lambda rows: self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
-            )
-        )
+        return self.leave_out(matmul(Tt, D * self.project(Psi)), matmul(Tt * Tt, D), Psi, alpha)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
-        Tt = self.points.spectrum_to_labels(self.V)
+        Tt = self.points.to_labels(self.V)
         xp = array_namespace(Tt)
         squares = Tt * Tt
         projected = self.project(Psi)
@@ -122,7 +112,7 @@ class SpectralPath(Path):
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""
-        Tt = self.points.spectrum_to_labels(self.V)
+        Tt = self.points.to_labels(self.V)
         xp = array_namespace(Tt)
         D = alpha / (alpha + self.omega * g)
         if self.points.remainder is None:
@@ -137,3 +127,85 @@ class SpectralPath(Path):
         values = a + self.deformed(alpha, g) @ a
         Z = self.V @ ((self.V.T @ self.points.from_labels(values)) / (alpha + g * self.omega)[:, None])
         return self.points.to_points(Z)
+
+
+class ObliquePath(SpectralPath):
+    """h = p L with p_j = K(λI + γ_j K)⁻¹ Ψe_j for A = E L, L E = diag(γ): nothing is divided by a small γ.
+
+    ‖ψ_i − h‖² = ‖ψ_i‖² − 2⟨p, τ_i⟩ + Σ_j γ_j p_j² with τ = ΨE, because L is orthogonal in F with squared norms γ.
+    """
+
+    operator: Oblique
+
+    def _loo_parts(self, Psi: Array) -> Callable[[float], Array]:
+        """α ↦ p₋ᵢ(x_i), shape (n, r), sharing what does not depend on α."""
+        points, tau = self.points, self.operator.rotate(Psi)
+        xp = array_namespace(tau)
+        targets = points.targets(tau)
+        X = matmul(self.V.T, points.from_labels(targets))
+        Tt = points.to_labels(self.V)
+        squares = Tt * Tt
+        B = points.remainder
+        gamma = asarray_like(self.operator.gamma, X)
+        active = points.active
+
+        def values(rows: np.ndarray, alpha: float, some: slice) -> Array:
+            """p at some labelled points."""
+            Z = points.to_points(matmul(self.V, X[:, some] / self.shrink(alpha)[:, some]))
+            return matmul(self.gram.K.rows(rows), Z)
+
+        def large(alpha: float, some: slice) -> Array:
+            """γω > λ somewhere: (τ − R/Q)/γ, R and Q by products that do not cancel."""
+            D = alpha / self.shrink(alpha)[:, some]
+            R, Q = matmul(Tt, D * X[:, some]), matmul(squares, D)
+            if B is not None:
+                R, Q = R + B @ targets[:, some], Q + xp.linalg.diagonal(B)[:, None]
+
+            def plain(rows: np.ndarray) -> Array:
+                return take_rows(tau[:, some], rows) - gamma[None, some] * values(rows, alpha, some)
+
+            return (tau[:, some] - points.finish(R, Q, plain)) / gamma[None, some]
+
+        def small(alpha: float, some: slice) -> Array:
+            """γω ≤ λ: (p_i − P_ii τ_i)/(1 − γP_ii) with P = Tᵀ diag(ω/(λ + ωγ)) T."""
+            G = self.omega[:, None] / self.shrink(alpha)[:, some]
+            own = matmul(squares, G)
+            Q = 1 - gamma[None, some] * own
+            R = matmul(Tt, G * X[:, some]) - own * targets[:, some]
+            everywhere = scatter(own, active, self.n) if len(active) < self.n else own
+
+            def plain(rows: np.ndarray) -> Array:
+                return values(rows, alpha, some) - take_rows(everywhere, rows) * take_rows(tau[:, some], rows)
+
+            return points.finish(R, Q, plain)
+
+        def left_out(alpha: float) -> Array:
+            split = int(np.count_nonzero(self.operator.gamma * float(self.omega[-1]) <= alpha))
+            parts = [small(alpha, slice(0, split))] if split else []
+            if split < len(self.operator.gamma):
+                parts.append(large(alpha, slice(split, len(self.operator.gamma))))
+            return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
+
+        return left_out
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
+        return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
+        tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
+        xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
+        w = np.ones(self.n) if self.weight is None else self.weight
+        w = asarray_like(w / w.sum(), tau)
+        errors = []
+        for alpha in alphas:
+            p = left_out(alpha)
+            squares = self.operator.sq_norms + xp.sum(p * (gamma[None, :] * p - 2 * tau), axis=1)
+            errors.append(float(xp.sum(w * xp.clip(squares, min=0.0))))
+        return np.array(errors)
+
+
+def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
+    """The path by eigenvectors for the operator that the problem has."""
+    return (ObliquePath if problem.operator.oblique else SpectralPath)(problem, points)

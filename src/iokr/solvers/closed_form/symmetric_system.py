@@ -21,8 +21,9 @@ from iokr._array import (
     to_numpy,
 )
 from iokr.problem import Problem
+from iokr.solvers.base import Path
 
-__all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "geometry", "weight_ratio"]
+__all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "PointsPath", "geometry", "weight_ratio"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _PANEL = 512  # rows of K that a congruence takes at a time
@@ -83,10 +84,6 @@ class Geometry:
         """Gᵀ Z. May be overridden."""
         return Z
 
-    def spectrum_to_labels(self, V: Array) -> Array:
-        """Gᵀ V for eigenvectors V of S: Tᵀ. May be overridden."""
-        return V
-
     def largest(self, found: float) -> float:
         """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S. May be overridden."""
         return found
@@ -99,8 +96,7 @@ class Geometry:
             root = to_numpy(self.sqrt_w)
             small = np.flatnonzero(root < 1e-6 * root.max())
             if len(small):  # R is only right to eps, absolutely: take y − h instead
-                exact = plain(self.active[small]) / take_rows(Q, small)
-                loo = replace_rows(loo, small, exact)
+                loo = replace_rows(loo, small, plain(self.active[small]) / take_rows(Q, small))
         if len(self.active) == self.n:
             return loo
         rest = np.setdiff1d(np.arange(self.n), self.active)
@@ -121,20 +117,16 @@ class BlockFactor:
         self.order = np.concatenate([base.active, rest])
         if not np.array_equal(self.order, np.arange(base.N)):
             L = take_rows(take_rows(L, self.order).T, self.order).T
-        n, u = len(base.active), len(rest)
-        xp = array_namespace(L)
-        L_lu = L[:n, n:]
-        if u:
-            self.R_u, back = _factor_unlabeled(L[n:, n:], base.N)
-            self.X = back(L_lu.T).T
-            schur = L[:n, :n] - self.X @ self.X.T
-        else:
-            self.R_u, self.X = L[n:, n:], L_lu
-            schur = L[:n, :n] * 1.0
+        n = len(base.active)
+        self.R_u, self.X, schur = L[n:, n:], L[:n, n:], L[:n, :n] * 1.0
+        if len(rest):
+            self.R_u, back = _factor_unlabeled(self.R_u, base.N)
+            self.X = back(self.X.T).T
+            schur = schur - self.X @ self.X.T
         if base.sqrt_w is not None:
             schur = schur / base.sqrt_w[:, None] / base.sqrt_w[None, :]
         sigma, self.O = eigh((schur + schur.T) / 2, overwrite=True)
-        self.sigma = xp.clip(sigma, min=0.0)
+        self.sigma = array_namespace(L).clip(sigma, min=0.0)
 
 
 def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
@@ -224,10 +216,6 @@ class ManifoldGeometry(Geometry):
         n = self.blocks.O.shape[0]
         return matmul(self.blocks.O, Z[:n, :] / self._root[:, None])
 
-    def spectrum_to_labels(self, V: Array) -> Array:
-        """Gᵀ V."""
-        return self.to_labels(V)
-
 
 def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, root: float) -> np.ndarray:
     """FᵀKF, overwriting K, for F = [top  X ; 0  √μ R] with R lower triangular: K F row by row, then Fᵀ(KF)."""
@@ -270,16 +258,27 @@ def geometry(problem: Problem, factor: BlockFactor | None = None) -> Geometry:
     return ManifoldGeometry(problem, factor)
 
 
+class PointsPath(Path):
+    """A path in the coordinates of its `points`."""
+
+    points: Geometry
+
+    def leave_out(self, R: Array, Q: Array, Psi: Array, alpha: float) -> Array:
+        """diag(1/√w) [(𝓑√wΨE + R)/(diag 𝓑 + Q)] Eᵀ, the residuals of all rows."""
+        B = self.points.remainder
+        if B is not None:
+            R = R + B @ self.points.targets(self.operator.rotate(Psi))
+            Q = Q + array_namespace(B).linalg.diagonal(B)[:, None]
+
+        def plain(rows: np.ndarray) -> Array:
+            return self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+
+        return self.operator.unrotate(self.points.finish(R, Q, plain))
+
+
 def scatter(Z: Array, rows: np.ndarray, N: int) -> Array:
     """N rows, those of Z at `rows` and zero elsewhere."""
-    if is_numpy(Z):
-        out = np.zeros((N, Z.shape[1]))
-        out[rows] = Z
-        return out
-    xp = array_namespace(Z)
-    index = np.full(N, Z.shape[0])
-    index[rows] = np.arange(len(rows))
-    return take_rows(xp.concat([Z, xp.zeros_like(Z[:1, :])], axis=0), index)
+    return replace_rows(asarray_like(np.zeros((N, Z.shape[1])), Z), rows, Z)
 
 
 def replace_rows(Z: Array, rows: np.ndarray, values: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_newton import fits, newton
@@ -67,8 +67,7 @@ class ADMM(Solver):
         return 8.0 * float((8 if problem.penalised else 4) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 20_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 20_000)
         problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         P0 = labeled.at_zero()

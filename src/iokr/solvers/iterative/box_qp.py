@@ -78,14 +78,14 @@ def minimize_box(
     alpha = np.zeros(n) if start is None else np.clip(start, 0.0, upper)
     gradient = np.full(n, -1.0) if start is None else Q.product(alpha) - 1.0
     done, gap = 0, box_gap(alpha, gradient, upper)
-    while gap > tol and done < limit:
+    while gap > goal and done < limit:
         if isinstance(Q, DenseQuadratic):
             done += _shrunk(Q, upper, alpha, gradient, goal, limit - done)
         else:
             done += _descend(Q, upper, alpha, gradient, goal, limit - done)
         gradient = Q.product(alpha) - 1.0  # without the rounding of the updates
         gap = box_gap(alpha, gradient, upper)
-    return alpha, done, gap
+    return alpha, done, gap / float(upper.sum())
 
 
 def _shrunk(
@@ -108,7 +108,7 @@ def _shrunk(
 def _descend(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, limit: int) -> int:
     """Steps made: sweeps and Newton steps in turn, until the gap is `goal` or no entry is left to move."""
     sweeps, later, most, newton = Q.schedule
-    done, gap, before = 0, _gap(alpha, gradient, upper), np.inf
+    done, gap, before = 0, box_gap(alpha, gradient, upper), np.inf
     while gap > goal and done < limit:
         swept, gap = _sweep_down(Q, upper, alpha, gradient, goal, min(sweeps, limit - done), limit - done)
         done += swept
@@ -119,7 +119,7 @@ def _descend(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.nd
             if gap <= goal or not _newton(Q, upper, alpha, gradient):
                 break
             done += 1
-            gap = _gap(alpha, gradient, upper)
+            gap = box_gap(alpha, gradient, upper)
         sweeps = later
     return done
 
@@ -128,10 +128,10 @@ def _sweep_down(
     Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, sweeps: int, limit: int
 ) -> tuple[int, float]:
     """(sweeps made, gap): some sweeps, and more where they promise the goal before a Newton step would be done."""
-    gaps = [_gap(alpha, gradient, upper)]
+    gaps = [box_gap(alpha, gradient, upper)]
     while len(gaps) <= sweeps:
         Q.sweep(upper, alpha, gradient)
-        gaps.append(_gap(alpha, gradient, upper))
+        gaps.append(box_gap(alpha, gradient, upper))
         if gaps[-1] <= goal:
             break
         if len(gaps) > sweeps and Q.patience:
@@ -143,12 +143,10 @@ def _sweep_down(
 
 
 def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float:
-    """(Σ w hinge + ½αᵀQα − (1ᵀα − ½αᵀQα)) / Σ w, from g = Qα − 1: hinge_i = max(0, −g_i), αᵀQα = αᵀ(g + 1)."""
-    return _gap(alpha, gradient, upper) / float(upper.sum())
+    """Σ w hinge + ½αᵀQα − (1ᵀα − ½αᵀQα), from g = Qα − 1: hinge_i = max(0, −g_i), αᵀQα = αᵀ(g + 1).
 
-
-def _gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float:
-    """Σ_i w_i max(0, −g_i) + α_i g_i: nothing from entries that rest at a bound."""
+    Σ_i w_i max(0, −g_i) + α_i g_i: nothing from entries that rest at a bound.
+    """
     return float(upper @ np.maximum(-gradient, 0.0) + alpha @ gradient)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients
@@ -60,8 +60,7 @@ class ConjugateGradient(Solver):
         special = PairRidge(self.tol, self.max_iter)
         if special.refuses(problem) is None:
             return special._solve(problem, start)
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 1000)
         gram, lam = problem.gram, problem.alpha
         b, M = _system(problem)
         xp = array_namespace(b)
@@ -85,10 +84,8 @@ def _system(problem: Problem) -> tuple[Array, Map]:
     """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
     Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
-    weight = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask).astype(float)
-    if problem.weight is not None:
-        weight = weight * problem.weight[:, None]
-    w = asarray_like(weight, Psi)
+    observed = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask)
+    w = asarray_like(observed * problem.row_weight[:, None], Psi)
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
     b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
     w = xp.concat([w, pad], axis=0) if n < N else w

@@ -6,7 +6,7 @@ import numpy as np
 
 from iokr._array import asarray_like, blocks, is_numpy, matmul, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box
@@ -72,8 +72,7 @@ class CoordinateDescent(Solver):
         special = self._special(problem)
         if special is not None:
             return special._solve(problem, start)
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 10_000)
         problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         Q = margin_matrix(labeled)
@@ -94,7 +93,7 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
     elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
         left = labeled.operator.act(labeled.Psi) / labeled.lam
-        Q = labeled.take_kernel()
+        Q = labeled.gram.detach(lower=True)
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
         for rows in blocks(len(Q), _PANEL):  # half of the product, and each panel while it is in the cache

@@ -6,7 +6,7 @@ from typing import cast
 
 from iokr._array import Array, array_namespace, cholesky
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
@@ -58,8 +58,7 @@ class IRLS(Solver):
         return 8.0 * float((8 if problem.penalised else 3) * N**2 + 8 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 500 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 500)
         problem.loss.check(problem.targets)
         labeled = LabeledProblem(problem)
         P0 = labeled.at_zero()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,11 +18,11 @@ from iokr._array import (
     matmul,
     take_rows,
 )
+from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
-from iokr.solvers.closed_form.deformed import DeformedKernel
-from iokr.solvers.closed_form.forms import deformed_kernel
+from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.symmetric_system import scatter
 
 __all__ = [
@@ -45,8 +44,7 @@ class LabeledProblem:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.loss = problem, problem.loss
-        n = problem.n_labeled
-        weight = np.ones(n) if problem.weight is None else problem.weight
+        n, weight = problem.n_labeled, problem.row_weight
         self.rows = np.flatnonzero(weight > 0)
         self.Psi = problem.targets if len(self.rows) == n else take_rows(problem.targets, self.rows)
         self.weight = asarray_like(weight[self.rows], self.Psi)
@@ -61,8 +59,9 @@ class LabeledProblem:
         self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
 
     @cached_property
-    def _kernel(self) -> DeformedKernel:
-        return deformed_kernel(replace(self.problem, weight=self._indicator, mask=None))
+    def _kernel(self) -> ManifoldPath:
+        problem = replace(self.problem, weight=self._indicator, mask=None)  # weights only say which labels count
+        return ManifoldPath(problem, Shared(problem), None)
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
@@ -84,18 +83,13 @@ class LabeledProblem:
         """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`; not to be changed."""
         if self.semi_supervised:
             return self._kernel.deformed(self.problem.alpha, g)
-        return self._plain if g == 1 else g * self._plain
-
-    def take_kernel(self) -> Array:
-        """K on the rows of positive weight, right in its lower triangle, to overwrite (supervised problems)."""
-        gram = self.problem.gram.K
-        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).detach(lower=True)
+        return self.gram.dense() if g == 1 else g * self.gram.dense()
 
     @cached_property
-    def _plain(self) -> Array:
-        """K on the rows of positive weight."""
+    def gram(self) -> ScalarGram:
+        """K on the rows of positive weight (supervised problems)."""
         gram = self.problem.gram.K
-        return (gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)).dense()
+        return gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
@@ -114,8 +108,7 @@ class LabeledProblem:
 
     def at_zero(self) -> float:
         """P₀ = Σ w ℓ(0, ψ_i)."""
-        zero = self.Psi * 0.0
-        return self.objective(zero, 0.0)
+        return self.objective(self.Psi * 0.0, 0.0)
 
 
 class BlockLabeledProblem(LabeledProblem):
@@ -141,33 +134,20 @@ def labeled_problem(problem: Problem) -> LabeledProblem:
     return LabeledProblem(problem) if problem.gram.operator is not None else BlockLabeledProblem(problem)
 
 
-class LabeledKernel(ABC):
-    """Products and resolvents of 𝒦."""
-
-    @abstractmethod
-    def product(self, a: Array) -> Array:
-        """𝒦a."""
-
-    @abstractmethod
-    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
-        """(S, 𝒦S) with S = (𝒦 + cI)⁻¹X."""
-
-
-class SpectralKernel(LabeledKernel):
+class SpectralKernel:
     """𝒦 by eigendecompositions: any c at the price of two products."""
 
     def __init__(self, problem: LabeledProblem) -> None:
         self.operator = problem.operator
         q = problem.Psi.shape[1]
         self.blocks: list[tuple[Array, Array, np.ndarray]] = []
-        like = problem.Psi
         if problem.semi_supervised:
             for g, group in problem.operator.groups(q):
                 s, U = _spectrum(problem.matrix(g))
                 self.blocks.append((U, s[:, None], group))
         else:
             s, U = _spectrum(problem.matrix(1.0))
-            gamma = asarray_like(problem.operator.gamma, like)
+            gamma = asarray_like(problem.operator.gamma, problem.Psi)
             self.blocks.append((U, s[:, None] * gamma[None, :], np.arange(q)))
         self.largest = max(float(array_namespace(G).max(G)) for _, G, _ in self.blocks)
 
@@ -190,7 +170,7 @@ class SpectralKernel(LabeledKernel):
         return S, V
 
 
-class DenseKernel(LabeledKernel):
+class DenseKernel:
     """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum while c seldom changes."""
 
     def __init__(self, problem: LabeledProblem) -> None:
@@ -217,7 +197,7 @@ class DenseKernel(LabeledKernel):
         return S, X - c * S
 
 
-class StackedKernel(LabeledKernel):
+class StackedKernel:
     """𝒦 on matrices from a kernel on their entries, row after row."""
 
     def __init__(self, base: LabeledKernel) -> None:
@@ -233,6 +213,9 @@ class StackedKernel(LabeledKernel):
         xp = array_namespace(X)
         S, V = self.base.resolve(xp.reshape(X, (-1, 1)), c)
         return xp.reshape(S, X.shape), xp.reshape(V, X.shape)
+
+
+LabeledKernel = SpectralKernel | DenseKernel | StackedKernel  # `product` and `resolve` of 𝒦
 
 
 def _spectrum(K: Array) -> tuple[Array, Array]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from iokr._array import asarray_like, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._validation import check_integer, check_number
-from iokr.gram.pairs.entries import pair_entries
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.box_qp import minimize_box, newton_directions
 from iokr.solvers.iterative.krylov import restarted
-from iokr.solvers.pairs.parts import pair_gram, pair_weight
-from iokr.solvers.pairs.preconditioner import low_rank_preconditioner
+from iokr.solvers.pairs.spectrum import low_rank_preconditioner
 
 __all__ = ["PairMargin", "PairQuadratic"]
 
@@ -39,10 +37,7 @@ class PairMargin(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap at which to stop.
-    max_iter : int, default=None
-        Sweeps and Newton steps; None is 10 000.
+    tol, max_iter : as in `CoordinateDescent`
 
     Examples
     --------
@@ -69,15 +64,14 @@ class PairMargin(Solver):
 
     def memory(self, problem: Problem) -> float:
         """Four arrays of the size of K, sixteen numbers a pair."""
-        return 8.0 * float(4 * pair_gram(problem).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
+        return 8.0 * float(4 * cast("PairGram", problem.gram).nodes.shape[0] ** 2 + 16 * problem.n_labeled)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 10_000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
+        tol, limit = check_stops(self.tol, self.max_iter, 10_000)
         problem.loss.check(problem.targets)
-        y, weight = to_numpy(problem.targets)[:, 0], pair_weight(problem)
+        y, weight = to_numpy(problem.targets)[:, 0], problem.row_weight
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
-        Q = PairQuadratic(pair_gram(problem), y, problem.alpha)
+        Q = PairQuadratic(cast("PairGram", problem.gram), y, problem.alpha)
         alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
         C = asarray_like((y * alpha / problem.alpha)[:, None], problem.like)
         return Solution(C, n_iter, gap, gap <= tol, alpha)
@@ -89,15 +83,6 @@ class PairQuadratic:
     T = S K, S the matrix of coefficients, follows every change. For the pairs of one node one column of T gives all
     values f(p); within this block the few columns of Q are computed; then rows of T are brought up to date. A pass
     costs about 3nm multiplications for n pairs of m nodes.
-
-    Parameters
-    ----------
-    gram : PairGram
-        Symmetric.
-    y : array of shape (n,)
-        −1 and 1.
-    lam : float
-        λ.
     """
 
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
@@ -116,8 +101,7 @@ class PairQuadratic:
 
     def corner(self, free: np.ndarray) -> np.ndarray:
         """Q between some of the pairs."""
-        R = self.gram.left[free]
-        entries = pair_entries(self.K, R, R, mix=self.gram.mix, ordered=self.gram.ordered)
+        entries = to_numpy(self.gram.restrict(free).dense())
         return np.asarray(entries * np.multiply.outer(self.y[free] / self.lam, self.y[free]))
 
     def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
@@ -140,17 +124,16 @@ class PairQuadratic:
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """A few passes of α_p ← clip(α_p − g_p/Q_pp, 0, w_p), then g = Qα − 1."""
         T = self._T = scatter_rows(self.gram.scatter(self.y * alpha / self.lam), self.K, self._T)
-        a, b = self.gram.left.T
-        loop = compiled(_passes, reorder=True)
-        where = (self.order, self.starts, a, b, self.y, self.diagonal, upper)
-        if loop is not None:
-            loop(self.K, T, *where, alpha, self.gram.mix, self.gram.ordered, self.lam, _PASSES)
-        else:
-            for _ in range(_PASSES):
-                self._pass(T, upper, alpha)
+        loop = compiled(_pass, reorder=True)
+        for _ in range(_PASSES):
+            if loop is None:
+                self._plain_pass(T, upper, alpha)
+            else:
+                gram, blocks, box = self.gram, (self.order, self.starts), (self.diagonal, upper)
+                loop(self.K, T, blocks, gram.left, self.y, box, alpha, gram.mix, gram.ordered, self.lam)
         gradient[:] = self.product(alpha) - 1.0
 
-    def _pass(self, T: np.ndarray, upper: np.ndarray, alpha: np.ndarray) -> None:
+    def _plain_pass(self, T: np.ndarray, upper: np.ndarray, alpha: np.ndarray) -> None:
         """One pass in NumPy, a node at a time."""
         K, mix, ordered, y, lam = self.K, self.gram.mix, self.gram.ordered, self.y, self.lam
         for start, stop in pairwise(self.starts.tolist()):
@@ -181,73 +164,60 @@ class PairQuadratic:
                 T[o] += half[two] @ K[partners[two]]
 
 
-def _passes(
-    K: Any,
-    T: Any,
-    order: Any,
-    starts: Any,
-    a: Any,
-    b: Any,
-    y: Any,
-    diagonal: Any,
-    upper: Any,
-    alpha: Any,
-    mix: float,
-    ordered: bool,
-    lam: float,
-    n_passes: int,
+def _pass(
+    K: Any, T: Any, blocks: Any, pairs: Any, y: Any, box: Any, alpha: Any, mix: float, ordered: bool, lam: float
 ) -> None:
-    """The passes, compiled: T = S K follows every change, kernel columns are computed within a node's pairs only."""
+    """One pass, compiled: T = S K follows every change, kernel columns are computed within a node's pairs only."""
+    (order, starts), (diagonal, upper), a, b = blocks, box, pairs[:, 0], pairs[:, 1]
     m = K.shape[0]
     t, g, old = np.empty(m), np.empty(len(y)), np.empty(len(y))
-    for _ in range(n_passes):
-        for s in range(len(starts) - 1):
-            start, stop = starts[s], starts[s + 1]
-            o = b[order[start]]
-            for c in range(m):
-                t[c] = T[c, o]
-            for i in range(start, stop):
-                p = order[i]
-                x = a[p]
-                f = 0.0
-                if mix < 1.0:
-                    for c in range(m):
-                        f += K[x, c] * t[c]
-                    f *= 2.0 * (1.0 - mix)
-                f += mix * (t[x] + (t[x] if ordered else T[o, x]))
-                g[i] = y[p] * f - 1.0
-                old[i] = alpha[p]
-            for i in range(start, stop):
-                p = order[i]
-                x, d = a[p], diagonal[p]
-                limit = upper[p] if g[i] < 0 else 0.0  # where a zero diagonal sends it
-                new = min(max(alpha[p] - g[i] / d, 0.0), upper[p]) if d > 0 else limit
-                if new == alpha[p]:
-                    continue
-                change = y[p] * (new - alpha[p]) / lam
-                alpha[p] = new
-                for j in range(start, stop):
-                    q = order[j]
-                    z = a[q]
-                    same = mix if x == z else 0.0
-                    g_xz = same + (1.0 - mix) * K[x, z]
-                    if ordered:
-                        k = 2.0 * g_xz * K[o, o]
-                    else:
-                        g_oo = mix + (1.0 - mix) * K[o, o]
-                        g_xo = (mix if x == o else 0.0) + (1.0 - mix) * K[x, o]
-                        g_zo = (mix if z == o else 0.0) + (1.0 - mix) * K[z, o]
-                        k = 0.5 * (g_xz * K[o, o] + g_oo * K[x, z] + g_xo * K[z, o] + g_zo * K[x, o])
-                    g[j] += y[q] * change * k
-            for i in range(start, stop):
-                p = order[i]
-                if alpha[p] == old[i]:
-                    continue
-                change = y[p] * (alpha[p] - old[i]) / lam
-                x = a[p]
-                if not ordered and x != o:
-                    change *= 0.5
-                    for c in range(m):
-                        T[o, c] += change * K[x, c]
+    for s in range(len(starts) - 1):
+        start, stop = starts[s], starts[s + 1]
+        o = b[order[start]]
+        for c in range(m):
+            t[c] = T[c, o]
+        for i in range(start, stop):
+            p = order[i]
+            x = a[p]
+            f = 0.0
+            if mix < 1.0:
                 for c in range(m):
-                    T[x, c] += change * K[o, c]
+                    f += K[x, c] * t[c]
+                f *= 2.0 * (1.0 - mix)
+            f += mix * (t[x] + (t[x] if ordered else T[o, x]))
+            g[i] = y[p] * f - 1.0
+            old[i] = alpha[p]
+        for i in range(start, stop):
+            p = order[i]
+            x, d = a[p], diagonal[p]
+            limit = upper[p] if g[i] < 0 else 0.0  # where a zero diagonal sends it
+            new = min(max(alpha[p] - g[i] / d, 0.0), upper[p]) if d > 0 else limit
+            if new == alpha[p]:
+                continue
+            change = y[p] * (new - alpha[p]) / lam
+            alpha[p] = new
+            for j in range(start, stop):
+                q = order[j]
+                z = a[q]
+                same = mix if x == z else 0.0
+                g_xz = same + (1.0 - mix) * K[x, z]
+                if ordered:
+                    k = 2.0 * g_xz * K[o, o]
+                else:
+                    g_oo = mix + (1.0 - mix) * K[o, o]
+                    g_xo = (mix if x == o else 0.0) + (1.0 - mix) * K[x, o]
+                    g_zo = (mix if z == o else 0.0) + (1.0 - mix) * K[z, o]
+                    k = 0.5 * (g_xz * K[o, o] + g_oo * K[x, z] + g_xo * K[z, o] + g_zo * K[x, o])
+                g[j] += y[q] * change * k
+        for i in range(start, stop):
+            p = order[i]
+            if alpha[p] == old[i]:
+                continue
+            change = y[p] * (alpha[p] - old[i]) / lam
+            x = a[p]
+            if not ordered and x != o:
+                change *= 0.5
+                for c in range(m):
+                    T[o, c] += change * K[x, c]
+            for c in range(m):
+                T[x, c] += change * K[o, c]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.krylov import column_norms, restarted
-from iokr.solvers.pairs.parts import pair_gram, pair_weight
-from iokr.solvers.pairs.preconditioner import pair_preconditioner
-from iokr.solvers.pairs.spectrum import CompletePairs
+from iokr.solvers.pairs.spectrum import CompletePairs, pair_preconditioner
 
 __all__ = ["PairRidge"]
 
@@ -62,13 +60,12 @@ class PairRidge(Solver):
 
     def memory(self, problem: Problem) -> float:
         """Eight arrays of the size of C, six of that of K, and blocks."""
-        gram, (n, q) = pair_gram(problem), problem.Psi.shape
-        return 8.0 * float(8 * n * q + 6 * gram.nodes.shape[0] ** 2 + 2**20)
+        (n, q), m = problem.Psi.shape, cast("PairGram", problem.gram).nodes.shape[0]
+        return 8.0 * float(8 * n * q + 6 * m**2 + 2**20)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        limit = 1000 if self.max_iter is None else check_integer(self.max_iter, "max_iter", minimum=1)
-        gram, Psi, weight = pair_gram(problem), problem.targets, pair_weight(problem)
+        tol, limit = check_stops(self.tol, self.max_iter, 1000)
+        gram, Psi, weight = cast("PairGram", problem.gram), problem.targets, problem.row_weight
         if np.any(weight == 0):
             raise ValueError("Pairs of weight zero count for nothing here; drop them.")
         shift, host = problem.alpha / weight, is_numpy(gram.nodes, Psi)
@@ -76,22 +73,15 @@ class PairRidge(Solver):
             return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))
         column, w = (asarray_like(values, Psi)[:, None] for values in (shift, weight))
         first = None if start is None or start.C.shape != Psi.shape else start.C
-        precondition = _by_columns(pair_preconditioner(gram, shift)) if host and len(shift) >= _FEW else _same
+        inverse = pair_preconditioner(gram, shift) if host and len(shift) >= _FEW else None
+
+        def precondition(R: Array) -> Array:
+            return R if inverse is None else np.stack([inverse(R[:, j]) for j in range(R.shape[1])], axis=1)
+
         C, R, n_iter = restarted(lambda P: gram @ P + column * P, Psi, precondition, tol, limit, first)
         xp = array_namespace(R)
         # ∇J is Σ_p k_P(·, p) d_p with d = −wR, and J is α-strongly convex in f: J − min J ≤ ⟨d, G d⟩/(2α).
         J_0 = float(xp.sum(w * Psi * Psi)) / 2
         gap = float(xp.sum(w * R * (gram @ (w * R)))) / (2 * problem.alpha * J_0) if J_0 else 0.0
-        return Solution(C, max(n_iter, 1), max(gap, 0.0), _small(R, Psi, tol))
-
-
-def _same(R: Array) -> Array:
-    return R
-
-
-def _by_columns(one: Callable[[np.ndarray], np.ndarray]) -> Callable[[Array], Array]:
-    return lambda R: np.stack([one(R[:, j]) for j in range(R.shape[1])], axis=1)
-
-
-def _small(R: Array, Psi: Array, tol: float) -> bool:
-    return bool(array_namespace(R).all(column_norms(R) <= tol * column_norms(Psi)))
+        small = bool(xp.all(column_norms(R) <= tol * column_norms(Psi)))
+        return Solution(C, max(n_iter, 1), max(gap, 0.0), small)

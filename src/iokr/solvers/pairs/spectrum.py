@@ -1,18 +1,22 @@
-"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exact when all pairs are there."""
+"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exact when all pairs are there, close otherwise."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from iokr._array import blocks, eigh, matmul, to_numpy
+from iokr._array import blocks, cholesky, eigh, matmul, to_numpy
 from iokr.gram.pairs.gram import PairGram
 
-__all__ = ["CompletePairs"]
+__all__ = ["CompletePairs", "low_rank_preconditioner", "pair_preconditioner"]
 
 _NEARLY = 0.95  # fraction of the ordered pairs from which the closed form of all of them is close
-_CHUNK = 1 << 22  # numbers at a time
+_CHUNK, _BLOCK = 1 << 22, 1 << 17  # numbers at a time
+_RANK, _FEATURES = 48, 300  # eigenvectors of K and products of two of them, at most
+_ALONE = 9_000, 260_000  # multiplications of a product with a vector, with a matrix, that a BLAS does on one thread
+_SMALL = 10**8  # below which one thread is enough
 
 
 class CompletePairs:
@@ -20,13 +24,6 @@ class CompletePairs:
 
     Pairs without order have E symmetrised. `exact` when every ordered pair is observed and t = λ/w is one number, w the
     weight of a point: half that of a pair of two nodes, all of that of a self-pair; `nearly` when few are missing.
-
-    Parameters
-    ----------
-    gram : PairGram
-        Symmetric, in NumPy.
-    shift : array of shape (n,)
-        λ over the weight of each example.
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
@@ -43,35 +40,32 @@ class CompletePairs:
         self.exact = n_points == m**2 and bool(np.ptp(points) <= 1e-12 * self.t)
 
     @cached_property
-    def spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, E and s."""
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """U and E."""
         s, U = eigh(to_numpy(self.gram.nodes))
-        s = np.clip(s, 0.0, None)
-        mix = self.gram.mix
+        s, mix = np.clip(s, 0.0, None), self.gram.mix
         E = 2 * np.outer(mix + (1 - mix) * s, s)
-        return np.ascontiguousarray(U), E if self.gram.ordered else (E + E.T) / 2, s
+        return np.ascontiguousarray(U), E if self.gram.ordered else (E + E.T) / 2
 
-    def targets(self, y: np.ndarray) -> np.ndarray:
-        """Y (m, m), both orders of a pair."""
-        m, (a, b) = self.gram.nodes.shape[0], self.gram.left.T
-        Y = np.zeros((m, m))
+    def _filtered(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        """U [(Uᵀ Y U) ∘ F] Uᵀ, y at both orders of a pair in Y."""
+        (U, _), (a, b) = self.spectrum, self.gram.left.T
+        Y = np.zeros(F.shape)
         Y[a, b] = y
         if not self.gram.ordered:
             Y[b, a] = y
-        return Y
+        return np.asarray(matmul(matmul(U, matmul(matmul(U.T, Y), U) * F), np.ascontiguousarray(U.T)))
 
     def solve(self, y: np.ndarray) -> np.ndarray:
         """Coefficients of the examples."""
-        U, E, _ = self.spectrum
-        S = matmul(matmul(U, matmul(matmul(U.T, self.targets(y)), U) / (E + self.t)), np.ascontiguousarray(U.T))
-        a, b = self.gram.left.T
+        S, (a, b) = self._filtered(y, 1 / (self.spectrum[1] + self.t)), self.gram.left.T
         return np.asarray(np.where(self.alone, S[a, b], 2 * S[a, b]))
 
     def loo_residuals(self, y: np.ndarray) -> np.ndarray:
         """y_p − f₋ₚ(p) for every pair: m² operations each."""
-        U, E, _ = self.spectrum
+        U, E = self.spectrum
         D = self.t / (E + self.t)
-        R = matmul(matmul(U, D * matmul(matmul(U.T, self.targets(y)), U)), np.ascontiguousarray(U.T))
+        R = self._filtered(y, D)
         squares = U * U
         N = matmul(matmul(squares, D), np.ascontiguousarray(squares.T))
         out = np.empty(len(y))
@@ -93,3 +87,113 @@ def _repeats(gram: PairGram) -> bool:
     """Whether an example is there twice."""
     ends = gram.left if gram.ordered else np.sort(gram.left, axis=1)
     return len(np.unique(ends[:, 0] * gram.nodes.shape[0] + ends[:, 1])) < len(ends)
+
+
+def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """r ↦ M⁻¹ r with M close to G + diag(shift)."""
+    complete = CompletePairs(gram, shift)
+    if complete.nearly:
+        return complete.solve
+    return low_rank_preconditioner(gram, shift)
+
+
+def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """r ↦ M⁻¹ r with M = Z Zᵀ + diag(d) as in `LowRankInverse`; at δ = 1 the diagonal alone."""
+    if gram.mix < 1:
+        return LowRankInverse(gram, shift)
+    d = shift + to_numpy(gram.diagonal())
+    return lambda r: r / d
+
+
+class LowRankInverse:
+    """M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), M = Z Zᵀ + diag(d).
+
+    Column (i, j) of Z is the product v_i(a) v_j(b) of two leading eigenvectors of K at the pair {a, b}, both orders
+    summed; d is the shift and what Z Zᵀ lacks on the diagonal of G. Products with Z are those of a small K. δ < 1.
+    """
+
+    def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
+        self.gram, n = gram, gram.shape[0]
+        self.V = leading_factor(to_numpy(gram.nodes), _RANK) * (1 - gram.mix) ** 0.25
+        self.Vt = np.ascontiguousarray(self.V.T)
+        self.i, self.j = self._strongest(_n_features(n))
+        ordered, diagonal = gram.ordered, to_numpy(gram.diagonal())
+        once = self.i == self.j
+        self.factor = np.full(len(once), np.sqrt(2.0)) if ordered else np.where(once, np.sqrt(0.5), 1.0)
+        V_i, V_j = self.V[:, self.i] * self.factor, self.V.take(self.j, axis=1)
+        self.d, H = np.empty(n), np.eye(len(once))
+        for rows in blocks(n, max(1, _BLOCK // max(len(once), 1))):
+            Z = self._features(V_i, V_j, rows)
+            self.d[rows] = shift[rows] + np.clip(diagonal[rows] - np.einsum("ij,ij->i", Z, Z), 0.0, None)
+            H += _quiet_matmul(Z.T, Z / self.d[rows, None])
+        self.inverse = cholesky(H).solve(np.eye(len(once)))
+
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        u, ordered = r / self.d, self.gram.ordered
+        A = _quiet_matmul(self.Vt, self.gram.scatter(u) @ self.V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
+        sums = (A if ordered else A + A.T)[self.i, self.j] * self.factor
+        X = np.zeros((self.V.shape[1], self.V.shape[1]))
+        X[self.i, self.j] = _quiet_matmul(self.inverse, sums[:, None])[:, 0] * self.factor
+        image = self.gram.gather(_quiet_matmul(self.V, X if ordered else X + X.T), self.V)
+        return np.asarray(u - image / self.d)
+
+    def _strongest(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+        """i and j of the products of two eigenvectors that weigh most; j ≥ i for pairs without order."""
+        weight = (self.V * self.V).sum(axis=0)
+        strength = np.outer(weight, weight)
+        i, j = np.nonzero(strength) if self.gram.ordered else np.nonzero(np.triu(strength))
+        kept = np.argsort(-strength[i, j], kind="stable")[:n_features]
+        return i[kept], j[kept]
+
+    def _features(self, V_i: np.ndarray, V_j: np.ndarray, rows: slice) -> np.ndarray:
+        """Some rows of Z."""
+        a, b = self.gram.left[rows].T
+        Z: np.ndarray = V_i.take(a, axis=0)
+        Z *= V_j.take(b, axis=0)
+        if not self.gram.ordered:
+            swapped = V_j.take(a, axis=0)
+            swapped *= V_i.take(b, axis=0)
+            Z += swapped
+        return Z
+
+
+def _n_features(n: int) -> int:
+    """Products of two eigenvectors that are worth it for n pairs: a few dozen do most of the work."""
+    return int(np.clip(n // 60, min(100, n // 4), _FEATURES))
+
+
+def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B; where it is small, in parts for which a BLAS wakes no threads, which would cost more than the product."""
+    p, q = len(A), B.shape[1]
+    if A.size * q > _SMALL:
+        return np.asarray(matmul(A, B))
+    if q == 1:
+        return np.concatenate([A[rows] @ B for rows in blocks(p, max(1, _ALONE[0] // A.shape[1]))])
+    out = np.zeros((p, q))
+    width = min(A.shape[1], max(32, _ALONE[1] // (p * q)))
+    for inner in blocks(A.shape[1], width):
+        for rows in blocks(p, max(1, _ALONE[1] // (width * q))):
+            out[rows] += A[rows, inner] @ B[inner]
+    return out
+
+
+def _orthonormal(Y: np.ndarray) -> np.ndarray:
+    """A basis of the columns of Y, without directions that are hardly there."""
+    g, W = eigh(_quiet_matmul(Y.T, Y))
+    there = g > 1e-10 * g[-1]
+    return _quiet_matmul(Y, W[:, there] / np.sqrt(g[there]))
+
+
+def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
+    """V (m, r), V Vᵀ close to K and below it: the leading eigenvectors, by two steps from random ones."""
+    m = len(K)
+    if m <= 4 * rank:
+        s, U = eigh(K)
+    else:
+        Q = np.random.default_rng(0).standard_normal((m, rank + 8))
+        for _ in range(2):
+            Q = _orthonormal(_quiet_matmul(K, Q))
+        s, W = eigh(_quiet_matmul(Q.T, _quiet_matmul(K, Q)))
+        U = _quiet_matmul(Q, W)
+    s, U = np.clip(s[::-1][:rank], 0.0, None), U[:, ::-1][:, :rank]
+    return np.ascontiguousarray(U * np.sqrt(s))

@@ -14,7 +14,7 @@ from iokr import IOKR
 from iokr.kernels.vectors import RBF
 from iokr.losses.square import Square
 from iokr.problem import Problem
-from iokr.solvers.closed_form.oblique import spectral_path
+from iokr.solvers.closed_form.spectral import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
 from iokr_lab.bench.base import Contender, Question, Target, growth
 from iokr_lab.bench.covariance.data import OPERATORS, Data, incomplete_cholesky, positive_eigh
