@@ -35,13 +35,7 @@ __all__ = [
 ]
 
 
-class Format(enum.StrEnum):
-    """How tables are written."""
-
-    tsv = "tsv"
-    csv = "csv"
-    json = "json"
-
+Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
