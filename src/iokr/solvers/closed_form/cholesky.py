@@ -7,7 +7,7 @@ from iokr._component import component
 from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
-from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import PointsPath, geometry
 
@@ -15,7 +15,7 @@ __all__ = ["Cholesky"]
 
 
 @component
-class Cholesky(PathSolver):
+class Cholesky(ClosedForm):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
     n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead

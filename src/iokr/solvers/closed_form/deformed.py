@@ -28,14 +28,7 @@ from iokr._array import (
 from iokr.problem import Problem
 from iokr.solvers.base import Path, join_columns, take_columns
 from iokr.solvers.closed_form.spectral import SpectralPath, spectral_path
-from iokr.solvers.closed_form.symmetric_system import (
-    BlockFactor,
-    Geometry,
-    ManifoldGeometry,
-    PointsPath,
-    scatter,
-    weight_ratio,
-)
+from iokr.solvers.closed_form.symmetric_system import BlockFactor, Geometry, PointsPath, geometry, scatter, weight_ratio
 
 __all__ = ["DeformedPath", "ManifoldPath", "PlainKernel", "Reduction", "Shared", "deformed_kernel"]
 
@@ -238,7 +231,7 @@ class ManifoldPath(Path):
     @cached_property
     def eigen_form(self) -> SpectralPath:
         """Section 4.1."""
-        return spectral_path(self._problem, ManifoldGeometry(self._problem, self._shared.blocks))
+        return spectral_path(self._problem, geometry(self._problem, self._shared.blocks))
 
     def at(self, alpha: float, n_alphas: int = 1) -> DeformedPath | SpectralPath:
         """The form to use at `alpha`, when `n_alphas` of them are wanted."""

@@ -25,14 +25,7 @@ from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.symmetric_system import scatter
 
-__all__ = [
-    "BlockLabeledProblem",
-    "DenseKernel",
-    "LabeledKernel",
-    "LabeledProblem",
-    "SpectralKernel",
-    "labeled_problem",
-]
+__all__ = ["BlockLabeledProblem", "DenseKernel", "LabeledKernel", "LabeledProblem", "SpectralKernel", "labeled_problem"]
 
 
 class LabeledProblem:
