@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
-from iokr.gram.operators import as_array
+from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
 
-__all__ = ["Choice", "Path", "Solver", "Use", "join_columns", "refuses_products", "take_columns", "warn_small_alpha"]
+__all__ = ["Choice", "Path", "Solver", "Use", "by_eigenvalue", "join_columns", "refuses_products", "warn_small_alpha"]
 
 _LESS_MEMORY = (
     "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
@@ -203,6 +203,12 @@ def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
         return parts[0][1]
     columns = {int(j): values[:, k] for group, values in parts for k, j in enumerate(group)}
     return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
+
+
+def by_eigenvalue(operator: OutputOperator, B: Array, solve: Callable[[float, Array], Array]) -> Array:
+    """`solve(γ, columns)` of the columns of B with each distinct eigenvalue γ, joined."""
+    groups = operator.groups(B.shape[1])
+    return join_columns([(group, solve(g, take_columns(B, group))) for g, group in groups])
 
 
 def warn_small_alpha(alpha: float, largest: float) -> None:

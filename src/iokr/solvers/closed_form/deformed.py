@@ -26,7 +26,7 @@ from iokr._array import (
     tridiagonalize,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import Path, join_columns, take_columns
+from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.spectral import SpectralPath, spectral_path
 from iokr.solvers.closed_form.symmetric_system import BlockFactor, Geometry, PointsPath, geometry, scatter, weight_ratio
 
@@ -179,14 +179,13 @@ class DeformedPath(PointsPath):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
+        root = 1.0 if self.points.sqrt_w is None else self.points.sqrt_w[:, None]
         targets = self.points.targets(self.operator.rotate(Psi))
-        parts = []
-        for g, group in self.operator.groups(targets.shape[1]):
-            a = self._factor(alpha, g).solve(take_columns(targets, group))
-            if self.points.sqrt_w is not None:
-                a = self.points.sqrt_w[:, None] * a
-            parts.append((group, self.lift(a, alpha, g)))
-        return self.operator.unrotate(join_columns(parts))
+
+        def solve(g: float, part: Array) -> Array:
+            return self.lift(root * self._factor(alpha, g).solve(part), alpha, g)
+
+        return self.operator.unrotate(by_eigenvalue(self.operator, targets, solve))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""

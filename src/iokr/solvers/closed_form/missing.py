@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
-from iokr.solvers.base import Path, join_columns, take_columns
+from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel
 
 __all__ = ["masked_path"]
@@ -107,20 +107,14 @@ class _Entries(Path):
         y = to_numpy(Psi)[self.rows][self.i, self.j] * self.sqrt_w
         return block, entries, (system + system.T) / 2, y
 
-    def _values(self, a: np.ndarray) -> np.ndarray:
-        """√w a on its entries, zero elsewhere, (n, q)."""
-        W = np.zeros((len(self.rows), self.mask.shape[1]))
-        W[self.i, self.j] = self.sqrt_w * a
-        return W
-
     def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C e_j = lift_j(W e_j)."""
+        """C e_j = lift_j(W e_j), W = √w a on its entries and zero elsewhere."""
         _, _, system, y = self._system(Psi, alpha)
-        W = asarray_like(self._values(cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]), Psi)
-        rotated = W @ self.operator.E
-        groups = self.operator.groups(rotated.shape[1])
-        parts = [(group, self.base.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
-        return self.operator.unrotate(join_columns(parts))
+        W = np.zeros((len(self.rows), self.mask.shape[1]))
+        W[self.i, self.j] = self.sqrt_w * cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]
+        rotated = self.operator.rotate(asarray_like(W, Psi))
+        C = by_eigenvalue(self.operator, rotated, lambda g, part: self.base.lift(part, alpha, g))
+        return self.operator.unrotate(C)
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
