@@ -5,7 +5,7 @@ from __future__ import annotations
 from iokr._component import component
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
 
@@ -13,7 +13,7 @@ __all__ = ["Eigen"]
 
 
 @component
-class Eigen(PathSolver):
+class Eigen(ClosedForm):
     """C = U [Uᵀ Ψ E / (α + s γᵀ)] Eᵀ in the eigenbases K = U diag(s) Uᵀ and A = E diag(γ) Eᵀ.
 
     A second α costs two products. About 9n³ flops once, 3n² numbers of memory; with a manifold penalty the same in

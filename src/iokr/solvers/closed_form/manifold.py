@@ -10,13 +10,13 @@ from iokr._validation import check_choice
 from iokr.problem import Problem
 from iokr.solvers.base import Path
 from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
-from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 
 __all__ = ["ManifoldEigen"]
 
 
 @component
-class ManifoldEigen(PathSolver):
+class ManifoldEigen(ClosedForm):
     """C e_j = (λI + γ_j M K)⁻¹ JᵀΨe_j with M = JᵀJ + μL, for whole grids of λ and μ.
 
     Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ) at the price of an n × n Cholesky
