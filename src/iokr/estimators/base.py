@@ -80,8 +80,6 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         self.outputs_, self.decoder_ = outputs, cast(Decoder, outputs.decoder)
         self.loss_, self.output_kernel_, self.embedding_ = outputs.loss, outputs.kernel, outputs.embedding
 
-    # ---------------------------------------------------------------------------------------------- h(x)
-
     @abstractmethod
     def _values(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, float64, (m, q)."""
@@ -122,17 +120,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         return self._compare(X, candidates, "score")
 
     def distances(self, X: Any, candidates: Any) -> Any:
-        """‖h(x) − ψ(y)‖² for every candidate y.
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-        candidates : sequence of c outputs, or `CandidateSets`
-
-        Returns
-        -------
-        distances : array of shape (m, c), or a list of m arrays for `CandidateSets`
-        """
+        """‖h(x) − ψ(y)‖² for every candidate y; arguments and shapes as in `scores`."""
         return self._compare(X, candidates, "distance")
 
     def _compare(self, X: Any, candidates: Any, by: str) -> Any:
@@ -202,16 +190,13 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
             if isinstance(self.decoder_, Candidates):
                 return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
             return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
+        best, _ = self.rank(X, candidates, k=1)
         if isinstance(candidates, CandidateSets):
-            best, _ = self.rank(X, candidates, k=1)
             Y, starts = flatten_sets(candidates, len(best), self.embedding_)
             chosen = np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp)
             return as_fitted(take(Y, chosen), self.outputs_.shape)
-        best, _ = self.rank(X, candidates, k=1)
         Y = as_outputs(shared_sequence(candidates), self.output_kernel)
         return as_fitted(take(Y, to_numpy(best)[:, 0]), self.outputs_.shape)
-
-    # --------------------------------------------------------------------------------------------- score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
         """R² in the output feature space; with candidates, the fraction of inputs whose best candidate is y.

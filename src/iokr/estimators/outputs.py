@@ -36,9 +36,6 @@ __all__ = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------ outputs in
-
-
 _NO_Y = "This estimator requires y to be passed, but the target y is None."  # scikit-learn's words
 
 
@@ -66,8 +63,6 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
         return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)
     if wants_numbers:
-        if isinstance(y, np.ndarray):
-            return y
         try:
             return np.asarray(y)
         except ValueError:
@@ -154,17 +149,13 @@ def encode(
         decoder = clone(decoder)
         decoder.fit(y, embedding)
     outputs = FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None)
-    known, mask = (None, None) if embedding.is_identity else _split_missing(Psi)
-    return outputs, Targets(int(Psi.shape[0]), known, mask, weight)
-
-
-def _split_missing(Psi: Array) -> tuple[Array, np.ndarray | None]:
-    """Ψ with zeros for NaN, and the mask of what is there, None where all is."""
-    xp = array_namespace(Psi)
+    n, xp = int(Psi.shape[0]), array_namespace(Psi)
+    if embedding.is_identity:
+        return outputs, Targets(n, None, weight=weight)
     missing = xp.isnan(Psi)
     if not bool(xp.any(missing)):
-        return Psi, None
-    return xp.where(missing, 0.0, Psi), ~to_numpy(missing)
+        return outputs, Targets(n, Psi, weight=weight)
+    return outputs, Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
 
 
 def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Kernel:
@@ -183,9 +174,6 @@ def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Ker
     known, number = known_rows(y, weight)
     with error_context("y", number):
         return clone(kernel).fit(as_vectors(known, kernel, "y"))  # type: ignore[no-any-return]
-
-
-# ------------------------------------------------------------------------------------------------- precision
 
 
 def single_precision(X: Any, y: Any = None) -> bool:

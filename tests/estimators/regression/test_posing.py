@@ -11,7 +11,7 @@ from iokr import IOKR
 from iokr.estimators.outputs import encode
 from iokr.estimators.regression.iokr import fitted_problem
 from iokr.estimators.regression.posing import Data, Given, check_data, pose
-from iokr.gram import IdentityMatrix
+from iokr.gram.operators import IdentityMatrix
 from iokr.kernels import RBF, Aligned, Precomputed
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Covariance, Decomposable

@@ -95,12 +95,14 @@ def test_progress_sees_every_kernel_and_strength():
     seen = []
 
     def track(candidates):
-        for candidate in candidates:
-            seen.append(candidate.index)
-            yield candidate
+        for inputs, solver, problem, path in candidates:
+            seen.append((inputs.kernel.gamma, path.loo_errors(problem.Psi, grid.alphas)[0]))
+            yield inputs, solver, problem, path
 
-    select_by_leave_one_out(data(), grid, manifold=Laplacian(n_neighbors=3), track=track)
-    assert seen == [(i, j) for i in range(2) for j in range(3)]
+    selected = select_by_leave_one_out(data(), grid, manifold=Laplacian(n_neighbors=3), track=track)
+    kernels, errors = zip(*seen, strict=True)
+    assert kernels == (0.1, 0.1, 0.1, 0.5, 0.5, 0.5)
+    assert_allclose(errors, selected.measures[0].ravel())
 
 
 def test_folds():

@@ -16,14 +16,13 @@ from iokr._objects import take
 from iokr._validation import check_choice
 from iokr.decoders.identity import Identity
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
-from iokr.estimators.links.predictor import LinkPredictor, LinkRegression
+from iokr.estimators.links.predictor import LinkRegression
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.iokr import IOKR, keep_fit
+from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import (
     ALPHAS,
     Fold,
-    Selected,
     check_grid,
     drop_single_axes,
     select_by_folds,
@@ -145,17 +144,7 @@ class LinkPredictorCV(LinkRegression):
     solver: Solver | None = None
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
-        """Select, and learn h from the links between labelled nodes.
-
-        Parameters
-        ----------
-        X, adjacency, labeled :
-            As in `LinkPredictor.fit`.
-
-        Returns
-        -------
-        self
-        """
+        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
         check_choice(self.scoring, "scoring", _SCORINGS)
         grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
@@ -175,32 +164,16 @@ class LinkPredictorCV(LinkRegression):
             if not n_folds:
                 raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
             selected = solve_best(data, grid, _with_criterion(self.scoring, sums / n_folds), **parts)
-        self._keep_scores(selected)
-        model.set_params(kernel=grid.kernels[selected.index[0]], alpha=self.alpha_, manifold=self._manifold())
-        self._keep(links, keep_fit(model, data, selected.fit))
-        self.kernel_ = self.model_.kernel_
-        return self
-
-    def _keep_scores(self, selected: Selected) -> None:
-        """What was found on the grid."""
         self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
         errors, *areas = (drop_single_axes(values, selected.index)[0] for values in selected.measures)
         _, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
         self.scores_, self.areas_ = np.asarray(-errors), dict(zip(_AREAS, areas, strict=True))
-
-    def _manifold(self) -> Manifold | None:
-        """The manifold at the selected strength."""
-        return None if self.manifold is None else clone(self.manifold).set_params(strength=self.strength_)
-
-    def _selected(self) -> LinkPredictor:
-        return LinkPredictor(
-            self.model_.kernel,
-            output_kernel=self.output_kernel,
-            loss=self.loss,
-            alpha=self.alpha_,
-            manifold=self._manifold(),
-            solver=self.solver,
-        )
+        manifold = None if self.manifold is None else clone(self.manifold).set_params(strength=self.strength_)
+        model.set_params(kernel=grid.kernels[selected.index[0]], alpha=self.alpha_, manifold=manifold)
+        model.keep(data, selected.fit)
+        self._keep(links, model)
+        self.kernel_ = self.model_.kernel_
+        return self
 
     def _folds(self, links: LinkData) -> Iterator[Fold]:
         """Labelled nodes to learn from, and the areas of pairs with another one, whose links the model never saw."""

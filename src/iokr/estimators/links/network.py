@@ -22,21 +22,11 @@ __all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_ke
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """N nodes, of which n are labelled: every link between two of these is known.
+    """N nodes, of which n are labelled: every link between two of these is known."""
 
-    Attributes
-    ----------
-    n_nodes : int
-        N.
-    labeled : array of shape (n,)
-        Which nodes, in the order of the rows of `graph`.
-    graph : sparse matrix of shape (n, n)
-        Weights of the links between labelled nodes, symmetric.
-    """
-
-    n_nodes: int
-    labeled: np.ndarray
-    graph: csr_array
+    n_nodes: int  # N
+    labeled: np.ndarray  # (n,), in the order of the rows of `graph`
+    graph: csr_array  # (n, n), weights of the links between labelled nodes, symmetric
 
     @property
     def unlabeled(self) -> np.ndarray:

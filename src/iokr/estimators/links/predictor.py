@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, gemm, to_numpy
@@ -64,8 +63,6 @@ class LinkRegression(KernelModel):
         self.output_kernel_, self.model_ = data.output_kernel, model
         self._pairwise, self._single_precision = data.pairwise, data.single
 
-    # --------------------------------------------------------------------------------------------------- scores
-
     def _values(self, X: Any) -> Array:
         """h(u) in orthonormal coordinates, (m, r); None is the nodes of fit."""
         check_is_fitted(self)
@@ -104,15 +101,9 @@ class LinkRegression(KernelModel):
         H = self.model_.loo_decision_function()
         return self._cast(gemm(H, H))
 
-    # ---------------------------------------------------------------------------------------------------- links
-
     @property
     def threshold_(self) -> float:
-        """θ above which a pair is called a link; found when it is first asked for.
-
-        The largest F1 on leave-one-out scores of labelled pairs (optimistic: K_Y holds the links); on scores of
-        five node folds, each refitted on its own links, for losses without a closed form.
-        """
+        """θ above which a pair is called a link, the best F1 on labelled pairs; found when it is first asked for."""
         check_is_fitted(self)
         if "_threshold" not in self.__dict__:
             self._threshold = f1_threshold(*(self._loo_pairs() if self.model_.loss_.quadratic else self._fold_pairs()))
@@ -127,14 +118,16 @@ class LinkRegression(KernelModel):
     def _fold_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether pairs with a node of the fold are linked, and their scores by a model that never saw its links."""
         linked, scores = [], []
+        parts: dict[str, Any] = {"output_kernel": self.output_kernel, "loss": self.loss, "solver": self.solver}
+        model = LinkPredictor(self.model_.kernel, alpha=self.model_.alpha, manifold=self.model_.manifold, **parts)
         W = self.network_.graph.toarray() > 0
         n = len(W)
         for train, test in NodeKFold(min(5, n)).split(W):
             graph = self.network_.graph[train][:, train]
             if graph.nnz == 0:
                 continue
-            part = self._selected().fit(self.nodes_, graph, labeled=self.labeled_[train])
-            S = to_numpy(part.decision_function())[np.ix_(self.labeled_, self.labeled_)]
+            model.fit(self.nodes_, graph, labeled=self.labeled_[train])
+            S = to_numpy(model.decision_function())[np.ix_(self.labeled_, self.labeled_)]
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             linked.append(W[rows, columns])
@@ -142,10 +135,6 @@ class LinkRegression(KernelModel):
         if not linked:
             raise ValueError("Too few links for node folds: no fold leaves one to learn from; give `threshold`.")
         return np.concatenate(linked), np.concatenate(scores)
-
-    def _selected(self) -> LinkPredictor:
-        """A model with the parameters of this one, to be fitted."""
-        raise NotImplementedError
 
     def predict_links(
         self,
@@ -211,12 +200,8 @@ class LinkPredictor(LinkRegression):
         links; one that brings its own graph, and `Precomputed(matrix)`, has a row for every node of X.
     loss : Loss, default=None
         None is `Square()`; `MaxMargin()` asks for unit diagonal of the output kernel.
-    alpha : float, default=1.0
-        λ > 0: larger shrinks h more.
-    manifold : Manifold, default=None
-        Penalty that uses the unlabelled nodes.
-    solver : Solver, default=None
-        None is `Auto()`.
+    alpha, manifold, solver :
+        As in `IOKR`; the manifold's penalty uses the unlabelled nodes.
 
     Attributes
     ----------
@@ -224,7 +209,8 @@ class LinkPredictor(LinkRegression):
         Numbers of the labelled nodes.
     threshold_ : float
         A pair with a higher score is called a link; the best F1 on leave-one-out scores (optimistic, as K_Y holds the
-        links), or by node folds for losses without a closed form. Computed when first asked for.
+        links), or by five node folds, each refitted on its own links, for losses without a closed form. Computed when
+        first asked for.
     model_ : IOKR
         The regression from features to the coordinates V of the labelled nodes, V Vᵀ = K_Y.
     output_kernel_ : Kernel
@@ -284,6 +270,3 @@ class LinkPredictor(LinkRegression):
         X_unlabeled = None if self.manifold is None else data.X_unlabeled
         self._keep(data, model.fit(data.X_labeled, data.V, X_unlabeled=X_unlabeled))
         return self
-
-    def _selected(self) -> LinkPredictor:
-        return clone(self)  # type: ignore[no-any-return]

@@ -16,23 +16,9 @@ def best_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs (i, j) with ⟨h_i, h_j⟩ > above, best first, at most `top`; equal scores in the order of (i, j).
 
-    Scores are computed a panel of rows at a time, and only what can still be among the best is kept: memory is that of
-    a panel and of `top` pairs, never that of the m1 × m2 matrix.
-
-    Parameters
-    ----------
-    H1, H2 : arrays of shape (m1, r), (m2, r)
-        Without H2, pairs i < j of the rows of H1.
-    top : int, default=None
-        None keeps every pair above.
-    above : float
-    known : array of shape (k, 2), default=None
-        Pairs to leave out.
-
-    Returns
-    -------
-    pairs : NumPy array of shape (k, 2)
-    scores : NumPy array of shape (k,)
+    Without H2, pairs i < j of the rows of H1; `known` pairs (k, 2) are left out. Scores are computed a panel of rows at
+    a time, and only what can still be among the best is kept: memory is that of a panel and of `top` pairs, never that
+    of the m1 × m2 matrix.
     """
     xp = array_namespace(H1)
     among, m = H2 is None, int((H1 if H2 is None else H2).shape[0])

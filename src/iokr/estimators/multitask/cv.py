@@ -87,19 +87,7 @@ class MultiTaskCV(TaskRegression):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTaskCV:
-        """Select and learn h.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or sequence of n objects that the kernel takes
-        y : array of shape (n, q)
-        sample_weight : array of shape (n,), default=None
-        X_unlabeled : as X, or `Unlabeled(X)`, default=None
-
-        Returns
-        -------
-        self
-        """
+        """Select and learn h; arguments as in `MultiTask.fit`."""
         self.__dict__.pop("objective_", None)
         self._check_components()
         kernel, tol, max_iter = self._check_tasks()

@@ -22,39 +22,34 @@ __all__ = ["LearnedOperator", "TaskProblem", "learn_operator"]
 _RIDGE = 1e-3  # ε, as a fraction of the mean eigenvalue of BᵀKB at A = I
 
 Step = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+"""(γ, E) ↦ (J, N): J the minimum over B of 𝓕 without its ε term, N = EᵀCᵀKCE."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedOperator:
-    """A = E diag(γ) Eᵀ with tr A = q, and how well it was found.
-
-    `objective` has the value of 𝓕 after every step, `gap` bounds (𝓕 − min 𝓕)/P₀.
-    """
+    """A = E diag(γ) Eᵀ with tr A = q, and how well it was found."""
 
     gamma: np.ndarray
     E: np.ndarray
-    objective: np.ndarray
-    gap: float
+    objective: np.ndarray  # 𝓕 after every step
+    gap: float  # bounds (𝓕 − min 𝓕)/P₀
     n_iter: int
     converged: bool
 
     @property
     def A(self) -> np.ndarray:
         """The operator."""
-        A: np.ndarray = (self.E * self.gamma) @ self.E.T
-        A = (A + A.T) / 2
-        return A
+        return _matrix(self.gamma, self.E)
+
+
+def _matrix(gamma: np.ndarray, E: np.ndarray) -> np.ndarray:
+    """E diag(γ) Eᵀ, symmetric to the last digit."""
+    A: np.ndarray = (E * gamma) @ E.T
+    return (A + A.T) / 2  # type: ignore[no-any-return]
 
 
 def learn_operator(
-    step: Step,
-    q: int,
-    alpha: float,
-    size: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: LearnedOperator | None = None,
+    step: Step, q: int, alpha: float, size: float, *, tol: float, max_iter: int, start: LearnedOperator | None = None
 ) -> LearnedOperator:
     """min over B and A ≻ 0, tr A = q, of 𝓕 = Σ w_iℓ_i + (λ/2) tr(A⁻¹(BᵀKB + εI)), h(x) = Bᵀk_x.
 
@@ -62,16 +57,7 @@ def learn_operator(
     is jointly convex, so it falls to its global minimum. After a B step 𝓕 − 𝓕⋆ ≤ (λ/2)(q λ_max(A⁻¹MA⁻¹) − tr(A⁻¹M)).
     These turns alone creep where A tends to low rank: they hardly turn eigenvectors of different γ. So first
     A^½(A⁻¹MA⁻¹)ᵗA^½ is tried, which has the same fixed points; it is kept where 𝓕 ends no higher than the closed form
-    promises.
-
-    Parameters
-    ----------
-    step : callable
-        (γ, E) ↦ (J, N): J the minimum over B of 𝓕 without its ε term, N = EᵀCᵀKCE.
-    size : float
-        P₀ = ½ Σ w_i‖y_i‖²: the bound is taken relative to it.
-    start : LearnedOperator, optional
-        Where to begin; the minimum does not depend on it.
+    promises. The bound is taken relative to `size`, P₀ = ½ Σ w_i‖y_i‖²; the minimum does not depend on `start`.
     """
     gamma, E = np.ones(q), np.eye(q)
     value, N = step(gamma, E)
@@ -113,13 +99,7 @@ def _long_step(gamma: np.ndarray, pull: np.ndarray, W: np.ndarray, power: float)
 
 
 class TaskProblem:
-    """One problem under any operator on the outputs: K is factored once, unless targets are missing.
-
-    Parameters
-    ----------
-    problem : Problem
-        With the square loss; its operator is not read.
-    """
+    """A problem of least squares under any operator on the outputs: K is factored once, unless targets are missing."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = replace(problem, gram=problem.gram.K)
@@ -130,26 +110,23 @@ class TaskProblem:
             assert isinstance(path, SpectralPath)
             self._path = path
 
-    @property
-    def q(self) -> int:
-        """The number of tasks."""
-        return int(self.problem.Psi.shape[1])
-
     def path(self, A: np.ndarray) -> Path:
         """The solutions under k·A, for every α."""
+        problem = self._under(A)
+        return self.solver.path(problem) if self._path is None else self._path.with_operator(problem)
+
+    def _under(self, A: np.ndarray) -> Problem:
+        """The problem under k·A."""
         operator = as_operator(asarray_like(A, self.problem.Psi))
-        problem = replace(self.problem, gram=SeparableGram(self.problem.gram.K, operator))
-        if self._path is None:
-            return self.solver.path(problem)
-        return self._path.with_operator(problem)
+        return replace(self.problem, gram=SeparableGram(self.problem.gram.K, operator))
 
     def learn(
         self, alpha: float, *, tol: float, max_iter: int, start: LearnedOperator | None = None
     ) -> LearnedOperator:
         """The operator that minimises 𝓕 at `alpha`."""
-        problem = replace(self.problem, alpha=alpha)
-        step = self._entries_step(problem) if self._path is None else self._spectral_step(self._path, alpha)
-        learned = learn_operator(step, self.q, alpha, self._size(), tol=tol, max_iter=max_iter, start=start)
+        step = self._entries_step(alpha) if self._path is None else self._spectral_step(self._path, alpha)
+        q = int(self.problem.Psi.shape[1])
+        learned = learn_operator(step, q, alpha, self._size(), tol=tol, max_iter=max_iter, start=start)
         if not learned.converged:
             warnings.warn(
                 f"The task operator was not found to `tol` = {tol:.1e} in {learned.n_iter} steps; its objective is "
@@ -182,15 +159,13 @@ class TaskProblem:
 
         return step
 
-    def _entries_step(self, problem: Problem) -> Step:
+    def _entries_step(self, alpha: float) -> Step:
         """With missing targets every A has its own system over the observed entries."""
 
         def step(gamma: np.ndarray, E: np.ndarray) -> tuple[float, np.ndarray]:
-            A = (E * gamma) @ E.T
-            operator = as_operator(asarray_like((A + A.T) / 2, problem.Psi))
-            posed = replace(problem, gram=SeparableGram(problem.gram.K, operator))
-            C: Array = self.solver.path(posed).coefficients(problem.Psi, problem.alpha)
+            problem = replace(self._under(_matrix(gamma, E)), alpha=alpha)
+            C: Array = self.solver.path(problem).coefficients(problem.Psi, alpha)
             N = E.T @ to_numpy(C.T @ (problem.gram.K @ C)) @ E
-            return posed.objective(C), (N + N.T) / 2
+            return problem.objective(C), (N + N.T) / 2
 
         return step

@@ -15,7 +15,7 @@ from iokr._validation import check_choice, check_integer, check_number, check_sa
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
-from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.inputs import check_kernel
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.similarity import (
     TaskMetric,
@@ -25,8 +25,8 @@ from iokr.estimators.multitask.similarity import (
     task_similarity,
 )
 from iokr.estimators.outputs import as_outputs, encode, r2
-from iokr.estimators.regression.iokr import KernelRegression
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose
+from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose, solve
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -80,7 +80,7 @@ class TaskRegression(KernelRegression):
         Psi, strength = tasks.problem.Psi, tasks.problem.strength
         coupled = Decomposable.of_fitted(inputs.kernel, asarray_like(A, Psi))
         solution = Solution(tasks.path(A).coefficients(Psi, alpha), **how)
-        self._keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, strength))
+        self.keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, strength))
         self.A_ = A
 
     def _plain(self, H: Array) -> Array:
@@ -92,13 +92,8 @@ class TaskRegression(KernelRegression):
 
         On y whatever the coupling, so that models can be compared. The similarity of the tasks (or the learned
         operator) is held fixed. With missing targets, q times the mean over the observed entries; weighted as the fit.
-
-        Returns
-        -------
-        error : float
         """
-        check_is_fitted(self)
-        problem = self._fitted_problem()
+        problem = fitted_problem(self)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         R = to_numpy(self._plain(path.loo_residuals(problem.Psi, problem.alpha)))
         weight, mask = self.targets_.weight, self.targets_.mask
@@ -107,20 +102,9 @@ class TaskRegression(KernelRegression):
         return float(R.shape[1] * (weights * R**2).sum() / weights.sum())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """R² on y, whatever the coupling; with candidates, the fraction of inputs whose best candidate is y.
+        """1 − Σ‖y − ŷ‖² / Σ‖y − mean‖² over the entries that are there, whatever the coupling; else as `IOKR.score`.
 
-        Parameters
-        ----------
-        X : array or sequence of m objects
-        y : array of shape (m, q)
-        sample_weight : array of shape (m,), default=None
-        candidates : sequence of outputs, `SharedCandidates` or `CandidateSets`, default=None
-
-        Returns
-        -------
-        score : float
-            1 − Σ‖y − ŷ‖² / Σ‖y − mean‖², over the entries that are there (minus the mean loss for `MaxMargin`); or
-            top-1 accuracy.
+        Minus the mean loss for `MaxMargin`; with candidates, the fraction of inputs whose best candidate is y.
         """
         check_is_fitted(self)
         if candidates is not None or not isinstance(self.embedding_, TaskMetric) or not self.loss_.calibrated:
@@ -230,22 +214,7 @@ class MultiTask(TaskRegression):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTask:
-        """Learn h.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or sequence of n objects that the kernel takes
-        y : array of shape (n, q)
-            A column per task; NaN entries are missing.
-        sample_weight : array of shape (n,), default=None
-            A weight of 2 is the row twice.
-        X_unlabeled : as X, or `Unlabeled(X)`, default=None
-            Inputs without outputs, for the manifold.
-
-        Returns
-        -------
-        self
-        """
+        """Learn h; arguments as in `IOKR.fit`, y (n, q) with a column per task and NaN where a target is missing."""
         progress = begin(self, 0, X=X, y=y)
         self.__dict__.pop("objective_", None)
         self._check_components()
@@ -260,10 +229,7 @@ class MultiTask(TaskRegression):
         else:
             tasks, A = self._operator(data)
             coupled = Decomposable(kernel, A) if self.coupling == "operator" else kernel
-            inputs, problem = pose(data, coupled, self.manifold, solver=self.solver)
-            solver = fresh_solver(self.solver)
-            solution = solver.solve(replace(problem, alpha=alpha))
-            self._keep(data, Fit(inputs, solver, solution, alpha, problem.strength))
+            self.keep(data, solve(data, coupled, alpha, manifold=self.manifold, solver=self.solver))
             self.tasks_, self.A_ = tasks, A
         end(progress, self, X=X, y=y)
         return self

@@ -92,19 +92,7 @@ class IOKRCV(KernelRegression):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKRCV:
-        """Select and learn h.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or sequence of n objects that the kernel takes
-        y : array, sparse matrix, or sequence of n outputs that the output kernel takes
-        sample_weight : array of shape (n,), default=None
-        X_unlabeled : as X, or `Unlabeled(X)`, default=None
-
-        Returns
-        -------
-        self
-        """
+        """Select and learn h; arguments as in `IOKR.fit`."""
         self._check_components()
         grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
@@ -122,7 +110,7 @@ class IOKRCV(KernelRegression):
             each = partial(track, progress, self, name="fold")
             sums, _ = select_by_folds(self._folds(given, splits, grid), grid, track=each, **parts)
             selected = solve_best(data, grid, sums / _total(given, splits, data.targets.mask), **parts)
-        self._keep(data, selected.fit)
+        self.keep(data, selected.fit)
         self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)

@@ -14,9 +14,9 @@ from iokr._validation import check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import Border, check_kernel, fresh_solver
+from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.posing import Data, Fit, check_data, pose
+from iokr.estimators.regression.posing import Data, Fit, check_data, solve
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -27,7 +27,7 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
-__all__ = ["IOKR", "KernelRegression", "fitted_problem", "keep_fit"]
+__all__ = ["IOKR", "KernelRegression", "fitted_problem"]
 
 
 class KernelRegression(StructuredEstimator):
@@ -37,20 +37,12 @@ class KernelRegression(StructuredEstimator):
     manifold: Manifold | None
     solver: Solver | None
 
-    def _keep(self, data: Data, fit: Fit) -> None:
+    def keep(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, strength) that they were found at."""
         self._keep_outputs(data.outputs)
         self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.given.single
         self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.strength)
         self.solution_ = replace(fit.solution, state=None)
-
-    def _fitted_problem(self) -> Problem:
-        """The problem that `solution_` solves, rebuilt from the points, so that models stay small."""
-        alpha, strength = self._at
-        problem = self.inputs_.problem(self.targets_, self.loss_, solver=self.solver)
-        return replace(problem, alpha=alpha, strength=strength)
-
-    # ----------------------------------------------------------------------------------------------- h(x)
 
     def _values(self, X: Any, C: Array | None = None) -> Array:
         """h(x) = A Cᵀ k_x, with the coefficients of the solution unless others are given."""
@@ -76,8 +68,7 @@ class KernelRegression(StructuredEstimator):
         -------
         H : array of shape (n, q)
         """
-        check_is_fitted(self)
-        problem = self._fitted_problem()
+        problem = fitted_problem(self)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha))
 
@@ -95,7 +86,7 @@ class KernelRegression(StructuredEstimator):
         check_is_fitted(self)
         if self.targets_.mask is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
-        problem = self._fitted_problem()
+        problem = fitted_problem(self)
         spans = getattr(self.kernel_, "spans", False)
         operator = problem.gram.operator
         if (operator is None or operator.scale is None) and not spans:
@@ -203,21 +194,14 @@ class IOKR(KernelRegression):
         alpha, kernel = check_number(self.alpha, "alpha", minimum=0.0, strict=True), check_kernel(self.kernel)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
-        inputs, problem = pose(data, kernel, self.manifold, solver=self.solver)
-        solver = fresh_solver(self.solver)
-        solution = solver.solve(replace(problem, alpha=alpha))
-        self._keep(data, Fit(inputs, solver, solution, alpha, problem.strength))
+        self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
         return self
 
 
 def fitted_problem(model: KernelRegression) -> Problem:
-    """The problem that the coefficients of a fitted model solve, at its alpha and strength."""
+    """The problem that the coefficients of a fitted model solve, rebuilt from the points, so that models stay small."""
     check_is_fitted(model)
-    return model._fitted_problem()
-
-
-def keep_fit(model: IOKR, data: Data, fit: Fit) -> IOKR:
-    """The model, fitted by what a selection has found."""
-    model._keep(data, fit)
-    return model
+    alpha, strength = model._at
+    problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
+    return replace(problem, alpha=alpha, strength=strength)

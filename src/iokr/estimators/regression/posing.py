@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import (
-    Array,
-    asarray_like,
-    matmul,
-    take_rows,
-    to_numpy,
-)
+from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
 from iokr._objects import concat, error_context, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
@@ -31,7 +25,7 @@ from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed", "pose", "square"]
+__all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed", "pose", "solve", "square"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +161,22 @@ def pose(
     else:
         check_blocks(gram, fitted.trusted)
     return inputs, problem
+
+
+def solve(
+    data: Data,
+    kernel: Kernel | OperatorKernel,
+    alpha: float,
+    strength: float | None = None,
+    *,
+    manifold: Manifold | None = None,
+    solver: Solver | None = None,
+) -> Fit:
+    """h at one alpha and strength, by default the manifold's own."""
+    inputs, problem = pose(data, kernel, manifold, solver=solver)
+    problem = replace(problem, alpha=alpha, strength=problem.strength if strength is None else strength)
+    solver = fresh_solver(solver)
+    return Fit(inputs, solver, solver.solve(problem), alpha, problem.strength)
 
 
 def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:

@@ -12,7 +12,7 @@ from iokr._array import Array
 from iokr._objects import error_context
 from iokr._validation import check_number
 from iokr.estimators.inputs import check_kernel, fresh_solver
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, solve
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
@@ -105,9 +105,9 @@ def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | No
 def check_values(values: Any, name: str, *, strict: bool) -> list[float]:
     """A non-empty list of (strictly) positive numbers."""
     try:
-        items = [] if isinstance(values, (str, bytes)) else [v.item() if hasattr(v, "item") else v for v in values]
         if isinstance(values, (str, bytes)):
             raise TypeError
+        items = [v.item() if hasattr(v, "item") else v for v in values]
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r}.") from None
     if not items:
@@ -134,17 +134,6 @@ def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.nd
     return path.loo_errors(targets, alphas)[None]
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """One kernel and strength: the solutions for every alpha."""
-
-    index: tuple[int, int]
-    inputs: FittedInputs
-    solver: Solver
-    problem: Problem
-    path: Path
-
-
 def select_by_leave_one_out(
     data: Data,
     grid: Grid,
@@ -154,58 +143,53 @@ def select_by_leave_one_out(
     criterion: Criterion = squared_errors,
     track: Track = iter,
 ) -> Selected:
-    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha.
-
-    `track` passes the candidates on and reports progress.
-    """
+    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha."""
     if not data.outputs.loss.quadratic:
         raise ValueError(
             f"Leave-one-out has a closed form for quadratic losses only, not {data.outputs.loss!r}; set `cv=5`."
         )
     found: list[np.ndarray] = []
-    targets = best = None
-    for candidate in track(_candidates(data, grid, manifold, solver)):
-        path, (i, j) = candidate.path, candidate.index
+    targets, best, smallest = None, None, np.inf
+    for inputs, kept, problem, path in track(_paths(data, grid, manifold, solver)):
+        i, j = divmod(len(found), len(grid.strengths))
         if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
-            measures = criterion(path, candidate.problem.Psi, grid.alphas)
+            measures = criterion(path, problem.Psi, grid.alphas)
         else:  # in orthonormal coordinates errors are sums of squares
-            targets = data.outputs.embedding.euclidean(candidate.problem.like) if targets is None else targets
+            targets = data.outputs.embedding.euclidean(problem.like) if targets is None else targets
             measures = criterion(path, targets, grid.alphas)
         if not np.all(np.isfinite(measures[0])):
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
             )
         k = int(np.argmin(measures[0]))
-        if not found or measures[0, k] < min(float(before[0].min()) for before in found):
-            alpha = grid.alphas[k]
-            solution = Solution(path.coefficients(candidate.problem.Psi, alpha))
-            best = (i, j, k), Fit(candidate.inputs, candidate.solver, solution, alpha, grid.strengths[j])
+        if measures[0, k] < smallest:
+            smallest, alpha = measures[0, k], grid.alphas[k]
+            best = Fit(inputs, kept, Solution(path.coefficients(problem.Psi, alpha)), alpha, grid.strengths[j])
         found.append(measures)
     assert best is not None
-    return Selected(np.stack(found, axis=1).reshape(-1, *grid.shape), *best)
+    values = np.stack(found, axis=1).reshape(-1, *grid.shape)
+    return Selected(values, best_of(values[0]), best)
 
 
-def _candidates(data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None) -> Iterator[_Candidate]:
-    """A closed-form path per kernel and strength."""
+def _paths(
+    data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None
+) -> Iterator[tuple[FittedInputs, Solver, Problem, Path]]:
+    """A closed-form path per kernel and strength, with what it was posed on and the solver that a model keeps."""
     path: Path | None = None
     closed: tuple[Solver, ClosedForm] | None = None
     for i, kernel in enumerate(grid.kernels):
-        before = path if i and manifold is None and _same_scalar(grid.kernels[i - 1], kernel) else None
+        scalar = getattr(kernel, "scalar", None)  # two operators on one: its eigendecomposition is used again
+        again = scalar is not None and i and manifold is None and scalar is getattr(grid.kernels[i - 1], "scalar", None)
+        before = path if again else None
         inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
         problem = replace(problem, strength=grid.strengths[0])
         if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
             path = before.with_operator(problem)
-            yield _Candidate((i, 0), inputs, closed[0], problem, path)
+            yield inputs, closed[0], problem, path
             continue
         closed = _closed_form(solver, problem, grid)
-        for j, path in enumerate(closed[1].paths(problem, grid.strengths)):
-            yield _Candidate((i, j), inputs, closed[0], problem, path)
-
-
-def _same_scalar(kernel: Any, other: Any) -> bool:
-    """Whether two operators are built on one scalar kernel, so that its eigendecomposition is reused for both."""
-    scalar = getattr(kernel, "scalar", None)
-    return scalar is not None and scalar is getattr(other, "scalar", None)
+        for path in closed[1].paths(problem, grid.strengths):
+            yield inputs, closed[0], problem, path
 
 
 def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[Solver, ClosedForm]:
@@ -267,8 +251,5 @@ def solve_best(
 ) -> Selected:
     """The model at the smallest of the first measures, learned from all data."""
     i, j, k = index = best_of(measures[0])
-    alpha, strength = grid.alphas[k], grid.strengths[j]
-    inputs, problem = pose(data, grid.kernels[i], manifold, solver=solver)
-    chosen = fresh_solver(solver)
-    solution = chosen.solve(replace(problem, alpha=alpha, strength=strength))
-    return Selected(measures, index, Fit(inputs, chosen, solution, alpha, strength))
+    fit = solve(data, grid.kernels[i], grid.alphas[k], grid.strengths[j], manifold=manifold, solver=solver)
+    return Selected(measures, index, fit)
