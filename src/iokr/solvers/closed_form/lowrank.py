@@ -51,10 +51,8 @@ class LowRank(ClosedForm):
 
     def memory(self, problem: Problem) -> float:
         """Φ, V and LAPACK's copy, and a few arrays of the size of Ψ."""
-        n, q = problem.Psi.shape
-        Phi = problem.gram.factor
-        p = n if Phi is None else Phi.shape[1]
-        return 8.0 * float(4 * n * p + 4 * n * q)
+        (n, q), Phi = problem.Psi.shape, problem.gram.factor
+        return 32.0 * float(n * (n if Phi is None else Phi.shape[1]) + n * q)
 
     def _path(self, problem: Problem) -> Path:
         return LowRankPath(problem)
