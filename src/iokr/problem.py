@@ -26,9 +26,8 @@ class Problem:
     gram : Gram
         G over all N points.
     Psi : array of shape (n, q), or IdentityMatrix(n, like)
-        Outputs in the embedding's coordinates; entries where `mask` is False are ignored. Outputs that are weights on
-        the training outputs have Ψ = I: say so with `IdentityMatrix`, and no n × n array is made before it is needed.
-        `targets` is Ψ as an array in either case, `like` an array of the same library and device.
+        Outputs in the embedding's coordinates; entries where `mask` is False are ignored. `IdentityMatrix` is for
+        weights on the training outputs, so that no n × n array is made before it is needed.
     loss : Loss
     alpha : float
     penalty : array of shape (N, N), optional
@@ -120,9 +119,8 @@ class Problem:
     def _observed(self, H: Array) -> tuple[Array, Array]:
         """Values at labelled points beside their targets, equal where a target is missing."""
         H = H[: self.n_labeled, :]
-        if self.mask is None:
-            return H, self.targets
-        return H, array_namespace(H).where(asarray_like(self.mask, H), self.targets, H)
+        Psi = self.targets
+        return H, Psi if self.mask is None else array_namespace(H).where(asarray_like(self.mask, H), Psi, H)
 
 
 @dataclass(frozen=True, eq=False)

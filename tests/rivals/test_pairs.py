@@ -1,6 +1,7 @@
 """PairModel on the splits of link prediction."""
 
 import numpy as np
+import pytest
 
 from iokr.kernels import RBF
 from iokr.rivals import TPPK, PairLinks
@@ -35,6 +36,24 @@ def test_labelled_nodes_are_known_again():
     others = np.setdiff1d(np.arange(10), known)
     assert_close(scores[:, known], expected, 1e-6)
     assert_close(scores[:, others], np.zeros((2, 5)), 1e-12)
+
+
+def test_local_models_score_pairs_with_a_labelled_node():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(9, 2))
+    W = np.triu(rng.uniform(size=(9, 9)) < 0.4, 1)
+    W = (W | W.T).astype(float)
+    known, new = np.array([6, 0, 3, 5, 8]), np.array([1, 2, 4, 7])
+    K = RBF(0.5)(X)
+    Y = np.where(np.eye(5) > 0, 1.0, W[np.ix_(known, known)])
+    model = PairLinks(RBF(0.5), strategy="local", alpha=0.7).fit(X, W, known)
+    scores = model.decision_function()
+    expected = K[np.ix_(new, known)] @ np.linalg.solve(K[np.ix_(known, known)] + 0.7 * np.eye(5), Y)
+    assert_close(scores[np.ix_(new, known)], expected, 1e-9)
+    assert_close(model.decision_function(X[new])[:, known], expected, 1e-9)
+    assert np.isnan(scores[np.ix_(new, new)]).all()
+    with pytest.raises(ValueError, match="Local models are of labelled nodes"):
+        model.decision_function(X[new], X[new])
 
 
 def test_it_stands_beside_the_link_predictor_with_the_same_splits():

@@ -8,6 +8,7 @@ from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, p
 
 
 def bench(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="The benchmark; without it, the list.", show_default=False)] = None,
     output: Output = None,
     force: Force = False,
@@ -35,10 +36,5 @@ def bench(
         hint = f"there is no benchmark {name!r}; there is {', '.join(titles)}."
         raise typer.BadParameter(hint, param_hint="NAME")
     perform(
-        lambda progress: benchmarks.run(name, repeat=repeat, seed=seed, progress=progress, quick=quick),
-        output,
-        force=force,
-        format=format,
-        quiet=quiet,
-        verbose=verbose,
+        context, lambda progress: benchmarks.run(name, repeat=repeat, seed=seed, progress=progress, quick=quick), output
     )

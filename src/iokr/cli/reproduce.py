@@ -9,6 +9,7 @@ from iokr.cli.shared import Force, FormatOption, Output, Quiet, Repeat, Seed, Ve
 
 
 def reproduce(
+    context: typer.Context,
     name: Annotated[
         str | None, typer.Argument(help="The experiment; without it, the list.", show_default=False)
     ] = None,
@@ -45,12 +46,9 @@ def reproduce(
     folder, plan = output or Path(f"iokr-{name}"), "short" if short else "full" if full else "default"
     try:
         perform(
+            context,
             lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
             folder,
-            force=force,
-            format=format,
-            quiet=quiet,
-            verbose=verbose,
         )
     except KeyboardInterrupt:
         say(f"iokr: interrupted. What is finished is in {folder}; the same command goes on from there.")

@@ -35,13 +35,7 @@ __all__ = [
 ]
 
 
-class Format(enum.StrEnum):
-    """How tables are written."""
-
-    tsv = "tsv"
-    csv = "csv"
-    json = "json"
-
+Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
@@ -218,21 +212,16 @@ def _aligned(table: "Table") -> str:
 
 
 def perform(
-    run: "Callable[[Progress], Report]",
-    folder: Path | None,
-    *,
-    force: bool = False,
-    format: Format | None = None,
-    quiet: bool = False,
-    verbose: bool = False,
-    more: Sequence[str] = (),
+    context: typer.Context, run: "Callable[[Progress], Report]", folder: Path | None, *, more: Sequence[str] = ()
 ) -> None:
     """Run with a bar, print the tables, and write the run folder if there is one; it is checked before the work.
 
-    `more` are the files of the folder beyond those of every run.
+    --force, --format, --quiet and --verbose are read from the command; `more` are the files of the folder beyond those
+    of every run.
     """
     from iokr.report import check_folder, require_report_packages, write_run
 
+    force, format, quiet, verbose = (context.params[name] for name in ("force", "format", "quiet", "verbose"))
     suffix = format or Format.tsv
     if folder is not None:
         require_report_packages()

@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.datasets.file_table import FileTable, finite
+from iokr.datasets.file_table import FileTable
 
 __all__ = ["read_array", "read_parquet"]
 
@@ -30,14 +30,7 @@ def read_parquet(path: Path, n_text: int) -> FileTable:
         raise ValueError(f"{path}: expected rows of at least {n_text} columns, got shape {frame.shape}.")
     columns = tuple(str(name) for name in frame.columns[n_text:])
     text = np.array([[_text(cell) for cell in row] for row in frame.iloc[:, :n_text].itertuples(index=False)], str)
-    table = FileTable(
-        str(path),
-        text.reshape(len(frame), n_text),
-        np.empty((len(frame), 0)),
-        columns,
-        np.arange(1, len(frame) + 1),
-        "row",
-    )
+    table = _rows(str(path), text.reshape(len(frame), n_text), columns)
     values = np.empty((len(frame), len(columns)))
     for j in range(len(columns)):
         cells = frame.iloc[:, n_text + j]
@@ -48,7 +41,13 @@ def read_parquet(path: Path, n_text: int) -> FileTable:
             cell = cells.iloc[int(bad[0])]
             raise ValueError(f"{table.at(int(bad[0]))}, column {table.column(j)}: {cell!r:.40} is not a number.")
         values[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return FileTable(table.name, table.text, finite(values, table), columns, table.lines, "row")
+    return table.with_values(values)
+
+
+def _rows(name: str, text: NDArray[np.str_], columns: tuple[str, ...] = (), *, numbered: bool = False) -> FileTable:
+    """Rows of text, numbered from 1, as yet without numbers."""
+    n = len(text)
+    return FileTable(name, text, np.empty((n, 0)), columns, np.arange(1, n + 1), "row", numbered=numbered)
 
 
 def _text(cell: Any) -> str:
@@ -71,20 +70,17 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
         array = array[:, None]
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufbUS":
         raise ValueError(f"{where}: expected a table of numbers or of text, got {array.dtype} of shape {array.shape}.")
-    lines = np.arange(1, len(array) + 1)
     if array.dtype.kind in "US":
         if array.shape[1] != n_text:
             raise ValueError(f"{where}: expected {n_text} columns of text, got {array.shape[1]}.")
-        text = np.char.strip(array.astype(str))
-        return FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
+        return _rows(where, np.char.strip(array.astype(str)))
     values = array.astype(np.float64)
     if n_text == 1 and array.shape[1] > 1:  # features or a kernel: ids are beside them, or are the row numbers
         ids = arrays.get("ids", np.arange(len(array)))
         if ids.shape != (len(array),):
             raise ValueError(f"{where} has {len(array)} rows, but the array ids of {path} has shape {ids.shape}.")
         text = np.array([[_text(cell)] for cell in ids.tolist()], dtype=str)
-        table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row", numbered="ids" not in arrays)
-        return FileTable(where, text, finite(values, table), (), lines, "row", numbered=table.numbered)
+        return _rows(where, text, numbered="ids" not in arrays).with_values(values)
     if array.shape[1] < n_text:
         raise ValueError(f"{where}: expected at least {n_text} columns, got {array.shape[1]}.")
     head = values[:, :n_text]
@@ -92,8 +88,7 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
         first = "first column" if n_text == 1 else f"first {n_text} columns"
         raise ValueError(f"{where}: the {first} must be whole numbers, which name the nodes.")
     text = np.array([[str(int(cell)) for cell in row] for row in head], dtype=str)
-    table = FileTable(where, text, np.empty((len(array), 0)), (), lines, "row")
-    return FileTable(where, text, finite(values[:, n_text:], table), (), lines, "row", numbered=True)
+    return _rows(where, text, numbered=True).with_values(values[:, n_text:])
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["adjacency_of"]
 
 
-def adjacency_of(edges: NDArray[Any], n: int) -> csr_array:
-    """The symmetric (n, n) matrix of zeros and ones of an undirected edge list."""
+def adjacency_of(edges: NDArray[Any], n: int, weight: NDArray[Any] | None = None) -> csr_array:
+    """The symmetric (n, n) matrix of an undirected edge list, of zeros and ones or of weights."""
     from scipy.sparse import csr_array
 
     i, j = np.concatenate([edges, edges[:, ::-1]]).T
-    return csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
+    values = np.ones(len(i)) if weight is None else np.concatenate([weight, weight])
+    return csr_array((values, (i, j)), shape=(n, n))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.datasets.edges import adjacency_of
 from iokr.datasets.file_table import FileTable
-from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes
+from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes, rejected
 from iokr.datasets.tables import read_table
 
 if TYPE_CHECKING:
@@ -143,15 +144,10 @@ def read_network(
     known, outside = _split(links, set(chosen.tolist()), table, found)
     if not known:
         raise ValueError(f"{table.name}: no link joins two labelled nodes.")
-    rejections += more + outside
-    return NetworkFiles(
-        found,
-        _matrix(links, len(at)),
-        chosen,
-        (*found.rejections, *rejections),
-        found.comments + table.comments,
-        by_position,
-    )
+    weight = np.array([value for value, _ in links.values()])
+    adjacency = adjacency_of(np.array(list(links), dtype=np.int64), len(at), weight)
+    rejections = [*found.rejections, *rejections, *more, *outside]
+    return NetworkFiles(found, adjacency, chosen, tuple(rejections), found.comments + table.comments, by_position)
 
 
 def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
@@ -208,9 +204,7 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
                 a, b = at[source], at[target]
                 links[min(a, b), max(a, b)] = weight, i
         if reason:
-            rejections.append(
-                Rejection(table.name, int(table.lines[i]), "edge", source, target, reason, action, detail)
-            )
+            rejections.append(rejected(table, i, "edge", source, target, reason, action, detail))
     return links, rejections
 
 
@@ -244,11 +238,11 @@ def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDA
     table = read_table(labeled, names=frozenset({"id", "ids", "node", "nodes", "name"}))
     chosen: set[int] = set()
     rejections = []
-    for line, name in zip(table.lines.tolist(), table.text[:, 0].tolist(), strict=True):
+    for i, name in enumerate(table.text[:, 0].tolist()):
         if name not in at:
-            rejections.append(Rejection(table.name, line, "node", name, "", "unknown node", "left out"))
+            rejections.append(rejected(table, i, "node", name, "", "unknown node", "left out"))
         elif at[name] in chosen:
-            rejections.append(Rejection(table.name, line, "node", name, "", "listed twice", "counted once"))
+            rejections.append(rejected(table, i, "node", name, "", "listed twice", "counted once"))
         else:
             chosen.add(at[name])
     if not chosen:
@@ -260,27 +254,10 @@ def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDA
 def _split(links: Links, chosen: set[int], table: FileTable, nodes: Nodes) -> tuple[Links, list[Rejection]]:
     """The links between labelled nodes; the others are known too, but a model does not learn from them."""
     known = {pair: value for pair, value in links.items() if pair[0] in chosen and pair[1] in chosen}
+    ids = nodes.ids.tolist()
     outside = [
-        Rejection(
-            table.name,
-            int(table.lines[row]),
-            "edge",
-            str(nodes.ids[i]),
-            str(nodes.ids[j]),
-            "a node that is not labelled",
-            "not learned from",
-        )
+        rejected(table, row, "edge", ids[i], ids[j], "a node that is not labelled", "not learned from")
         for (i, j), (_, row) in links.items()
         if (i, j) not in known
     ]
     return known, outside
-
-
-def _matrix(links: Links, n: int) -> csr_array:
-    """The symmetric matrix of weights."""
-    from scipy.sparse import csr_array
-
-    i, j = np.array(list(links), dtype=np.int64).T
-    weight = np.array([value for value, _ in links.values()])
-    both = np.concatenate([i, j]), np.concatenate([j, i])
-    return csr_array((np.concatenate([weight, weight]), both), shape=(n, n))

@@ -13,7 +13,7 @@ from iokr._validation import check_psd
 from iokr.datasets.file_table import FileTable
 from iokr.datasets.tables import read_table
 
-__all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes"]
+__all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes", "rejected"]
 
 FILLS = ("reject", "mean", "zero")
 
@@ -37,6 +37,13 @@ class Rejection:
     reason: str
     action: str
     detail: str = ""
+
+
+def rejected(
+    table: FileTable, i: int, what: str, source: str, target: str, reason: str, action: str, detail: str = ""
+) -> Rejection:
+    """Row i of a table, and why it was not taken."""
+    return Rejection(table.name, int(table.lines[i]), what, source, target, reason, action, detail)
 
 
 @dataclass(frozen=True)
@@ -163,12 +170,11 @@ def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) 
     shared = set(read[0][0]).intersection(*(names for names, *_ in read[1:]))
     lost = {}
     for table, (names, _, _) in zip(tables, read, strict=True):
-        for line, name in zip(table.lines, names, strict=True):
+        for i, name in enumerate(names):
             if name not in shared and name not in lost:
                 elsewhere = next(other.name for other, (have, *_) in zip(tables, read, strict=True) if name not in have)
-                lost[name] = Rejection(
-                    table.name, int(line), "node", name, "", "not in every file", "left out", f"not in {elsewhere}"
-                )
+                detail = f"not in {elsewhere}"
+                lost[name] = rejected(table, i, "node", name, "", "not in every file", "left out", detail)
     if not shared:
         raise ValueError(f"{' and '.join(table.name for table in tables)} have no id in common.")
     order = [name for name in read[0][0] if name in shared]
@@ -207,14 +213,13 @@ def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]
     first: dict[str, int] = {}
     rejections = []
     for i, name in enumerate(table.text[:, 0].tolist()):
-        line = int(table.lines[i])
         if not name:
-            rejections.append(Rejection(table.name, line, "node", "", "", "no id", "left out"))
+            rejections.append(rejected(table, i, "node", "", "", "no id", "left out"))
         elif name not in first:
             first[name] = i
         elif np.array_equal(table.values[i], table.values[first[name]], equal_nan=True):
             detail = f"as in {table.unit} {table.lines[first[name]]}"
-            rejections.append(Rejection(table.name, line, "node", name, "", "duplicate", "counted once", detail))
+            rejections.append(rejected(table, i, "node", name, "", "duplicate", "counted once", detail))
         else:
             raise ValueError(
                 f"{table.at(i)}: node {name!r} has other values than in {table.unit} {table.lines[first[name]]}."
@@ -240,19 +245,10 @@ def _fill(
     elif missing == "zero":
         values[holes] = 0.0
     filled = {"mean": "filled with the mean of the column", "zero": "filled with 0"}.get(missing, "")
-    notes = [
-        Rejection(
-            table.name,
-            int(table.lines[keep[i]]),
-            "node",
-            str(table.text[keep[i], 0]),
-            "",
-            "missing features",
-            "left out" if absent[i] else filled,
-            f"{counts[i]} of {p}",
-        )
-        for i in np.flatnonzero(counts)
-    ]
+    notes = []
+    for i in np.flatnonzero(counts):
+        name, action = str(table.text[keep[i], 0]), "left out" if absent[i] else filled
+        notes.append(rejected(table, keep[i], "node", name, "", "missing features", action, f"{counts[i]} of {p}"))
     return values, absent, notes
 
 

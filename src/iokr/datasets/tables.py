@@ -7,7 +7,6 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.datasets.array_tables import read_array, read_parquet
-from iokr.datasets.file_table import FileTable, finite
+from iokr.datasets.file_table import FileTable
 
 __all__ = ["MISSING", "read_table", "split_name"]
 
@@ -44,7 +43,7 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
         With file and line, when a row has too few or too many cells, or a cell is no number.
     """
     path, array = split_name(path)
-    suffix = _suffix(path)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if array is not None and suffix != ".npz":
         raise ValueError(f"{path}:{array}: only .npz files have arrays with names.")
     if not path.is_file():
@@ -59,19 +58,9 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
 
 
 def split_name(path: Path | str) -> tuple[Path, str | None]:
-    """``file.npz:array`` in its two parts; the second is None for other names.
-
-    Examples
-    --------
-    >>> from iokr.datasets.tables import split_name
-    >>> split_name("a/b.npz:edges")[1], split_name("a/b.tsv")[1]
-    ('edges', None)
-    """
-    text = str(path)
-    head, colon, tail = text.rpartition(":")
-    if colon and head.lower().endswith(".npz"):
-        return Path(head), tail
-    return Path(text), None
+    """``file.npz:array`` in its two parts; the second is None for other names."""
+    head, _, tail = str(path).rpartition(":")
+    return (Path(head), tail) if head.lower().endswith(".npz") else (Path(path), None)
 
 
 def _printable(table: FileTable) -> FileTable:
@@ -82,11 +71,6 @@ def _printable(table: FileTable) -> FileTable:
             tabs = "tabs; if columns are separated by them, the name must end in .tsv" if "\t" in odd else ""
             raise ValueError(f"{table.at(i)}: {odd!r:.60} holds {tabs or 'a character that cannot be printed'}.")
     return table
-
-
-def _suffix(path: Path) -> str:
-    name = path.name.lower().removesuffix(".gz")
-    return Path(name).suffix
 
 
 # ---------------------------------------------------------------------------------------------------------- text files
@@ -111,9 +95,8 @@ def _read_text(path: Path, suffix: str, n_text: int, names: frozenset[str]) -> F
         passed = f"; {comments} lines begin with # and were taken for comments" if comments else ""
         raise ValueError(f"{path} holds a header and no rows{passed}.")
     text = np.array([row[:n_text] for row in rows], dtype=str)
-    table = FileTable(str(path), text, np.empty((len(rows), 0)), columns, np.array(lines), comments=comments)
-    values = _numbers([row[n_text:] for row in rows], table)
-    return replace(table, values=values, head=head)
+    table = FileTable(str(path), text, np.empty((len(rows), 0)), columns, np.array(lines), comments=comments, head=head)
+    return table.with_values(_numbers([row[n_text:] for row in rows], table))
 
 
 def _rows(path: Path, suffix: str) -> Iterator[tuple[int, list[str]]]:
@@ -194,7 +177,7 @@ def _numbers(rows: list[list[str]], table: FileTable) -> NDArray[np.float64]:
         values = np.array(rows, dtype=np.float64)
     except ValueError:
         values = np.array([[_number(cell, i, j, table) for j, cell in enumerate(row)] for i, row in enumerate(rows)])
-    return finite(values.reshape(len(rows), -1), table)
+    return values.reshape(len(rows), -1)
 
 
 def _number(cell: str, i: int, j: int, table: FileTable) -> float:

@@ -112,8 +112,6 @@ def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[An
 
         return vstack(parts, format="csr"), starts
     if all(is_array(part) for part in parts) and len({part.shape[1:] for part in parts}) == 1:
-        if all(is_numpy(part) for part in parts):
-            return np.concatenate(parts), starts
         return np.concatenate([to_numpy(part) for part in parts]), starts
     return _as_numbers(
         as_objects(item for part in parts for item in part), embedding, partial(index_in_set, starts)

@@ -87,6 +87,10 @@ class _Pool:
         inner += (asarray_like(self.embedding.sq_norms(S), H) - self.reference)[None, :]
         return inner
 
+    def same(self, H: Array, by: str) -> Array | None:
+        """What makes squared distances of costs, (m, 1); None for scores."""
+        return None if by == "score" else (self.embedding.sq_norms_of(H) + self.reference)[:, None]
+
     def step(self, m: int) -> int:
         """How many candidates make a block for m inputs."""
         return int(min(_ROWS, max(64, _ENTRIES // max(m, 1))))
@@ -116,7 +120,7 @@ def rank_shared(H: Array, embedding: Embedding, candidates: Any, k: int | None, 
     index = to_numpy(order)
     if not pool.unique:
         index, costs = _spread(index, costs, pool, k)
-    return index, _values(H, pool, costs, by)
+    return index, _values(costs, pool.same(H, by))
 
 
 def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.ndarray, Array]:
@@ -137,12 +141,9 @@ def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.nd
     return out, array_namespace(costs).take_along_axis(costs, asarray_like(place, costs), axis=1)
 
 
-def _values(H: Array, pool: _Pool, costs: Array, by: str) -> Array:
+def _values(costs: Array, same: Array | None) -> Array:
     """Scores, or squared distances, from the costs."""
-    if by == "score":
-        return -costs
-    same = pool.embedding.sq_norms_of(H) + pool.reference
-    return array_namespace(H).clip(costs + same[:, None], min=0.0)
+    return -costs if same is None else array_namespace(costs).clip(costs + same, min=0.0)
 
 
 def rank_sets(
@@ -155,17 +156,13 @@ def rank_sets(
         c = costs.shape[0]
         order = smallest_k(costs[None, :], c if k is None else min(k, c))[0, :]
         indices.append(to_numpy(order).astype(np.intp))
-        values.append(_own_values(xp.take(costs, order), same))
+        values.append(_values(xp.take(costs, order), same))
     return indices, values
 
 
 def compare_sets(H: Array, embedding: Embedding, sets: CandidateSets, *, by: str) -> list[Array]:
     """Scores or squared distances of each input's own candidates, in their order."""
-    return [_own_values(costs, same) for costs, same in _set_costs(H, embedding, sets, by)]
-
-
-def _own_values(costs: Array, same: Array | None) -> Array:
-    return -costs if same is None else array_namespace(costs).clip(costs + same, min=0.0)
+    return [_values(costs, same) for costs, same in _set_costs(H, embedding, sets, by)]
 
 
 def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
@@ -184,6 +181,6 @@ def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> 
         flat = row_place * block.shape[1] + (pool.which[mine] - some.start)
         parts.append(take_rows(xp.reshape(block, (-1,)), flat))
     costs = take_rows(xp.concat(parts), np.argsort(by_candidate, kind="stable"))
-    same = None if by == "score" else embedding.sq_norms_of(H) + pool.reference
+    same = pool.same(H, by)
     for i, (a, b) in enumerate(pairwise(starts)):
-        yield costs[int(a) : int(b)], None if same is None else same[i]
+        yield costs[int(a) : int(b)], None if same is None else same[i, 0]

@@ -73,11 +73,9 @@ class FixedPoint(Decoder):
     def decode(self, H: Array, embedding: Embedding) -> Any:
         """A local maximum of s for each row of H, the best of those found."""
         weights, _ = output_weights(H, embedding)
-        found = [self._climb(weights[rows]) for rows in blocks(len(weights), self._height())]
+        height = max(1, _ENTRIES // (len(self._Y) * self.n_starts))
+        found = [self._climb(weights[rows]) for rows in blocks(len(weights), height)]
         return asarray_like(np.concatenate(found), H)
-
-    def _height(self) -> int:
-        return max(1, _ENTRIES // (len(self._Y) * self.n_starts))
 
     def _climb(self, beta: np.ndarray) -> np.ndarray:
         """The best of the maxima above `n_starts` training outputs."""

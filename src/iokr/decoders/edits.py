@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -79,14 +80,10 @@ class GraphEdits(GraphDecoder):
         starts, _ = rank_shared(H, embedding, self._Y, self.n_starts, by="distance")
         found, costs = [], []
         for i, candidates in enumerate(starts.tolist()):
-            best = None
-            for start in candidates:
-                graph, cost = self._search(H[i : i + 1, :], start, embedding)
-                if best is None or cost < best[1]:
-                    best = graph, cost
-            assert best is not None  # there is a training graph
-            found.append(best[0])
-            costs.append(best[1])
+            searched = [self._search(H[i : i + 1, :], start, embedding) for start in candidates]
+            graph, cost = min(searched, key=itemgetter(1))
+            found.append(graph)
+            costs.append(cost)
         bounds = np.minimum(graph_bounds(H, embedding), costs)
         return as_objects(found), np.array(costs), bounds
 

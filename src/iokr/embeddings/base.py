@@ -128,10 +128,6 @@ class EuclideanEmbedding(Embedding):
     """
 
     @abstractmethod
-    def represent(self, Y: Any, name: str = "y") -> Array:
-        """ψ(y_j), shape (m, q); `name` is what messages call the outputs."""
-
-    @abstractmethod
     def vectors(self, H: Array) -> Array:
         """h as vectors in the space of the outputs: from ψ back to y."""
 

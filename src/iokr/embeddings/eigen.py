@@ -23,7 +23,7 @@ class SpectralEmbedding(CoordinateEmbedding):
     rank: int | None = None
     tol: float | None = None
 
-    def _fit_spectrum(self, Y: Any, kernel: Kernel | None) -> Array:
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Z (n, r) with Z Zᵀ = K_Y, up to the eigenvalues left out."""
         S = self._fit_kernel(Y, kernel)
         n = S.shape[0]
@@ -91,7 +91,3 @@ class Eigen(SpectralEmbedding):
     >>> Eigen().fit_transform(["a", "b", "a"], Delta().fit(["a", "b", "a"])).shape
     (3, 2)
     """
-
-    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """Z (n, r) with Z Zᵀ = K_Y."""
-        return self._fit_spectrum(Y, kernel)

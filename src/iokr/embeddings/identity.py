@@ -79,21 +79,15 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
     if not is_array(Y) or (is_numpy(Y) and Y.dtype.kind not in "buifc"):
         try:
             Y = np.asarray(Y)
-        except ValueError as error:
+            if Y.dtype.kind not in "buif":
+                if Y.dtype.kind != "O":
+                    raise ValueError(f"it holds {Y.dtype} such as {Y.flat[0]!r}" if Y.size else f"it is {Y.dtype}")
+                Y = Y.astype(np.float64)
+        except (TypeError, ValueError) as error:
             raise ValueError(
                 f"`{name}` must hold numbers or vectors of equal length ({error}); "
                 "for other objects set `output_kernel`."
             ) from error
-        if Y.dtype.kind not in "buif":
-            try:
-                if Y.dtype.kind != "O":
-                    raise ValueError(f"it holds {Y.dtype} such as {Y.flat[0]!r}" if Y.size else f"it is {Y.dtype}")
-                Y = Y.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"`{name}` must hold numbers or vectors of equal length ({error}); "
-                    "for other objects set `output_kernel`."
-                ) from error
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.ndim != 2:

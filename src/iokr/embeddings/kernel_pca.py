@@ -50,7 +50,7 @@ class KernelPCA(SpectralEmbedding):
         """Z (n, p) with Z Zᵀ = P K_Y P when all components are kept."""
         kernel = Linear() if kernel is None else kernel
         known = Y if sample_weight is None else take(Y, np.flatnonzero(np.asarray(sample_weight) > 0))
-        return self._fit_spectrum(Y, Centered(kernel).fit(as_vectors(known, kernel, "y")))
+        return super().fit_transform(Y, Centered(kernel).fit(as_vectors(known, kernel, "y")))
 
     def sq_norms(self, S: Any) -> Array:
         """‖z(y_j)‖²."""

@@ -40,9 +40,22 @@ class OutputOperator(ABC):
 
     scale: float | None = None  # a of A = aI, None for any other A
     oblique: ClassVar[bool] = False  # the eigenvectors are not orthogonal, and coefficients contain A
-    gamma: np.ndarray  # eigenvalues, ascending; one of them stands for all where A = aI
-    E: Array | None
-    L: Array | None
+    spectrum: tuple[np.ndarray, Array | None, Array | None]  # γ ascending (one for all where A = aI), E and L
+
+    @property
+    def gamma(self) -> np.ndarray:
+        """γ."""
+        return self.spectrum[0]
+
+    @property
+    def E(self) -> Array | None:
+        """Eigenvectors, a column each."""
+        return self.spectrum[1]
+
+    @property
+    def L(self) -> Array | None:
+        """Those on the left, a row each."""
+        return self.spectrum[2]
 
     @abstractmethod
     def act(self, H: Array) -> Array:
@@ -83,12 +96,11 @@ class OutputOperator(ABC):
 class Multiple(OutputOperator):
     """A = aI, for any number of outputs: nothing is rotated."""
 
-    E = L = None
     n_distinct = 1
 
     def __init__(self, a: float) -> None:
         self.scale: float = a
-        self.gamma = np.array([a])
+        self.spectrum = np.array([a]), None, None
 
     def act(self, H: Array) -> Array:
         """a H."""
@@ -110,24 +122,10 @@ class Symmetric(OutputOperator):
         self.A = A
 
     @cached_property
-    def _spectrum(self) -> tuple[np.ndarray, Array]:
+    def spectrum(self) -> tuple[np.ndarray, Array, Array]:  # type: ignore[override]
+        """γ, E and Eᵀ."""
         gamma, E = eigh(self.A)
-        return np.clip(to_numpy(gamma), 0.0, None), E
-
-    @property
-    def gamma(self) -> np.ndarray:  # type: ignore[override]
-        """γ."""
-        return self._spectrum[0]
-
-    @property
-    def E(self) -> Array:  # type: ignore[override]
-        """Eigenvectors, a column each."""
-        return self._spectrum[1]
-
-    @property
-    def L(self) -> Array:  # type: ignore[override]
-        """Eᵀ."""
-        return self._spectrum[1].T
+        return np.clip(to_numpy(gamma), 0.0, None), E, E.T
 
     def act(self, H: Array) -> Array:
         """H A."""
@@ -149,7 +147,7 @@ class Oblique(OutputOperator):
     oblique = True
 
     def __init__(self, gamma: np.ndarray, E: Array, L: Array, sq_norms: Array) -> None:
-        self.gamma, self.E, self.L, self.sq_norms = gamma, E, L, sq_norms
+        self.spectrum, self.sq_norms = (gamma, E, L), sq_norms
 
     def act(self, H: Array) -> Array:
         """H: the coefficients contain A."""

@@ -32,8 +32,6 @@ class Features(FeatureKernel):
 
     transformer: Any
 
-    domain = "any"
-
     def fit(self, X: Any) -> Features:
         """Fit a clone of the transformer."""
         if not hasattr(self.transformer, "transform"):

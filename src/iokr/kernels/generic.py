@@ -67,7 +67,6 @@ class FromFunction(PairwiseKernel):
 
     f: Callable[[Any, Any], float]
 
-    domain = "any"
     trusted = False
 
     def fit(self, X: Any) -> FromFunction:

@@ -97,8 +97,6 @@ class PairKernel(Kernel):
 class _OrderMean(PairKernel):
     """The mean over both orders of 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d), δ = `mix`."""
 
-    mix: Any
-
     def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> ScalarGram:
         """The map c ↦ f between pairs, without a matrix of pairs."""
         K, left, right, same = self._between(R, S)
@@ -157,12 +155,9 @@ class MixedPair(_OrderMean):
 
     Parameters
     ----------
-    base : Kernel
-        k on the nodes.
+    base, nodes : as in `TensorPair`
     mix : float
         δ from 0 to 1; larger gives more weight to pairs that share a node.
-    nodes : array or sequence of m objects, default=None
-        The nodes; None: `base` takes their numbers.
 
     References
     ----------

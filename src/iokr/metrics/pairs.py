@@ -52,17 +52,8 @@ def roc_auc_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
 def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
     """Σ_k (R_k − R_{k−1}) P_k over the distinct scores, best first: area under the precision-recall curve.
 
-    Chance is the prevalence, `prevalence_pairs`, so a value says little without it.
-
-    Parameters
-    ----------
-    truth, scores, where :
-        As in `roc_auc_pairs`.
-
-    Returns
-    -------
-    precision : float
-        NaN when no pair is linked.
+    Arguments are those of `roc_auc_pairs`. Chance is the prevalence, `prevalence_pairs`, so a value says little without
+    it; NaN when no pair is linked.
 
     Examples
     --------
@@ -76,12 +67,7 @@ def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> fl
 def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> float:
     """fraction of links among the k pairs with the highest scores; among equal scores, its mean over all orders.
 
-    Parameters
-    ----------
-    truth, scores, where :
-        As in `roc_auc_pairs`.
-    k : int
-        At most the number of pairs.
+    Arguments are those of `roc_auc_pairs`; k is at most the number of pairs.
 
     Examples
     --------
@@ -99,15 +85,7 @@ def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> flo
 def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
     """precision among the first E pairs, E the number of links: what fraction of a network of the true size is right.
 
-    Parameters
-    ----------
-    truth, scores, where :
-        As in `roc_auc_pairs`.
-
-    Returns
-    -------
-    precision : float
-        Chance is the prevalence; NaN when no pair is linked.
+    Arguments are those of `roc_auc_pairs`. Chance is the prevalence; NaN when no pair is linked.
 
     Examples
     --------
@@ -121,10 +99,7 @@ def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
 def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
     """fraction of pairs that are linked: what average precision and precision are at random.
 
-    Parameters
-    ----------
-    truth, where :
-        As in `roc_auc_pairs`.
+    Arguments are those of `roc_auc_pairs`.
 
     Examples
     --------
@@ -138,15 +113,8 @@ def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
 def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, float]:
     """All metrics of one ranking of pairs, prevalence among them, from one sort.
 
-    Parameters
-    ----------
-    truth, scores, where :
-        As in `roc_auc_pairs`.
-
-    Returns
-    -------
-    metrics : dict
-        `roc_auc`, `average_precision`, `early_precision`, `prevalence`, `n_pairs`, `n_links`.
+    Arguments are those of `roc_auc_pairs`; the keys of the result are `roc_auc`, `average_precision`,
+    `early_precision`, `prevalence`, `n_pairs` and `n_links`.
 
     Examples
     --------

@@ -98,21 +98,20 @@ def cross_validate_links(
         if "known-known" in settings:
             hidden = _hidden(train, N, folds.get_n_splits(), fold)
             S = _scores(model, X, csr_array(W.multiply(~hidden)), train, fold)
-            rows.append({"fold": fold, "setting": "known-known", **_figures(linked, S, hidden)})
-            _show(watch, fold, "known-known", linked, S, hidden)
+            rows.append(_row(fold, "known-known", linked, S, hidden, watch))
         if wanted:
             S = _scores(model, X, W, train, fold)
-            rows += [{"fold": fold, "setting": s, **_figures(linked, S, where[s])} for s in wanted]
-            for setting in wanted:
-                _show(watch, fold, setting, linked, S, where[setting])
+            rows += [_row(fold, setting, linked, S, where[setting], watch) for setting in wanted]
     return pd.DataFrame(rows)
 
 
-def _show(watch: Any, fold: int, setting: str, linked: np.ndarray, S: np.ndarray, where: np.ndarray) -> None:
-    """Hand the pairs i < j to whoever watches."""
+def _row(fold: int, setting: str, linked: np.ndarray, S: np.ndarray, where: np.ndarray, watch: Any) -> dict[str, Any]:
+    """The metrics of the pairs i < j, which are handed to whoever watches."""
+    pairs = np.triu(where, k=1)
+    truth, scores = linked[pairs], S[pairs]
     if watch is not None:
-        pairs = np.triu(where, k=1)
-        watch(fold, setting, linked[pairs], S[pairs])
+        watch(fold, setting, truth, scores)
+    return {"fold": fold, "setting": setting, **_figures(truth, scores)}
 
 
 def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray, fold: int) -> np.ndarray:
@@ -131,14 +130,10 @@ def _hidden(train: np.ndarray, N: int, n_splits: int, seed: int) -> np.ndarray:
     return mask
 
 
-def _figures(linked: np.ndarray, S: np.ndarray, where: np.ndarray) -> dict[str, float]:
-    where = np.triu(where, k=1)
-    if not where.any():
-        return dict.fromkeys(("roc_auc", "average_precision", "early_precision", "prevalence"), np.nan) | {
-            "n_pairs": 0,
-            "n_links": 0,
-        }
-    if np.isnan(S[where]).any():  # the model does not score such pairs
-        metrics = pair_metrics(linked[where], np.zeros(int(where.sum())))
-        return metrics | dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
-    return pair_metrics(linked[where], S[where])
+def _figures(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    unknown = dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
+    if not len(truth):
+        return unknown | {"prevalence": np.nan, "n_pairs": 0, "n_links": 0}
+    if np.isnan(scores).any():  # the model does not score such pairs
+        return pair_metrics(truth, np.zeros(len(truth))) | unknown
+    return pair_metrics(truth, scores)

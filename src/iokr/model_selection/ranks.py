@@ -60,14 +60,11 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
         fitted = clone(model).fit(X_train, take(y, train))
         mine = shared if sets is None else sets[test]
         order, _ = fitted.rank(X_test, mine)
-        known = None if sets is not None else keys(_rows(shared))
+        known = keys(_rows(shared)) if sets is None else []
         for row, i in enumerate(test):
-            own = known if known is not None else keys(_rows(sets.sets[int(i)]))  # type: ignore[union-attr]
-            found = [
-                rank for rank, c in enumerate(np.asarray(to_numpy(order[row])), start=1) if own[int(c)] == names[i]
-            ]
-            if found:
-                ranks[i] = found[0]
+            own = known if sets is None else keys(_rows(sets.sets[int(i)]))
+            found = (rank for rank, c in enumerate(to_numpy(order[row]), start=1) if own[int(c)] == names[i])
+            ranks[i] = next(found, np.inf)
     return ranks
 
 

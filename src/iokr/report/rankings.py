@@ -19,18 +19,10 @@ def ranking_figures(
     top: float = 100.0,
     height: float = 4.2,
 ) -> tuple[Figure, Figure]:
-    """The two curves of every ranking, by its name and in its colour and style.
+    """The two curves of every ranking, by its name and in its colour and line style.
 
-    Parameters
-    ----------
-    curves : mapping of name to Curves
-    styles : mapping of name to (colour, line style)
-    prevalence : float, optional
-        In percent: drawn thin, what guessing reaches.
-    top : float, default=100.0
-        The largest precision to show, in percent.
-    height : float
-        In inches; the width is that of a narrow screen.
+    `prevalence`, what guessing reaches, is drawn thin; `top` is the largest precision to show, both in percent. The
+    height is in inches, the width that of a narrow screen.
     """
 
     def roc(canvas: Canvas) -> None:

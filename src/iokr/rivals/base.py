@@ -19,7 +19,7 @@ from iokr.estimators.links.network import Network, check_names, check_network, f
 from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
 
-__all__ = ["LinkRival", "Naive", "NodeScorer", "Nodes", "positive_eigen", "spectral_filter"]
+__all__ = ["LinkRival", "Naive", "Nodes", "positive_eigen", "spectral_filter"]
 
 _TO_REDUCE_MEMORY = "To reduce memory: fewer labelled nodes."
 
@@ -35,40 +35,8 @@ class Nodes:
     fitted: bool
 
 
-class NodeScorer(Component, ABC):
-    """What learns from nodes and the links between labelled ones, to score any two."""
-
-    kernel: Kernel | None
-
-    def check_parameters(self) -> None:
-        """Validate parameters. May be overridden."""
-
-    def read(self, X: Any, adjacency: Any, labeled: Any) -> tuple[Any, Kernel]:
-        """The nodes and the kernel on them, checked; the network is kept."""
-        self.check_parameters()
-        kernel = _check_kernel(self.kernel)
-        check_names(X, adjacency)
-        X = check_inputs(self, X, kernel, reset=True)
-        self.network_: Network = check_network(X, adjacency, labeled)
-        self.labeled_ = self.network_.labeled
-        return X, kernel
-
-    def positions(self, X: Any) -> np.ndarray:
-        """Where nodes are among the labelled ones, −1 for the others; None is the nodes of `fit`."""
-        index = np.full(self.network_.n_nodes if X is None else n_objects(X), -1)
-        if X is None:
-            index[self.labeled_] = np.arange(len(self.labeled_))
-        return index
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
-
-
 @component
-class LinkRival(NodeScorer):
+class LinkRival(Component, ABC):
     """s(u, v): a score for any two nodes, seen or not; higher means "link".
 
     A subclass is a `@component` that adds its parameters as fields. It writes `learn`, from K (n, n), the input kernel
@@ -110,7 +78,12 @@ class LinkRival(NodeScorer):
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkRival:
         """Learn from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
-        X, kernel = self.read(X, adjacency, labeled)
+        self.check_parameters()
+        kernel = _check_kernel(self.kernel)
+        check_names(X, adjacency)
+        X = check_inputs(self, X, kernel, reset=True)
+        self.network_: Network = check_network(X, adjacency, labeled)
+        self.labeled_ = self.network_.labeled
         self.kernel_ = self.input_kernel(kernel).fit(take(X, self.labeled_))
         self.R_fit_ = self.kernel_.represent(X)
         R, n = take_rows(self.R_fit_, self.labeled_), len(self.labeled_)
@@ -138,6 +111,9 @@ class LinkRival(NodeScorer):
     def compare(self, U: Nodes, V: Nodes) -> Array:
         """The (m1, m2) scores of two lists of nodes."""
 
+    def check_parameters(self) -> None:
+        """Validate parameters. May be overridden."""
+
     def input_kernel(self, kernel: Kernel) -> Kernel:
         """The kernel to fit. May be overridden: centred, say."""
         return clone(kernel)  # type: ignore[no-any-return]
@@ -150,8 +126,19 @@ class LinkRival(NodeScorer):
         return asarray_like(gemm(V, V), self._border.home)
 
     def _nodes(self, X: Any) -> Nodes:
-        R = self.R_fit_ if X is None else self._border.represent(self._border.check(self, X))
-        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), self.positions(X), X is None)
+        if X is None:
+            R, index = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
+            index[self.labeled_] = np.arange(len(self.labeled_))
+        else:
+            X = self._border.check(self, X)
+            R, index = self._border.represent(X), np.full(n_objects(X), -1)
+        return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), index, X is None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
 
 
 @component

@@ -1,4 +1,4 @@
-"""Ridge, or an SVM, on unordered pairs: in closed form on all of them, and by `PairModel`."""
+"""Ridge, or an SVM, on unordered pairs: in closed form on all of them, and by the strategies of `PairModel`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, is_array, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, to_numpy
 from iokr._component import component
 from iokr._memory import check_memory
-from iokr._objects import concat, take
 from iokr._validation import check_choice, check_number
-from iokr.estimators.inputs import Border
-from iokr.estimators.pairs.model import PairModel
-from iokr.kernels.base import Kernel
-from iokr.rivals.base import LinkRival, Nodes, NodeScorer, spectral_filter
+from iokr.estimators.pairs.data import PairData
+from iokr.estimators.pairs.model import choose_strategy
+from iokr.losses.square import Square
+from iokr.rivals.base import LinkRival, Nodes, spectral_filter
+from iokr.solvers.auto import Auto
 
 __all__ = ["TPPK", "PairLinks"]
 
@@ -114,12 +112,11 @@ class TPPK(LinkRival):
 
 
 @component
-class PairLinks(NodeScorer):
-    """s(u, v) = Σ_p c_p κ({u, v}, p): ridge on all pairs of labelled nodes by `PairModel`, a node being like itself.
+class PairLinks(LinkRival):
+    """s(u, v) = Σ_p c_p κ({u, v}, p): ridge of `PairModel` on all pairs of labelled nodes, a node being like itself.
 
-    Pairs are labelled 1 if linked and `unlinked` if not. `PairModel` codes two labels as ±1; the solution is linear in
-    the labels, hence ½(1 − `unlinked`) times that for ±1 plus ½(1 + `unlinked`) times that for 1 throughout. All from
-    one eigendecomposition of K.
+    Pairs are labelled 1 if linked and `unlinked` if not; all from one eigendecomposition of K. With
+    ``strategy="local"`` two nodes without known links have no score: NaN, an error between lists that hold no other.
 
     Parameters
     ----------
@@ -134,13 +131,6 @@ class PairLinks(NodeScorer):
     unlinked : float, default=0.0
         Label of pairs without a link. There is no intercept: with 0, far from all data means "no link".
 
-    Attributes
-    ----------
-    models_ : list of (factor, PairModel)
-        The score is Σ factor · `model.decision_function`.
-    labeled_ : array of shape (n,)
-        The labelled nodes.
-
     Examples
     --------
     >>> import numpy as np
@@ -151,7 +141,6 @@ class PairLinks(NodeScorer):
     True
     """
 
-    kernel: Kernel | None = None
     _: KW_ONLY
     strategy: str = "kernel"
     mix: float = 0.0
@@ -159,34 +148,25 @@ class PairLinks(NodeScorer):
     unlinked: float = 0.0
 
     def check_parameters(self) -> None:
+        choose_strategy(self.strategy, self.mix)
+        check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         _check_unlinked(self.unlinked)
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> PairLinks:
-        """Learn from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
-        X, kernel = self.read(X, adjacency, labeled)
-        self.X_fit_ = X
-        self._border = Border(kernel, X if is_array(X) else np.empty(0))
-        a, b = np.triu_indices(len(self.labeled_))
-        linked = np.where(a == b, 1, self.network_.graph.toarray()[a, b] != 0)
-        model = PairModel(kernel, strategy=self.strategy, mix=self.mix, alpha=self.alpha)
-        # Self-pairs of half the weight make all ordered pairs weigh the same: the closed form.
-        weight = np.where(a == b, 0.5, 1.0)
-        nodes, pairs = take(X, self.labeled_), np.stack([a, b], axis=1)
-        labels = ((linked, (1 - self.unlinked) / 2), (np.ones(len(a)), (1 + self.unlinked) / 2))
-        self.models_ = [
-            (factor, clone(model).fit(nodes, pairs, y, sample_weight=weight)) for y, factor in labels if factor
-        ]
-        return self
+    def learn(self, K: Array, W: Array) -> None:
+        a, b = np.triu_indices(K.shape[0])
+        target = np.where((a == b) | (to_numpy(W)[a, b] != 0), 1.0, self.unlinked)
+        weight = np.where(a == b, 0.5, 1.0)  # all ordered pairs weigh the same: the closed form
+        data = PairData(np.stack([a, b], axis=1), target, weight, None, np.arange(len(a)), a > b)
+        posed = choose_strategy(self.strategy, self.mix).pose(data, K, Square()).at(self.alpha)
+        self.points_ = posed.examples.points
+        self.coefficients_ = posed.strategy.solve(posed.gram, posed.problem, Auto()).C
 
-    def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
-        """(m1, m2) scores as in `LinkRival.decision_function`; labelled nodes of `fit` (None) are known again."""
-        check_is_fitted(self)
-        first, second = self.positions(X1), self.positions(X2)
-        X1, X2 = (self.X_fit_ if X is None else self._border.check(self, X) for X in (X1, X2))
-        new = len(self.labeled_)
-        first = np.where(first < 0, new + np.arange(len(first)), first)
-        second = np.where(second < 0, new + len(first) + np.arange(len(second)), second)
-        pairs = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
-        nodes = concat(X1, X2)
-        scores: Any = sum(factor * model.decision_function(pairs, nodes) for factor, model in self.models_)
-        return array_namespace(scores).reshape(scores, (len(first), len(second)))
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        xp, m, q = array_namespace(U.K), len(U.index), len(V.index)
+        K, same = (U.K, U.index) if V is U else (xp.concat([U.K, V.K], axis=0), np.append(U.index, V.index))
+        second = np.arange(q) + (0 if V is U else m)
+        pairs = np.stack([np.repeat(np.arange(m), q), np.tile(second, m)], axis=1)
+        strategy = choose_strategy(self.strategy, self.mix)
+        if strategy.silent(pairs, self.points_, same).all():
+            raise ValueError("Local models are of labelled nodes: leave X1 or X2 out to mean the fitted nodes.")
+        return xp.reshape(strategy.score(K, pairs, self.points_, self.coefficients_, same), (m, q))

@@ -1,11 +1,11 @@
 """Algorithms: from a `Problem` to a `Solution`, and closed-form paths with leave-one-out."""
 
 from iokr.solvers.auto import Auto
-from iokr.solvers.base import Choice, ClosedForm, Path, Solver, Use
+from iokr.solvers.base import Choice, Path, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
-from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
 from iokr.solvers.closed_form.lowrank import LowRank
-from iokr.solvers.closed_form.manifold import ManifoldEigen
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent

@@ -10,11 +10,11 @@ from iokr._component import component
 from iokr._memory import available_memory
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import Choice, ClosedForm, Solver, Use
+from iokr.solvers.base import Choice, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
-from iokr.solvers.closed_form.eigen import Eigen
+from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
 from iokr.solvers.closed_form.lowrank import LowRank
-from iokr.solvers.closed_form.manifold import ManifoldEigen
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,20 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Component
 from iokr._memory import check_memory
-from iokr.gram.operators import as_array
+from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
 
-__all__ = [
-    "Choice",
-    "ClosedForm",
-    "Path",
-    "Solver",
-    "Use",
-    "join_columns",
-    "refuses_products",
-    "take_columns",
-    "warn_small_alpha",
-]
+__all__ = ["Choice", "Path", "Solver", "Use", "by_eigenvalue", "join_columns", "refuses_products", "warn_small_alpha"]
 
 _LESS_MEMORY = (
     "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
@@ -195,39 +185,6 @@ class Path(ABC):
         return take_rows(as_array(Psi), rows) - self.operator.act(H)
 
 
-class ClosedForm(Solver):
-    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from iokr.kernels import Linear
-    >>> from iokr.losses import Square
-    >>> from iokr.problem import Problem
-    >>> from iokr.solvers import Eigen
-    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 1.0)
-    >>> Eigen().path(problem).loo_errors(problem.Psi, [0.1, 1.0]).round(3)
-    array([0.017, 0.52 ])
-    """
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and a matrix. May be overridden."""
-        if not problem.loss.quadratic:
-            return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
-        return refuses_products(problem) if problem.gram.products_only else None
-
-    @abstractmethod
-    def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold strength; what they share is computed once."""
-
-    def path(self, problem: Problem) -> Path:
-        """The path over α of this problem."""
-        return next(self.paths(problem, [problem.strength]))
-
-    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        return Solution(self.path(problem).coefficients(problem.Psi, problem.alpha))
-
-
 def refuses_products(problem: Problem) -> str | None:
     """Why a solver that needs the matrix cannot take a Gram that can only multiply, or None."""
     if problem.gram.products_only:
@@ -246,6 +203,12 @@ def join_columns(parts: Sequence[tuple[np.ndarray, Array]]) -> Array:
         return parts[0][1]
     columns = {int(j): values[:, k] for group, values in parts for k, j in enumerate(group)}
     return array_namespace(parts[0][1]).stack([columns[j] for j in range(len(columns))], axis=1)
+
+
+def by_eigenvalue(operator: OutputOperator, B: Array, solve: Callable[[float, Array], Array]) -> Array:
+    """`solve(γ, columns)` of the columns of B with each distinct eigenvalue γ, joined."""
+    groups = operator.groups(B.shape[1])
+    return join_columns([(group, solve(g, take_columns(B, group))) for g, group in groups])
 
 
 def warn_small_alpha(alpha: float, largest: float) -> None:

@@ -12,24 +12,8 @@ from iokr.report import MUTED, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report import OURS as COLOUR
 from iokr.report.figures import Canvas
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
-from iokr_lab.label_sets.protocol import (
-    FOREST_F1,
-    INPUT_RANK,
-    IOKR_F1,
-    IOKR_RBF,
-    IOKR_TANIMOTO,
-    METHODS,
-    N_FOLDS,
-    N_TREES,
-    OURS,
-    OUTPUT_RANK,
-    SPLIT_RANK,
-    Run,
-    Seeds,
-    cases,
-    seen_sets,
-    work,
-)
+from iokr_lab.label_sets import protocol
+from iokr_lab.label_sets.protocol import FOREST_F1, IOKR_F1, IOKR_RBF, IOKR_TANIMOTO, METHODS, OURS, Seeds, seen_sets
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import chosen
 
@@ -63,8 +47,8 @@ def _page(results: Results, plan: Seeds, data: Data) -> Report:
             "with threshold ½ are those that care for it.",
             f"Seeds {seeds}, of the forests and of the folds of logistic regression; ± is the standard deviation over "
             "several seeds. Kernel ridge and IOKR have no chance in them.",
-            f"On sparse sets at most {INPUT_RANK} training rows stand for all inputs, and at most {OUTPUT_RANK} label "
-            "sets for all outputs (pivoted Cholesky), for which leave-one-out is exact.",
+            f"On sparse sets at most {protocol.INPUT_RANK} training rows stand for all inputs, and at most "
+            f"{protocol.OUTPUT_RANK} label sets for all outputs (pivoted Cholesky), for which leave-one-out is exact.",
             "Kernel ridge is IOKR with linear outputs, and its answers are those of scikit-learn's `KernelRidge`.",
         ),
     )
@@ -74,7 +58,7 @@ def _tidy(results: Results) -> pd.DataFrame:
     """A row per method, set and seed, in the order of sets and methods; metrics in percent."""
     rows = [
         {"set": run.set, "seed": run.seed, "method": method, **cell}
-        for run, cells in results.of(Run).items()
+        for run, cells in results.of(protocol.Run).items()
         for method, cell in cells.items()
     ]
     frame = pd.DataFrame(rows)
@@ -104,10 +88,10 @@ _DECIDES = (
 _CHOICE = (
     "Always by F1 on rows of the training part that had no say in their own answer. Kernel ridge and IOKR: exact "
     "leave-one-out, for the input kernel (by kernel ridge, then kept), alpha, the width of Gaussian outputs and the "
-    f"threshold; a set that only the row itself has is no candidate. Forests ({N_TREES} trees, √p features a split, "
-    f"{SPLIT_RANK} coordinates of the output kernel for splits): rows that a tree did not draw, for the least size of "
-    f"leaves and the threshold. Logistic regression: {N_FOLDS} folds, for C, the threshold and, on sparse "
-    "sets, rows of unit length or tf-idf."
+    f"threshold; a set that only the row itself has is no candidate. Forests ({protocol.N_TREES} trees, √p features a "
+    f"split, {protocol.SPLIT_RANK} coordinates of the output kernel for splits): rows that a tree did not draw, for "
+    f"the least size of leaves and the threshold. Logistic regression: {protocol.N_FOLDS} folds, for C, the threshold "
+    "and, on sparse sets, rows of unit length or tf-idf."
 )
 _SECONDS = "With the choice of parameters. IOKR goes on from the factorisation that kernel ridge has paid for."
 
@@ -211,8 +195,8 @@ def _seen_figure(frame: pd.DataFrame, plan: Seeds, data: Data) -> Figure:
 STUDY = Study(
     plans={"short": Seeds(sets=("emotions", "birds")), "default": Seeds()},
     load=lambda plan: {name: load_multilabel(name) for name in plan.sets},
-    cases=cases,
-    work=work,
+    cases=protocol.cases,
+    work=protocol.work,
     page=_page,
     ignored=("Label not .* is present in all training examples",),
 )

@@ -30,9 +30,9 @@ from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF, Cosine
 from iokr.metrics import f1_samples, hamming
-from iokr.solvers.base import ClosedForm
 from iokr.solvers.closed_form.eigen import Eigen
 from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr_lab.data.multilabel import MultiLabel
 from iokr_lab.label_sets.ridge import FactoredRidge, by_f1, by_labels, by_seen_sets
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets

@@ -14,7 +14,7 @@ from iokr.kernels.base import Kernel
 from iokr.losses.square import Square
 from iokr.metrics import f1_samples
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
 
 __all__ = ["FactoredRidge", "by_f1", "by_labels", "by_seen_sets"]

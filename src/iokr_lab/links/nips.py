@@ -14,37 +14,11 @@ from iokr.kernels import RBF, Diffusion
 from iokr.manifolds import Heat
 from iokr.report import Report, Table, Text
 from iokr_lab.data.networks import NIPSAuthors, load_nips_coauthorship
+from iokr_lab.links import protocol, semi
 from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Chosen, Draw, Few, few_labels, labeled_draw
-from iokr_lab.links.protocol import (
-    MEASURES,
-    PAIR_MODEL,
-    LinkPlan,
-    Matrix,
-    curves_figure,
-    mean_curves,
-    measures_of,
-    prevalence,
-    scored,
-    spread,
-)
+from iokr_lab.links.protocol import MEASURES, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS
-from iokr_lab.links.semi import (
-    EM,
-    IOKR,
-    KMR,
-    NAIVE,
-    PAIRS,
-    PERCENTS,
-    SMOOTH,
-    STRENGTHS,
-    SUPERVISED,
-    areas_row,
-    at_percents,
-    few_cases,
-    penalties_table,
-    published_table,
-    semi_methods,
-)
+from iokr_lab.links.semi import EM, IOKR, KMR, NAIVE, PAIRS, PERCENTS, SMOOTH, SUPERVISED, areas_row, at_percents
 from iokr_lab.published import published
 from iokr_lab.study import Case, Results, Study
 from iokr_lab.tables import beside
@@ -58,13 +32,13 @@ SEMI, UNSCALED = "exp(−L), as printed", "K_Y not scaled"
 B11_ROWS = ((SUPERVISED, COUNTS), (SEMI, COUNTS), (SUPERVISED, FREQUENCIES), (SEMI, FREQUENCIES), (SUPERVISED, ROOTS))
 B11_MODELS = {
     SUPERVISED: LinkPredictorCV(alphas=ALPHAS),
-    SEMI: LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
+    SEMI: LinkPredictorCV(alphas=ALPHAS, strengths=semi.STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
 }
 NAMES = {  # of the methods whose curves are drawn
     NAIVE: NAIVE,
     EM: "EM",
     KMR: "PKMR",
-    PAIRS: PAIR_MODEL,
+    PAIRS: protocol.PAIR_MODEL,
     IOKR: "IOKR, as printed",
     SUPERVISED: "IOKR, supervised",
     ROOTS: f"IOKR, {ROOTS}",
@@ -101,7 +75,7 @@ def load(plan: LinkPlan) -> Data:
     read = load_nips_coauthorship()
     kept, W, grams = authors(read)
     n_test = round(len(W) * N_TEST / N_ALL)
-    methods = semi_methods(len(W) - n_test) | {
+    methods = semi.semi_methods(len(W) - n_test) | {
         UNSCALED: LinkPredictorCV(alphas=ALPHAS, output_kernel=Diffusion(1.0)),
         ROOTS: LinkPredictorCV(alphas=ALPHAS),
     }
@@ -111,7 +85,7 @@ def load(plan: LinkPlan) -> Data:
 def cases(plan: LinkPlan, data: Data) -> list[Case]:
     """Draws of labelled authors, for B16 and for B11."""
     b11 = [B11(*row, f, i) for f in plan.fractions for i in range(plan.repeat) for row in B11_ROWS]
-    return [*few_cases(data.methods, plan, plan.repeat), *b11]
+    return [*semi.few_cases(data.methods, plan, plan.repeat), *b11]
 
 
 def work(case: Few | B11, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
@@ -133,20 +107,20 @@ def _later(found: Chosen, data: Data, draw: Draw) -> dict[str, float]:
     """ROC of pairs that the words do not give away, and how many of them are links."""
     both = np.ix_(draw.nodes, draw.nodes)
     where = draw.one_new & ~data.given[both]
-    roc = measures_of(data.W[both], found.model.decision_function(), where)["roc_auc"]
+    roc = protocol.measures_of(data.W[both], found.model.decision_function(), where)["roc_auc"]
     return {"roc_auc": roc, "links": int((data.W[both] * where).sum() / 2)}
 
 
 def _curves(found: Chosen, W: Matrix, draw: Draw) -> dict[str, Any]:
     pairs = np.triu(draw.one_new, k=1)
-    cell = scored(W[np.ix_(draw.nodes, draw.nodes)][pairs], found.model.decision_function()[pairs])
+    cell = protocol.scored(W[np.ix_(draw.nodes, draw.nodes)][pairs], found.model.decision_function()[pairs])
     return {name: cell[name] for name in ("found", "precision")}
 
 
 def page(results: Results, plan: LinkPlan, data: Data) -> Report:
     """Tables 3 of B16 and 1 of B11, with few labelled authors."""
-    linked = prevalence(data.W)
-    curves = {label: mean_curves([results[Few(name, plan.fractions[-1], 0)]]) for name, label in NAMES.items()}
+    linked = protocol.prevalence(data.W)
+    curves = {label: protocol.mean_curves([results[Few(name, plan.fractions[-1], 0)]]) for name, label in NAMES.items()}
     caption = (
         f"{PERCENTS[-1]} labelled, first draw: ROC and precision–recall curves of pairs with at least one unlabelled "
         "author, models chosen by PR."
@@ -158,14 +132,16 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
             Text("Data", (_data(data.read, data.W, data.grams[COUNTS], data.given), _MIND)),
             Text("B16, Table 3", (_protocol(data, plan),)),
             *(
-                published_table("b16_table3", f"Table 3: {MEASURES[measure]}, percent", results, plan, measure, note)
+                semi.published_table(
+                    "b16_table3", f"Table 3: {MEASURES[measure]}, percent", results, plan, measure, note
+                )
                 for measure, note in (("roc_auc", ""), ("average_precision", f"At random {100 * linked:.1f}."))
             ),
-            curves_figure(curves, linked, caption, ours=NAMES[IOKR]),
+            protocol.curves_figure(curves, linked, caption, ours=NAMES[IOKR]),
             Text("Links that the words do not give away", (_LATER,)),
             _later_table(results, plan),
             Text("What we would do today", (_TODAY,)),
-            penalties_table(
+            semi.penalties_table(
                 results,
                 plan,
                 {

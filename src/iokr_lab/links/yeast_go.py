@@ -13,23 +13,9 @@ from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import RBF, Aligned, Diffusion
 from iokr.report import Report, Table, Text
 from iokr_lab.data.networks import ONTOLOGIES, YeastGO, YeastNetwork, information_content, load_yeast_go, load_yeast_ppi
+from iokr_lab.links import protocol
 from iokr_lab.links.few import Few, few_labels, labeled_draw
-from iokr_lab.links.protocol import (
-    BOTH,
-    IOKR_RIDGE,
-    MEASURES,
-    Fold,
-    LinkPlan,
-    Lookup,
-    Matrix,
-    curves_figure,
-    five_fold,
-    five_fold_methods,
-    mean_curves,
-    prevalence,
-    spread,
-    trees,
-)
+from iokr_lab.links.protocol import BOTH, IOKR_RIDGE, MEASURES, Fold, LinkPlan, Lookup, Matrix, spread
 from iokr_lab.links.semi import few_cases, penalties_table, published_table, seconds_of, seconds_table, semi_methods
 from iokr_lab.published import published
 from iokr_lab.study import Case, Results, Study
@@ -60,13 +46,13 @@ def load(plan: LinkPlan) -> Data:
     go, rows, W = network(load_yeast_ppi(), load_yeast_go())
     terms = {o: go.terms[o][rows] for o in ONTOLOGIES}
     grams, vectors = kernels(terms), features(terms)
-    every, printed = five_fold_methods(plan.candidates), published("b16_table5")
+    every, printed = protocol.five_fold_methods(plan.candidates), published("b16_table5")
     of_paper = {name: grid for name, grid in every.items() if name in printed}
     n_test = round(len(W) * 300 / 1242)
     return Data(
         W,
         grams,
-        {view: (every if view == INT else of_paper) | trees(vectors[view], plan) for view in grams},
+        {view: (every if view == INT else of_paper) | protocol.trees(vectors[view], plan) for view in grams},
         _changed(go, rows, grams, every[IOKR_RIDGE]),
         semi_methods(len(W) - n_test),
         n_test,
@@ -91,14 +77,16 @@ def work(case: Fold | Few, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
         return {**found.metrics, "seconds": seconds_of(found, data.grams[INT], data.W, draw) if timed else None}
     candidates = data.changed.get(case.method) or data.methods[case.view][case.method]
     criteria = (BOTH,) if case.method == ONE_MODEL else tuple(MEASURES)
-    return five_fold(case, candidates, data.grams[case.view], data.W, plan.seed, criteria)
+    return protocol.five_fold(case, candidates, data.grams[case.view], data.W, plan.seed, criteria)
 
 
 def page(results: Results, plan: LinkPlan, data: Data) -> Report:
     """Tables 4 and 5 by five folds of proteins, Tables 6 and 7 with few labelled ones."""
-    linked = prevalence(data.W)
+    linked = protocol.prevalence(data.W)
     names = [*(name for name in data.methods[INT] if name != IOKR_RIDGE), IOKR_RIDGE]
-    curves = {name: mean_curves(results.of(Fold, method=name, view=INT).values()) for name in data.methods[INT]}
+    curves = {
+        name: protocol.mean_curves(results.of(Fold, method=name, view=INT).values()) for name in data.methods[INT]
+    }
     caption = "Kernel int: curves of test × training pairs, mean over the five folds, models chosen by ROC."
     return Report(
         "Yeast protein interactions from Gene Ontology terms",
@@ -107,7 +95,7 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
             Text("All methods, five folds of proteins", (_protocol(data.W), _STAND_IN)),
             _table_4_int(results, names, linked),
             *(_table_4(results, measure, linked) for measure in MEASURES),
-            curves_figure(curves, linked, caption),
+            protocol.curves_figure(curves, linked, caption),
             Text("Running times", (_TIMES,)),
             _table_5(results, names),
             Text("Interpretations that the paper leaves open, and what we would do today", (_INTERPRETATIONS, _TODAY)),

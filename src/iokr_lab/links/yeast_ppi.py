@@ -14,23 +14,9 @@ from iokr.kernels import RBF, Diffusion, Linear, Normalized
 from iokr.manifolds import Heat, Laplacian
 from iokr.report import Report, Table, Text
 from iokr_lab.data.networks import load_yeast_ppi
+from iokr_lab.links import protocol
 from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw
-from iokr_lab.links.protocol import (
-    BOTH,
-    IOKR_RIDGE,
-    MEASURES,
-    OK3_ET,
-    Fold,
-    LinkPlan,
-    Matrix,
-    curves_figure,
-    five_fold,
-    five_fold_methods,
-    mean_curves,
-    prevalence,
-    spread,
-    trees,
-)
+from iokr_lab.links.protocol import BOTH, IOKR_RIDGE, MEASURES, OK3_ET, Fold, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS, Rule, ridge_by_rules
 from iokr_lab.links.semi import PERCENTS, SMOOTH, SMOOTHING, STRENGTHS, areas_row, at_percents, few_cases
 from iokr_lab.published import published
@@ -81,11 +67,11 @@ def load(plan: LinkPlan) -> Data:
     data = load_yeast_ppi()
     K = RBF(1 / (2 * SIGMA**2))(data.expression)
     widths = [RBF(1 / (2 * sigma**2))(data.expression) for sigma in SIGMAS]
-    rivals = {name: grid for name, grid in five_fold_methods(plan.candidates).items() if name != POKR}
+    rivals = {name: grid for name, grid in protocol.five_fold_methods(plan.candidates).items() if name != POKR}
     return Data(
         data.adjacency.toarray(),
         K,
-        rivals | trees(data.expression, plan),
+        rivals | protocol.trees(data.expression, plan),
         {UNSCALED: [K], WIDTH: widths, MORE: [(K + Normalized(Linear())(data.loc)) / 2]},
     )
 
@@ -117,7 +103,7 @@ def work(case: Fold | Ridge | Few, plan: LinkPlan, data: Data) -> Mapping[str, A
         }
         return few_labels({**SEMI, **own}[case.method], K, W, draw, ("roc_auc",)).metrics
     if case.method in data.rivals:
-        return five_fold(case, data.rivals[case.method], K, W, plan.seed, (BOTH,))
+        return protocol.five_fold(case, data.rivals[case.method], K, W, plan.seed, (BOTH,))
     rule, kernels = {POKR: Rule(BOTH, plan.betas)}, data.variants[case.method]
     return ridge_by_rules(kernels, W, rule, split=plan.seed, fold=case.fold, scaled=case.method != UNSCALED)[POKR]
 
@@ -138,15 +124,15 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
     compared = [*folds, POKR]
     folds |= {name: [cell[name] for cell in results.of(Ridge).values()] for name in _rules(plan)}
     folds |= {name: list(results.of(Fold, method=name).values()) for name in data.variants}
-    linked = prevalence(data.W)
+    linked = protocol.prevalence(data.W)
     return Report(
         "Yeast protein interactions from expression",
         _summary(folds, plan.repeat),
         (
             Text("All methods, five folds of proteins", (_PROTOCOL, _RULE)),
             _table_2(folds, compared, linked),
-            curves_figure(
-                {name: mean_curves(folds[name][:5]) for name in compared},
+            protocol.curves_figure(
+                {name: protocol.mean_curves(folds[name][:5]) for name in compared},
                 linked,
                 "ROC and precision–recall curves of test × training pairs, mean over the folds of the first split.",
             ),

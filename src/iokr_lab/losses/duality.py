@@ -14,24 +14,8 @@ import numpy as np
 
 from iokr.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report.figures import Canvas
-from iokr_lab.losses.duality_protocol import (
-    FAMILIES,
-    LAMBDAS,
-    RIDGE,
-    TEST_FRACTION,
-    Chosen,
-    Column,
-    Curve,
-    Data,
-    DualityPlan,
-    Family,
-    Grid,
-    Matrix,
-    Published,
-    cases,
-    load,
-    work,
-)
+from iokr_lab.losses import duality_protocol as protocol
+from iokr_lab.losses.duality_protocol import FAMILIES, LAMBDAS, RIDGE, TEST_FRACTION, Column, Data, Grid, Matrix
 from iokr_lab.losses.duality_stopping import RULES, Stopped, as_they_stop
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import difference, paired
@@ -51,27 +35,27 @@ class Both:
     """A loss on the grid: ours and theirs."""
 
     key: str
-    family: Family
+    family: protocol.Family
     ours: Grid
-    theirs: Published
+    theirs: protocol.Published
 
 
 Point = tuple[Both, Place, Stopped]  # of a grid, by their algorithm with their rule to stop
 
 
-def page(results: Results, plan: DualityPlan, data: Data) -> Report:
+def page(results: Results, plan: protocol.DualityPlan, data: Data) -> Report:
     """The three losses on the grid of the paper, and again with everything chosen on the training part."""
     grids = [
         Both(key, family, _grid(results, key, len(family.values)), data.theirs[key])
         for key, family in data.families.items()
     ]
     curves = {
-        name: [np.array(curve) for curve in results.numbers(Curve, "errors", interpretation=name)]
+        name: [np.array(curve) for curve in results.numbers(protocol.Curve, "errors", interpretation=name)]
         for name in data.interpretations
     }
     ridge, their_ridge = next(iter(curves.values()))[0], data.theirs["krr"].ridge
-    methods = dict.fromkeys(case.method for case in results.of(Chosen))
-    chosen = {name: np.array(results.numbers(Chosen, "error", method=name)) for name in methods}
+    methods = dict.fromkeys(case.method for case in results.of(protocol.Chosen))
+    chosen = {name: np.array(results.numbers(protocol.Chosen, "error", method=name)) for name in methods}
     gap, points = max(results.numbers(Column, "gap")), [point for both in grids for point in _points(both, data)]
     return Report(
         "Three losses by duality, on the labels of yeast genes",
@@ -359,5 +343,5 @@ def _all_losses(grids: list[Both], ridge: Matrix) -> Figure:
     return plot(draw, caption="Ours, every loss at its best ε or κ for each Λ; the scale is finer.", size=(4.8, 3.5))
 
 
-PLANS = {"short": DualityPlan(repeat=1, stride=5), "default": DualityPlan(repeat=10)}
-STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)
+PLANS = {"short": protocol.DualityPlan(repeat=1, stride=5), "default": protocol.DualityPlan(repeat=10)}
+STUDY = Study(plans=PLANS, load=protocol.load, cases=protocol.cases, work=protocol.work, page=page)

@@ -17,28 +17,9 @@ from iokr.report import MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text
 from iokr.report.figures import Canvas
 from iokr_lab.study import Plan, Results, Study
 from iokr_lab.tables import Difference, chosen, difference, holm, paired
+from iokr_lab.tasks import protocol
 from iokr_lab.tasks.figures import Errors, claims_table, figure6, figure7, figure7_table, sweep_table, swept_errors
-from iokr_lab.tasks.protocol import (
-    ALONE,
-    FRACTIONS,
-    LAMBDA1,
-    LAMBDA2,
-    LEARNED,
-    MEAN,
-    METHODS,
-    NEIGHBORS,
-    OUTPUTS,
-    OWN,
-    POWER,
-    SIMILAR,
-    Compared,
-    Data,
-    Matrix,
-    Swept,
-    cases,
-    load,
-    work,
-)
+from iokr_lab.tasks.protocol import ALONE, FRACTIONS, LAMBDA2, LEARNED, MEAN, METHODS, OUTPUTS, OWN, SIMILAR, Matrix
 
 __all__ = ["STUDY"]
 
@@ -48,7 +29,7 @@ SETTINGS = tuple(itertools.product(OUTPUTS, (False, True)))  # outputs, centred
 Gains = dict[tuple[str, bool], list[Matrix]]  # model 0: for each λ₂ a value per split
 
 
-def page(results: Results, plan: Plan, data: Data) -> Report:
+def page(results: Results, plan: Plan, data: protocol.Data) -> Report:
     """Coupled against independent tasks with every parameter chosen on the labelled part, then Figures 6 and 7."""
     errors = swept_errors(results)
     gains = _gains(results, errors)
@@ -91,7 +72,7 @@ def page(results: Results, plan: Plan, data: Data) -> Report:
 def _of(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Matrix:
     """A value per split, at the smallest fraction or another."""
     same: dict[str, Any] = {"outputs": kind, "centred": centred, "fraction": FRACTIONS[at]}
-    return np.array(results.numbers(Compared, f"{what}.{method}", **same))
+    return np.array(results.numbers(protocol.Compared, f"{what}.{method}", **same))
 
 
 def _gain(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Difference:
@@ -104,7 +85,7 @@ def _gains(results: Results, errors: Errors) -> Gains:
     """Model 0 at the smallest fraction, on outputs as they are and centred."""
     gains: Gains = {}
     for kind, centred in SETTINGS:
-        found = np.array(results.numbers(Swept, "centred", outputs=kind, fraction=FRACTIONS[0]))
+        found = np.array(results.numbers(protocol.Swept, "centred", outputs=kind, fraction=FRACTIONS[0]))
         as_they_are = [errors[kind, FRACTIONS[0], 1, lam2, 0.0, "y"] for lam2 in LAMBDA2]
         gains[kind, centred] = list(found.T) if centred else as_they_are
     return gains
@@ -119,9 +100,10 @@ _CHOICE = (
     f"2 with the similarity of labelled outputs, “{LEARNED}” learns the operator instead."
 )
 _PROTOCOL = (
-    f"λ₁ = {LAMBDA1:g}, transductive, the graph of {NEIGHBORS} nearest neighbours of the Tanimoto kernel, symmetrised "
-    f"by the mean, its Laplacian to the power {POWER}. Model 0 has independent tasks, model 1 couples them through the "
-    "output kernel, A₁ = μ_t M + (1−μ_t)I, model 2 through the input kernel, A₂ = (μ_t L_M + (1−μ_t)I)⁻¹."
+    f"λ₁ = {protocol.LAMBDA1:g}, transductive, the graph of {protocol.NEIGHBORS} nearest neighbours of the Tanimoto "
+    f"kernel, symmetrised by the mean, its Laplacian to the power {protocol.POWER}. Model 0 has independent tasks, "
+    "model 1 couples them through the output kernel, A₁ = μ_t M + (1−μ_t)I, model 2 through the input kernel, A₂ = "
+    "(μ_t L_M + (1−μ_t)I)⁻¹."
 )
 
 
@@ -191,12 +173,10 @@ def _intercept(gains: Gains) -> str:
         for setting, errors in gains.items()
     ]
     return (
-        "The paper finds that unlabelled molecules lower the error. Model 0 at its best λ₂ > 0: "
-        + "; ".join(rows)
-        + ". "
+        f"The paper finds that unlabelled molecules lower the error. Model 0 at its best λ₂ > 0: {'; '.join(rows)}. "
         "Where they help, it is as an intercept: the graph penalty leaves constant functions free, while λ₁‖h‖² "
-        "shrinks h towards zero, far from scores near six. Centring the outputs does the same without "
-        "any unlabelled molecule."
+        "shrinks h towards zero, far from scores near six. Centring the outputs does the same without any unlabelled "
+        "molecule."
     )
 
 
@@ -270,7 +250,7 @@ def _centred_table(gains: Gains) -> Table:
         }
         for setting, errors in gains.items()
     ]
-    return Table(f"Model 0, λ₁ = {LAMBDA1:g}, {FRACTIONS[0]:.0%} labelled: mean squared error on y", rows)
+    return Table(f"Model 0, λ₁ = {protocol.LAMBDA1:g}, {FRACTIONS[0]:.0%} labelled: mean squared error on y", rows)
 
 
 def _chosen_table(results: Results) -> Table:
@@ -282,7 +262,7 @@ def _chosen_table(results: Results) -> Table:
             "alpha": alpha,
             "μ_t": cell["strength"][method] if method == SIMILAR else None,
         }
-        for case, cell in results.of(Compared).items()
+        for case, cell in results.of(protocol.Compared).items()
         for method, alpha in cell["alpha"].items()
     ]
     return chosen(
@@ -318,4 +298,4 @@ def _paired_figure(results: Results) -> Figure:
 
 
 PLANS = {"short": Plan(repeat=1), "default": Plan(repeat=10)}
-STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page)
+STUDY = Study(plans=PLANS, load=protocol.load, cases=protocol.cases, work=protocol.work, page=page)

@@ -1,7 +1,4 @@
-"""Products with the Gram of pairs beside its entries, in every form.
-
-Tests of `iokr.gram.pairs.scatter`.
-"""
+"""Products with the Gram of pairs beside its entries, in every form."""
 
 import numpy as np
 import pytest

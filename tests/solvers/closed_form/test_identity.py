@@ -47,7 +47,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("solver", "case"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("solver", "case"), CASES, ids=lambda value: " ".join(value) if isinstance(value, dict) else repr(value)
+)
 def test_said_or_given(solver, case):
     said, given = posed(IdentityMatrix(N, np.empty(0)), **case), posed(np.eye(N), **case)
     if solver.refuses(given):

@@ -13,7 +13,7 @@ from samples import problem
 @pytest.mark.parametrize("holes", ["entries", "one column"])
 def test_leave_one_out_is_refitting(kind, holes):
     posed, ridge, _ = problem(kind, "any", holes)
-    path = masked_path(Eigen(), posed)
+    path = masked_path(Eigen().path, posed)
     observed = posed.mask
     expected = (posed.Psi - ridge.leave_one_out())[observed]
     assert_close(np.asarray(path.loo_residuals(posed.Psi, posed.alpha))[observed], expected, 1e-9)
@@ -26,4 +26,4 @@ def test_memory_of_a_coupled_system(monkeypatch):
     posed = problem("full", holes="entries")[0]
     monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 1000)
     with pytest.raises(MemoryError, match=r"observed entries coupled by A.*To reduce memory"):
-        masked_path(Cholesky(), posed)
+        masked_path(Cholesky().path, posed)

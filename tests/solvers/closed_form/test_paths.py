@@ -1,6 +1,6 @@
 """Every closed form against the dense system: coefficients, paths and leave-one-out.
 
-Tests of `iokr.solvers.closed_form.eigen` and `iokr.solvers.closed_form.manifold`.
+Tests of `iokr.solvers.closed_form.eigen`.
 """
 
 from dataclasses import replace

@@ -31,6 +31,7 @@ def test_the_inner_product_that_makes_the_system_symmetric():
     X, R, _, steps = conjugate_gradients(
         np.zeros((30, 2)),
         B,
+        np.stack([B, G @ B]),
         lambda R: np.stack([R, G @ R]),
         lambda P: 0.5 * P[0] + M @ P[1],
         lambda R, size: size < 1e-24,

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import typer
+
 from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, perform
 
 
 def demo(
+    context: typer.Context,
     output: Output = Path("iokr-demo"),
     force: Force = False,
     seed: Seed = 0,
@@ -20,11 +23,4 @@ def demo(
     """
     from iokr.cli.demo.network import demonstrate
 
-    perform(
-        lambda progress: demonstrate(seed=seed, progress=progress),
-        output,
-        force=force,
-        format=format,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    perform(context, lambda progress: demonstrate(seed=seed, progress=progress), output)

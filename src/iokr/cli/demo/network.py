@@ -57,13 +57,7 @@ def demonstrate(*, seed: int = 0, progress: Progress = silent) -> Report:
 def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
     """Reconstruct a network of 700 nodes from the links between 70 of them.
 
-    Parameters
-    ----------
-    seed : int, default=0
-        Of the network and of the labelled nodes.
-    repeat : int, default=5
-        How many sets of labelled nodes are drawn; metrics are means over them, drawings show the first.
-    progress : callable, optional
+    Metrics are means over so many sets of labelled nodes, 5 if nothing is said; drawings show the first.
     """
     repeat = repeat or 5
     n_models = len(STYLES) - 1

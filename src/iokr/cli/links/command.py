@@ -25,38 +25,10 @@ CV_FILES = ("curves.tsv", "rejected.tsv")
 PREDICT_FILES = ("edges.tsv", "network.graphml", "network.cyjs", "rejected.tsv")
 
 
-class Missing(enum.StrEnum):
-    """What to do with missing features."""
-
-    reject = "reject"
-    mean = "mean"
-    zero = "zero"
-
-
-class InputKernel(enum.StrEnum):
-    """How features are compared."""
-
-    gaussian = "gaussian"
-    linear = "linear"
-    cosine = "cosine"
-    tanimoto = "tanimoto"
-
-
-class Combine(enum.StrEnum):
-    """How several kernels become one."""
-
-    mean = "mean"
-    alignf = "alignf"
-    align = "align"
-
-
-class Scoring(enum.StrEnum):
-    """What parameters are chosen by."""
-
-    roc_auc = "roc_auc"
-    average_precision = "average_precision"
-    both = "both"
-
+Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
+InputKernel = enum.StrEnum("InputKernel", ["gaussian", "linear", "cosine", "tanimoto"])
+Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
+Scoring = enum.StrEnum("Scoring", ["roc_auc", "average_precision", "both"])
 
 Edges = Annotated[
     str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
@@ -121,12 +93,9 @@ def cv(
 
     options = _options(context)
     perform(
+        context,
         lambda progress: cross_validate(options, folds=folds, seed=seed, progress=progress),
         output,
-        force=force,
-        format=format,
-        quiet=quiet,
-        verbose=verbose,
         more=CV_FILES,
     )
 
@@ -164,12 +133,9 @@ def predict(
 
     options = _options(context)
     perform(
+        context,
         lambda progress: predict_links(options, top=top, seed=seed, progress=progress),
         output,
-        force=force,
-        format=format,
-        quiet=quiet,
-        verbose=verbose,
         more=PREDICT_FILES,
     )
 

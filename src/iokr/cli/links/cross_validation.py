@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from time import perf_counter
 from typing import Any
 
@@ -36,18 +37,15 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
     pairs: dict[str, list[tuple[Any, Any]]] = {setting: [] for setting in SETTINGS}
 
     def watch(fold: int, setting: str, truth: Any, scores: Any) -> None:
-        pairs[setting].append((truth, scores))
+        if truth.any() and not truth.all():
+            pairs[setting].append((truth, scores))
         progress(2 * fold + 1 + (setting != "known-known"), total, f"fold {fold + 1} of {folds}")
 
     metrics = cross_validate_links(
         task.model, task.X, task.graph, NodeKFold(folds, shuffle=True, random_state=seed), labeled=labeled, watch=watch
     )
     progress(total - 1, total, "drawing the page")
-    curves = {
-        setting: Curves.mean(Curves.of(truth, scores) for truth, scores in found if truth.any() and not truth.all())
-        for setting, found in pairs.items()
-        if any(truth.any() and not truth.all() for truth, _ in found)
-    }
+    curves = {setting: Curves.mean(starmap(Curves.of, found)) for setting, found in pairs.items() if found}
     table = _cv_table(metrics, folds)
     best = table.rows[1]
     report = Report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
-from iokr.datasets import NetworkFiles, read_network
+from iokr.datasets import NetworkFiles, Rejection, read_network
 from iokr.datasets.tables import split_name
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels.algebra import Mean, Normalized
@@ -113,18 +113,12 @@ class Task:
         nodes = network.nodes
         p, named = len(nodes.columns), ", ".join(nodes.kernels or nodes.columns[:3])
         measured = f"kernels {named}" if nodes.X is None else f"{p} features: {named}{', …' if p > 3 else ''}"
+        listed = _LABELED.get(self.options.labeled, "as listed")
+        by_row = "nodes named by row number" if network.by_position else ""
         rows: list[dict[str, Any]] = [
             {"what": "nodes", "count": len(nodes.ids), "": measured},
-            {
-                "what": "labelled nodes",
-                "count": len(network.labeled),
-                "": _LABELED.get(self.options.labeled, "as listed"),
-            },
-            {
-                "what": "known links",
-                "count": network.n_links,
-                "": "nodes named by row number" if network.by_position else "",
-            },
+            {"what": "labelled nodes", "count": len(network.labeled), "": listed},
+            {"what": "known links", "count": network.n_links, "": by_row},
         ]
         if network.comments:
             rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
@@ -135,12 +129,8 @@ class Task:
 
     def rejected(self) -> str:
         """The rows that did not fit, as TSV."""
-        head = "file\tline\twhat\tsource\ttarget\treason\taction\tdetail"
-        rows = [
-            "\t".join(_cell(x) for x in (r.file, r.line, r.what, r.source, r.target, r.reason, r.action, r.detail))
-            for r in self.network.rejections
-        ]
-        return "\n".join([head, *rows]) + "\n"
+        rows = [tuple(field.name for field in fields(Rejection)), *map(astuple, self.network.rejections)]
+        return "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
 
 
 _LABELED = {"edges": "those in the edge list", "all": "all"}

@@ -29,13 +29,6 @@ class PairData:
     inverse: np.ndarray
     swapped: np.ndarray
 
-    def given(self, scores: np.ndarray) -> np.ndarray:
-        """A score per pair as given to `fit`; two of them in the order of the nodes there."""
-        rows: np.ndarray = scores[self.inverse]
-        if rows.ndim == 2:
-            rows[self.swapped] = rows[self.swapped, ::-1]
-        return rows
-
 
 @dataclass(frozen=True, eq=False)
 class Examples:

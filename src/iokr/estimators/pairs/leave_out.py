@@ -21,7 +21,7 @@ from iokr.solvers.pairs.spectrum import CompletePairs
 if TYPE_CHECKING:
     from iokr.estimators.pairs.strategies import PosedPairs
 
-__all__ = ["leave_node_out", "leave_pair_out", "one_by_one", "random_folds", "refit_scores"]
+__all__ = ["leave_node_out", "leave_pair_out", "random_folds", "refit_scores"]
 
 
 def leave_pair_out(posed: PosedPairs) -> np.ndarray:
@@ -29,9 +29,9 @@ def leave_pair_out(posed: PosedPairs) -> np.ndarray:
     target, second = posed.data.target, posed.examples.second
     complete = CompletePairs(posed.gram, posed.shift)
     if complete.exact:
-        return np.asarray(target - complete.loo_residuals(posed.y)[: len(target)])
+        return np.asarray(target - complete.loo_residuals(posed.examples.target)[: len(target)])
     N = _inverse(posed)
-    c = N @ posed.y
+    c = N @ posed.examples.target
     residual = c[: len(target)] / np.diagonal(N)[: len(target)]
     i = np.flatnonzero(second >= 0)
     j = second[i]
@@ -43,9 +43,9 @@ def leave_pair_out(posed: PosedPairs) -> np.ndarray:
 def leave_node_out(posed: PosedPairs) -> np.ndarray:
     """(n, 2): the score of each pair without all pairs of its first, of its second node."""
     if CompletePairs(posed.gram, posed.shift).exact:
-        return refit_scores(posed, one_by_one(posed), Auto())
+        return refit_scores(posed, Auto())
     N = _inverse(posed)
-    c, pairs, second = N @ posed.y, posed.data.pairs, posed.examples.second
+    c, pairs, second = N @ posed.examples.target, posed.data.pairs, posed.examples.second
     out = np.empty((len(pairs), 2))
     for node in np.unique(pairs):
         rows = np.flatnonzero((pairs == node).any(axis=1))
@@ -54,26 +54,21 @@ def leave_node_out(posed: PosedPairs) -> np.ndarray:
         residual = np.linalg.solve(N[np.ix_(F, F)], c[F])
         mean = residual[: len(rows)].copy()
         mean[two] = (mean[two] + residual[len(rows) :]) / 2
-        scores = np.full(len(pairs), np.nan)
-        scores[rows] = posed.data.target[rows] - mean
-        _place(out, pairs, node, scores)
+        scores = posed.data.target[rows] - mean
+        out[rows] = np.where(pairs[rows] == node, scores[:, None], out[rows])
     return out
 
 
-def refit_scores(posed: PosedPairs, folds: Iterable[np.ndarray], solver: Solver) -> np.ndarray:
-    """(n, 2): the score of each pair by a model without the fold of its first, of its second node; NaN: by none."""
+def refit_scores(posed: PosedPairs, solver: Solver, folds: Iterable[np.ndarray] | None = None) -> np.ndarray:
+    """(n, 2): the score of each pair by a model without the fold of its first, of its second node; NaN: by none.
+
+    Each node is a fold unless they are given.
+    """
     pairs = posed.data.pairs
     out = np.full((len(pairs), 2), np.nan)
-    for fold in folds:
-        scores = _without(posed, fold, solver)
-        for node in fold:
-            _place(out, pairs, node, scores)
+    for fold in np.unique(pairs)[:, None] if folds is None else folds:
+        out = np.where(np.isin(pairs, fold), _without(posed, fold, solver)[:, None], out)
     return out
-
-
-def one_by_one(posed: PosedPairs) -> list[np.ndarray]:
-    """Each node a fold."""
-    return [np.array([node]) for node in np.unique(posed.data.pairs)]
 
 
 def random_folds(posed: PosedPairs, cv: int, random_state: int | None) -> list[np.ndarray]:
@@ -106,12 +101,6 @@ def _without(posed: PosedPairs, nodes: np.ndarray, solver: Solver) -> np.ndarray
     same[known] = np.searchsorted(present, everyone[known])
     scores[rows] = strategy.score(K[np.ix_(everyone, present)], left.reshape(-1, 2), where, C, same)
     return scores
-
-
-def _place(out: np.ndarray, pairs: np.ndarray, node: int, scores: np.ndarray) -> None:
-    for side in range(2):
-        here = pairs[:, side] == node
-        out[here, side] = scores[here]
 
 
 def _inverse(posed: PosedPairs) -> np.ndarray:

@@ -19,9 +19,10 @@ from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_sol
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
-from iokr.estimators.pairs.strategies import PosedPairs, choose_strategy
+from iokr.estimators.pairs.local import OnePerNode
+from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.pairs import check_pairs
+from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
@@ -29,7 +30,7 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["PairModel"]
+__all__ = ["PairModel", "choose_strategy"]
 
 
 @component
@@ -175,9 +176,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         X = check_inputs(self, X, kernel, reset=True)
         self.kernel_: Kernel = clone(kernel).fit(X)
         self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)
-        m = int(self.R_fit_.shape[0])
-        data = check_pair_data(pairs, y, sample_weight, m, binary=not self.loss_.quadratic)
         gram = self.kernel_.gram(self.R_fit_)
+        data = check_pair_data(pairs, y, sample_weight, gram.size, binary=not self.loss_.quadratic)
         check_gram(gram, self.kernel_.trusted, "kernel")
         return strategy.pose(data, gram.dense(), self.loss_)
 
@@ -207,12 +207,10 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         f : array of shape (k,)
         """
         check_is_fitted(self)
-        border, R = Border(self.kernel_, self.solution_.C), self.R_fit_
+        border, m = Border(self.kernel_, self.solution_.C), int(self.R_fit_.shape[0])
         new = None if X is None else border.represent(border.check(self, X))
-        m = int(R.shape[0])
         size = m + (0 if new is None else int(new.shape[0]))
-        where = "fitted nodes" if new is None else "fitted nodes and the rows of X"
-        pairs = check_pairs(pairs, size, where=where)
+        pairs = check_pairs(pairs, size, where="fitted nodes" if new is None else "fitted nodes and the rows of X")
         nodes, left = np.unique(pairs, return_inverse=True)
         left, points, same = left.reshape(pairs.shape), self.points_, np.where(nodes < m, nodes, -1)
         silent = self._strategy.silent(left, points, same)
@@ -222,11 +220,15 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
                 f"Neither {a} nor {b} has a local model: no training pair holds them; "
                 'score such pairs with `strategy="kernel"` or `"duplicate"`.'
             )
-        known, unseen = nodes[nodes < m], nodes[nodes >= m] - m
+        K = self._rows(nodes[nodes < m], new, nodes[nodes >= m] - m)
+        return self._cast(self._strategy.score(K, left, points, self.solution_.C, same))
+
+    def _rows(self, known: np.ndarray, new: Any, unseen: np.ndarray) -> Array:
+        """k between some fitted nodes, then some new ones, and the fitted ones."""
+        R = self.R_fit_
         parts = [self.kernel_.block(take_rows(R, known), R)] if len(known) or not len(unseen) else []
         parts += [self.kernel_.block(take_rows(new, unseen), R)] if len(unseen) else []
-        K = parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
-        return self._cast(self._strategy.score(K, left, points, self.solution_.C, same))
+        return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)
 
     def predict(self, pairs: Any, X: Any = None) -> Array:
         """The label on the side of f({a, b}); numbers f where y was not binary.
@@ -287,7 +289,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """
         check_is_fitted(self)
         posed = self._fitted_problem()
-        return self._as_given(refit_scores(posed, random_folds(posed, cv, random_state), clone(self.solver_)))
+        return self._as_given(refit_scores(posed, clone(self.solver_), random_folds(posed, cv, random_state)))
 
     def _fitted_problem(self) -> PosedPairs:
         """The problem that was solved, from the nodes."""
@@ -295,5 +297,20 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         return self._strategy.pose(self._data, K, self.loss_).at(self._alpha)
 
     def _as_given(self, scores: np.ndarray) -> Array:
-        """A row per pair as given to `fit`, in the library and precision of the answers."""
-        return self._cast(asarray_like(self._data.given(scores), self.solution_.C))
+        """A row per pair as given to `fit`, two scores in its order, in the library and precision of the answers."""
+        rows, swapped = scores[self._data.inverse], self._data.swapped
+        if rows.ndim == 2:
+            rows[swapped] = rows[swapped, ::-1]
+        return self._cast(asarray_like(rows, self.solution_.C))
+
+
+def choose_strategy(name: str, mix: Any) -> Strategy:
+    """The strategy that users call `name`, at this `mix`."""
+    check_choice(name, "strategy", ("kernel", "duplicate", "local"))
+    delta = check_mix(mix)
+    if name == "local":
+        if delta not in (0.0, 1.0):
+            raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {delta!r}.')
+        return OnePerNode(1.0)
+    # At δ = 0 swapping both pairs changes nothing, so one example per pair is the same model as both orders.
+    return BothOrders(delta) if name == "duplicate" and delta > 0 else OnePerPair(delta)

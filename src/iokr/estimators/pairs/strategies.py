@@ -8,19 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, to_numpy
-from iokr._validation import check_choice
+from iokr._array import Array, asarray_like
 from iokr.estimators.pairs.data import Examples, PairData
-from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out, one_by_one, refit_scores
-from iokr.estimators.pairs.local import local_loo, solve_local
+from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out
 from iokr.gram.pairs.gram import PairGram
-from iokr.kernels.pairs import check_mix
 from iokr.losses.base import Loss
 from iokr.problem import Problem, Solution
-from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 
-__all__ = ["BothOrders", "OnePerNode", "OnePerPair", "PosedPairs", "Strategy", "choose_strategy"]
+__all__ = ["BothOrders", "OnePerPair", "PosedPairs", "Strategy"]
 
 
 @dataclass(frozen=True)
@@ -77,11 +73,6 @@ class PosedPairs:
     problem: Problem
 
     @property
-    def y(self) -> np.ndarray:
-        """The targets of the examples."""
-        return np.asarray(to_numpy(self.problem.Psi)[:, 0])
-
-    @property
     def shift(self) -> np.ndarray:
         """α/w of the examples."""
         return np.asarray(self.problem.alpha / self.problem.row_weight)
@@ -128,56 +119,3 @@ class BothOrders(Strategy):
         """g(a, b) + g(b, a)."""
         g = (self.gram(K, np.concatenate([pairs, pairs[:, ::-1]]), points, same) @ C)[:, 0]
         return g[: len(pairs)] + g[len(pairs) :]
-
-
-@dataclass(frozen=True)
-class OnePerNode(BothOrders):
-    """One local model per node on its partners, f({a, b}) the mean of g_a(b) and g_b(a), or the one that there is."""
-
-    def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
-        """The mean of the local models that exist; one that does not contributes 0 to the sum."""
-        sums = self.sums(K, pairs, points, C, same)
-        return sums / asarray_like(_or_nan(self._has_model(pairs, points, same).sum(axis=1)), sums)
-
-    def silent(self, pairs: np.ndarray, points: np.ndarray, same: np.ndarray) -> np.ndarray:
-        """Pairs of two nodes without a local model."""
-        return np.asarray(~self._has_model(pairs, points, same).any(axis=1))
-
-    def solve(self, gram: PairGram, problem: Problem, solver: Solver, start: Solution | None = None) -> Solution:
-        """One small problem per node."""
-        return solve_local(gram, problem, solver)
-
-    def leave_pair_out(self, posed: PosedPairs) -> np.ndarray:
-        """The mean of the local models that exist without the pair; NaN where none does."""
-        g, others = local_loo(posed.gram, posed.problem)
-        first, second = np.arange(len(posed.data.pairs)), posed.examples.second
-        total, count = np.where(others[first], g[first], 0.0), others[first].astype(float)
-        two = second >= 0
-        total[two] += np.where(others[second[two]], g[second[two]], 0.0)
-        count[two] += others[second[two]]
-        return np.asarray(total / _or_nan(count))
-
-    def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
-        """What is left is the local model of the other node."""
-        return refit_scores(posed, one_by_one(posed), Auto())
-
-    def _has_model(self, pairs: np.ndarray, points: np.ndarray, same: np.ndarray) -> np.ndarray:
-        """(k, 2): whether each node of each pair has a local model."""
-        return np.asarray(np.isin(same, points[:, 0])[pairs])  # −1, a new node, is among none
-
-
-def _or_nan(count: np.ndarray) -> np.ndarray:
-    """`count`, NaN in place of 0."""
-    return np.where(count > 0, count, np.nan)
-
-
-def choose_strategy(name: str, mix: Any) -> Strategy:
-    """The strategy that users call `name`, at this `mix`."""
-    check_choice(name, "strategy", ("kernel", "duplicate", "local"))
-    delta = check_mix(mix)
-    if name == "local":
-        if delta not in (0.0, 1.0):
-            raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {delta!r}.')
-        return OnePerNode(1.0)
-    # At δ = 0 swapping both pairs changes nothing, so one example per pair is the same model as both orders.
-    return BothOrders(delta) if name == "duplicate" and delta > 0 else OnePerPair(delta)

@@ -24,7 +24,8 @@ from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem
 from iokr.solvers.auto import Auto
-from iokr.solvers.base import ClosedForm, Solver
+from iokr.solvers.base import Solver
+from iokr.solvers.closed_form.paths import ClosedForm
 
 __all__ = ["IOKR", "KernelRegression", "fitted_problem"]
 

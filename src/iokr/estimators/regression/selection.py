@@ -18,7 +18,8 @@ from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
-from iokr.solvers.base import ClosedForm, Path, Solver
+from iokr.solvers.base import Path, Solver
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.closed_form.spectral import SpectralPath
 
 __all__ = [

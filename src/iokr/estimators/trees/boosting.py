@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, is_sparse
+from iokr._array import Array, asarray_like, is_sparse, row_sq_norms
 from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_integer, check_number
@@ -120,7 +120,7 @@ class OutputKernelBoosting(OutputTrees):
         E = data.space.Z[data.which]
         self.mean_ = w @ Psi
         R, E = Psi - self.mean_, E - w @ E  # residuals, as members' weights (or vectors) and in orthonormal coordinates
-        errors, gains, lost = [float(w @ _squares(E))], [], []
+        errors, gains, lost = [float(w @ row_sq_norms(E))], [], []
         self._stages: list[_Stage] = []
         rng = check_random_state(self.random_state)
         for _ in track(progress, self, range(n_trees), "tree"):
@@ -131,10 +131,10 @@ class OutputKernelBoosting(OutputTrees):
             B = leaf_weights([grown])
             values = nu * (B @ R)
             self._stages.append(_Stage(grown, values, B))
-            before = _squares(E)
+            before = row_sq_norms(E)
             R -= values[grown.leaf]
             E -= (nu * (B @ E))[grown.leaf]
-            after = _squares(E)
+            after = row_sq_norms(E)
             errors.append(float(w @ after))
             lost.append(unseen)
             out = np.where(grown.weight == 0, w, 0.0)
@@ -200,8 +200,3 @@ class OutputKernelBoosting(OutputTrees):
         check_is_fitted(self)
         total = np.mean([tree.compute_feature_importances(normalize=False) for tree in self.trees_], axis=0)
         return np.asarray(total / total.sum() if total.any() else total)
-
-
-def _squares(E: np.ndarray) -> np.ndarray:
-    """‖e_i‖²."""
-    return np.asarray(np.einsum("ij,ij->i", E, E))

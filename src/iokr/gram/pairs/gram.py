@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
 from iokr._memory import available_memory
 from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, row_dots, scatter_rows
-from iokr.gram.pairs.scatter import Scatter
 from iokr.gram.scalar import ScalarGram
 
-__all__ = ["PairGram"]
+__all__ = ["PairGram", "Scatter"]
 
 _FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
 _FEW = 1000  # pairs whose matrix is always formed
@@ -127,22 +127,18 @@ class PairGram(ScalarGram):
             identity = self.mix * (2 if self.ordered else 1)
             return fused_product(S, self._columns, K, self._reads, 2 * (1 - self.mix), identity, len(self.left))
         T, (a, b, order) = scatter_rows(S, self._columns) if sparse_scatter else matmul(S.toarray(), K.T), self._sorted
-        f = np.zeros(len(a))
+        f, J = np.zeros(len(a)), self.same
         if self.mix < 1:
             # (K T)_ab; K S Kᵀ is symmetric for pairs without order.
             f = row_dots(K, np.ascontiguousarray(T.T), a, b) if dots else matmul(K, T)[a, b]
             f *= 2 * (1 - self.mix)
         if self.mix > 0:
-            f += self.mix * self._identity_part(T, a, b)
+            # (J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order.
+            one, other = (np.where(J[x] >= 0, T[J[x], z], 0.0) for x, z in ((a, b), (a, b) if self.ordered else (b, a)))
+            f += self.mix * (one + other)
         out = np.empty_like(f)
         out[order] = f
         return out
-
-    def _identity_part(self, T: Array, a: np.ndarray, b: np.ndarray) -> Array:
-        """(J T)_ab + (J T)_ba with J_ac = 1{a is c}; twice the first for points in order."""
-        one = np.where(self.same[a] >= 0, T[self.same[a], b], 0.0)
-        other = one if self.ordered else np.where(self.same[b] >= 0, T[self.same[b], a], 0.0)
-        return one + other
 
     def _product_elsewhere(self, c: Array) -> Array:
         """The same with two dense products, in any array library."""
@@ -228,3 +224,37 @@ class PairGram(ScalarGram):
         if free is not None and 8.0 * n * n > free / 4:
             return True
         return self._matrix_cost(1) + n**3 / 6 * _GEMM > _STEPS * self._product_cost()
+
+
+class Scatter:
+    """c ↦ S (m, m): c_q/2 at both orders of q = {c, d}, c_q once for a self-pair and for points in order.
+
+    S by rows: where rows begin, columns, from which coefficient, and its factor 1 or ½.
+    """
+
+    def __init__(self, pairs: np.ndarray, m: int, *, ordered: bool) -> None:
+        c, d = pairs.T
+        q = np.arange(len(c))
+        rows, columns, source, factor = c, d, q, np.ones(len(q))
+        if not ordered:
+            two = c != d
+            rows, columns = np.concatenate([c, d[two]]), np.concatenate([d, c[two]])
+            source = np.concatenate([q, q[two]])
+            factor = np.where(np.concatenate([two, two[two]]), 0.5, 1.0)
+        order = np.lexsort((columns, rows))
+        self.m, self.indptr = m, np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
+        self.indices, self.source, self.factor = columns[order], source[order], factor[order]
+
+    def __call__(self, c: np.ndarray) -> csr_array:
+        return csr_array((c[self.source] * self.factor, self.indices, self.indptr), shape=(self.m, self.m))
+
+    def dense(self, c: Array) -> Array | None:
+        """S whole, in any array library; None where a pair is there twice."""
+        m, n = self.m, len(self.source)
+        where = np.repeat(np.arange(m), np.diff(self.indptr)) * m + self.indices
+        if np.any(np.diff(where) == 0):
+            return None
+        position = np.full(m * m, n)
+        position[where] = np.arange(n)
+        xp, values = array_namespace(c), take_rows(c, self.source) * asarray_like(self.factor, c)
+        return xp.reshape(take_rows(xp.concat([values, values[:1] * 0.0]), position), (m, m))

@@ -18,7 +18,6 @@ __all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 _ROWS, _FEW, _NARROW = 2048, 4, 200  # rows gathered at a time without a compiler, of both factors, and their length
 _PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K where it is not kept
 
-
 Reads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows of K, entries, columns of T, pairs
 
 

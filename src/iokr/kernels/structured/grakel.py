@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from iokr._array import Array
 from iokr._component import component
@@ -62,15 +63,10 @@ class GraKeL(Kernel):
         return as_objects(_theirs(g) for g in graphs(X, self.label))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        return np.asarray(self._copy().fit(list(S)).transform(list(R)), dtype=np.float64)
+        return np.asarray(clone(self.kernel).fit(list(S)).transform(list(R)), dtype=np.float64)
 
     def diag(self, R: np.ndarray) -> Array:
-        return np.array([self._copy().fit_transform([x])[0, 0] for x in R], dtype=np.float64)
-
-    def _copy(self) -> Any:
-        from sklearn.base import clone
-
-        return clone(self.kernel)
+        return np.array([clone(self.kernel).fit_transform([x])[0, 0] for x in R], dtype=np.float64)
 
 
 def _theirs(g: Graph) -> Any:

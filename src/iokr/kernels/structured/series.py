@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist
 
 from iokr._array import Array, blocks, is_array, to_numpy
 from iokr._compile import compiled
@@ -95,7 +95,7 @@ class GlobalAlignment(Kernel):
             return self
         points = np.unique(R.values, axis=0)
         points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]
-        apart = np.sqrt(_sq_distances(points, points)[np.triu_indices(len(points), 1)])
+        apart = pdist(points)
         self.sigma_ = float(np.median(apart) * np.sqrt(np.median(R.lengths))) if len(apart) else 1.0
         return self
 
@@ -229,12 +229,3 @@ def _add_squares(X: Any, Z: Any, D: Any) -> None:
             x = X[i, c]
             for j in range(Z.shape[1]):
                 D[i, j] += (x - Z[c, j]) * (x - Z[c, j])
-
-
-def _sq_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """‖x_i − z_j‖²; one channel by differences, which do not cancel."""
-    if X.shape[1] > 1:
-        return np.asarray(cdist(X, Z, "sqeuclidean"))
-    D: np.ndarray = X - Z[:, 0]
-    D *= D
-    return D

@@ -160,15 +160,10 @@ def _elements(X: Any) -> tuple[np.ndarray, list[Hashable]]:
     sizes: list[int] = []
     elements: list[Hashable] = []
     for i, x in enumerate(as_objects(X)):
-        if isinstance(x, (set, frozenset)):
-            sizes.append(len(x))
-            elements.extend(x)
-            continue
         if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
             raise BadObjectType("Object", i, f" must be a set, or a list or tuple of elements, got {x!r:.60}.")
-        items = x.tolist() if hasattr(x, "tolist") else x
         try:
-            members = set(items)
+            members = x if isinstance(x, (set, frozenset)) else set(x.tolist() if hasattr(x, "tolist") else x)
         except TypeError as error:
             raise BadObjectType("Set", i, f" has an element that cannot be hashed ({error}).") from None
         sizes.append(len(members))

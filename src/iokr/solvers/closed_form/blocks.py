@@ -73,21 +73,19 @@ class BlockPath(Path):
             kernel = rows(hidden)
             values[hidden] = to_numpy(kernel @ C)[:, 0]
             reach = to_numpy(kernel @ points.to_points(path.V)) / to_numpy(path.shrink(alpha))[:, 0]
-        position = np.full(self.n * self.d, -1)
-        position[points.active] = np.arange(len(points.active))
-        hidden_position = np.full(self.n * self.d, -1)
-        hidden_position[hidden] = np.arange(len(hidden))
+        labelled = np.isin(np.arange(self.n * self.d), points.active)
+        position = np.where(labelled, np.cumsum(labelled), np.cumsum(~labelled)) - 1  # among those of its kind
         residuals = np.empty(self.n * self.d)
         for i in range(self.n):
             entries = np.arange(i * self.d, (i + 1) * self.d)
-            seen, unseen = entries[position[entries] >= 0], entries[position[entries] < 0]
+            seen, unseen = entries[labelled[entries]], entries[~labelled[entries]]
             at = position[seen]
             if len(seen):
                 N = (Tt[at] * D) @ Tt[at].T + (0.0 if B is None else B[np.ix_(at, at)])
                 own = np.linalg.solve(N, R[at]) / root[at]
                 residuals[seen] = own
                 if len(unseen) and reach is not None:  # h₋ᵢ = h − 𝐇(y − h₋ᵢ) at the other coordinates
-                    values[unseen] -= reach[hidden_position[unseen]] @ (Tt[at].T @ (root[at] * own))
+                    values[unseen] -= reach[position[unseen]] @ (Tt[at].T @ (root[at] * own))
             target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
             residuals[unseen] = target - values[unseen]
         return asarray_like(residuals.reshape(self.n, self.d), Psi)

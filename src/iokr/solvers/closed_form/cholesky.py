@@ -6,8 +6,8 @@ from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namesp
 from iokr._component import component
 from iokr.gram.operators import as_array
 from iokr.problem import Problem, Solution
-from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
-from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import PointsPath, geometry
 
@@ -15,7 +15,7 @@ __all__ = ["Cholesky"]
 
 
 @component
-class Cholesky(PathSolver):
+class Cholesky(ClosedForm):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
     n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
@@ -94,19 +94,18 @@ class CholeskyPath(PointsPath):
         return self.operator.unrotate(self.points.to_points(Z))
 
     def _solve(self, B: Array, alpha: float) -> Array:
-        parts = []
-        groups = self.operator.groups(B.shape[1])
-        for number, (g, group) in enumerate(groups):
-            part = take_columns(B, group)
+        last = self.operator.groups(B.shape[1])[-1][0]
+
+        def solve(g: float, part: Array) -> Array:
             if g == 0:
-                parts.append((group, part / alpha))
-                continue
-            factor = self._factor(alpha / g, last=number == len(groups) - 1)
+                return part / alpha
+            factor = self._factor(alpha / g, last=g == last)
             xp = array_namespace(factor.L)  # the largest pivot is at most s_max + α/γ
             warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
             Z = factor.solve(part)
-            parts.append((group, Z if g == 1 else Z / g))
-        return join_columns(parts)
+            return Z if g == 1 else Z / g
+
+        return by_eigenvalue(self.operator, B, solve)
 
     def _leave_out(self, B: Array, alpha: float, g: float) -> tuple[Array, Array]:
         """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""

@@ -26,16 +26,9 @@ from iokr._array import (
     tridiagonalize,
 )
 from iokr.problem import Problem
-from iokr.solvers.base import Path, join_columns, take_columns
+from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.spectral import SpectralPath, spectral_path
-from iokr.solvers.closed_form.symmetric_system import (
-    BlockFactor,
-    Geometry,
-    ManifoldGeometry,
-    PointsPath,
-    scatter,
-    weight_ratio,
-)
+from iokr.solvers.closed_form.symmetric_system import BlockFactor, Geometry, PointsPath, geometry, scatter, weight_ratio
 
 __all__ = ["DeformedPath", "ManifoldPath", "PlainKernel", "Reduction", "Shared", "deformed_kernel"]
 
@@ -186,14 +179,13 @@ class DeformedPath(PointsPath):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
+        root = 1.0 if self.points.sqrt_w is None else self.points.sqrt_w[:, None]
         targets = self.points.targets(self.operator.rotate(Psi))
-        parts = []
-        for g, group in self.operator.groups(targets.shape[1]):
-            a = self._factor(alpha, g).solve(take_columns(targets, group))
-            if self.points.sqrt_w is not None:
-                a = self.points.sqrt_w[:, None] * a
-            parts.append((group, self.lift(a, alpha, g)))
-        return self.operator.unrotate(join_columns(parts))
+
+        def solve(g: float, part: Array) -> Array:
+            return self.lift(root * self._factor(alpha, g).solve(part), alpha, g)
+
+        return self.operator.unrotate(by_eigenvalue(self.operator, targets, solve))
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
@@ -238,7 +230,7 @@ class ManifoldPath(Path):
     @cached_property
     def eigen_form(self) -> SpectralPath:
         """Section 4.1."""
-        return spectral_path(self._problem, ManifoldGeometry(self._problem, self._shared.blocks))
+        return spectral_path(self._problem, geometry(self._problem, self._shared.blocks))
 
     def at(self, alpha: float, n_alphas: int = 1) -> DeformedPath | SpectralPath:
         """The form to use at `alpha`, when `n_alphas` of them are wanted."""

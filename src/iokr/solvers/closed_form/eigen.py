@@ -1,19 +1,24 @@
-"""One eigendecomposition for every α, every eigenvalue of A and leave-one-out."""
+"""One eigendecomposition for every α and eigenvalue of A, one reduction for every α and μ; leave-one-out in both."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from iokr._component import component
+from iokr._validation import check_choice
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.paths import PathSolver, refuses_weights
+from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
+from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import spectral_path
 from iokr.solvers.closed_form.symmetric_system import geometry
 
-__all__ = ["Eigen"]
+__all__ = ["Eigen", "ManifoldEigen"]
 
 
 @component
-class Eigen(PathSolver):
+class Eigen(ClosedForm):
     """C = U [Uᵀ Ψ E / (α + s γᵀ)] Eᵀ in the eigenbases K = U diag(s) Uᵀ and A = E diag(γ) Eᵀ.
 
     A second α costs two products. About 9n³ flops once, 3n² numbers of memory; with a manifold penalty the same in
@@ -38,3 +43,54 @@ class Eigen(PathSolver):
 
     def _path(self, problem: Problem) -> Path:
         return spectral_path(problem, geometry(problem))
+
+
+@component
+class ManifoldEigen(ClosedForm):
+    """C e_j = (λI + γ_j M K)⁻¹ JᵀΨe_j with M = JᵀJ + μL, for whole grids of λ and μ.
+
+    Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ) at the price of an n × n Cholesky
+    factorisation each, n the number of labels; its error grows with μγw_max/λ, w_max the largest eigenvalue of RᵀLR.
+    *M-form*: one eigendecomposition per μ is reused for every λ, and its error does not grow. By default each (λ, μ)
+    takes the deformed form while it is accurate and cheaper.
+
+    Parameters
+    ----------
+    form : {None, "deformed", "eigen"}, default=None
+        Insist on one form.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.manifolds import Laplacian
+    >>> from iokr.solvers import ManifoldEigen
+    >>> model = IOKR(alpha=0.1, manifold=Laplacian(1.0), solver=ManifoldEigen())
+    >>> model.fit([[0.0], [1.0]], [0.0, 1.0], X_unlabeled=[[0.5]]).solution_.C.shape
+    (3, 1)
+    """
+
+    form: str | None = None
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a quadratic loss and a penalty."""
+        if not problem.penalised:
+            return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
+        if self.form == "eigen" and refuses_weights(problem):
+            return refuses_weights(problem)
+        if self.form == "deformed" and problem.operator.oblique:
+            return "a covariance operator has as many eigenvalues as there are outputs; leave `form` out."
+        return super().refuses(problem)
+
+    def memory(self, problem: Problem) -> float:
+        """7N² numbers: K, its root, RᵀLR or FᵀKF, and workspace."""
+        N, q = problem.gram.size, problem.Psi.shape[1]
+        return 8.0 * float(7 * N**2 + 4 * N * q)
+
+    def _path(self, problem: Problem) -> Path:
+        return next(self._paths(problem, [problem.strength]))
+
+    def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+        check_choice(self.form, "form", (None, "deformed", "eigen"))
+        shared = Shared(problem)
+        for strength in strengths:
+            yield ManifoldPath(replace(problem, strength=strength), shared, self.form)

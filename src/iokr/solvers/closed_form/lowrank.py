@@ -10,7 +10,7 @@ from iokr._array import Array, array_namespace, matmul, take_rows, thin_svd
 from iokr._component import component
 from iokr.problem import Problem
 from iokr.solvers.base import Path
-from iokr.solvers.closed_form.paths import PathSolver
+from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import Geometry
 
@@ -18,7 +18,7 @@ __all__ = ["LowRank"]
 
 
 @component
-class LowRank(PathSolver):
+class LowRank(ClosedForm):
     """C = √w V [Vᵀ √w Ψ E / (α + ω γᵀ)] Eᵀ with √w Φ = V diag(√ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p).
 
     Exact for kernels with few features, such as `Nystroem(kernel, rank)`: about 6np² + 4npq flops, and no n × n array.
@@ -51,10 +51,8 @@ class LowRank(PathSolver):
 
     def memory(self, problem: Problem) -> float:
         """Φ, V and LAPACK's copy, and a few arrays of the size of Ψ."""
-        n, q = problem.Psi.shape
-        Phi = problem.gram.factor
-        p = n if Phi is None else Phi.shape[1]
-        return 8.0 * float(4 * n * p + 4 * n * q)
+        (n, q), Phi = problem.Psi.shape, problem.gram.factor
+        return 32.0 * float(n * (n if Phi is None else Phi.shape[1]) + n * q)
 
     def _path(self, problem: Problem) -> Path:
         return LowRankPath(problem)

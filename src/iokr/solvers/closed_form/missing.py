@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +10,15 @@ import numpy as np
 from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path, join_columns, take_columns
+from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel
 
 __all__ = ["masked_path"]
 
 
-def masked_path(solver: ClosedForm, problem: Problem) -> Path:
-    """A = aI: a problem per pattern of columns. Otherwise one system over the observed entries."""
-    return _Patterns(solver, problem) if problem.operator.E is None else _Entries(problem)
+def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
+    """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries."""
+    return _Patterns(path, problem) if problem.operator.E is None else _Entries(problem)
 
 
 class _Patterns(Path):
@@ -29,9 +29,9 @@ class _Patterns(Path):
 
     mask: np.ndarray
 
-    def __init__(self, solver: ClosedForm, problem: Problem) -> None:
+    def __init__(self, path: Callable[[Problem], Path], problem: Problem) -> None:
         super().__init__(problem)
-        self.solver, self.problem, self.a = solver, problem, float(self.operator.gamma[0])
+        self.path, self.problem, self.a = path, problem, float(self.operator.gamma[0])
 
     def _groups(self, Psi: Array) -> Iterator[tuple[np.ndarray, Problem]]:
         patterns, which = np.unique(self.mask.T, axis=0, return_inverse=True)
@@ -48,7 +48,7 @@ class _Patterns(Path):
                 zero = asarray_like(np.zeros((self.gram.shape[0], len(columns))), Psi)
                 values = [zero if what == "coefficients" else part.Psi] * len(alphas)
             else:
-                path = self.solver.path(part)  # one factorisation for the whole path
+                path = self.path(part)  # one factorisation for the whole path
                 values = [getattr(path, what)(part.Psi, alpha / self.a) for alpha in alphas]
             groups.append((columns, values))
         return [join_columns([(columns, values[i]) for columns, values in groups]) for i in range(len(alphas))]
@@ -107,20 +107,14 @@ class _Entries(Path):
         y = to_numpy(Psi)[self.rows][self.i, self.j] * self.sqrt_w
         return block, entries, (system + system.T) / 2, y
 
-    def _values(self, a: np.ndarray) -> np.ndarray:
-        """√w a on its entries, zero elsewhere, (n, q)."""
-        W = np.zeros((len(self.rows), self.mask.shape[1]))
-        W[self.i, self.j] = self.sqrt_w * a
-        return W
-
     def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C e_j = lift_j(W e_j)."""
+        """C e_j = lift_j(W e_j), W = √w a on its entries and zero elsewhere."""
         _, _, system, y = self._system(Psi, alpha)
-        W = asarray_like(self._values(cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]), Psi)
-        rotated = W @ self.operator.E
-        groups = self.operator.groups(rotated.shape[1])
-        parts = [(group, self.base.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
-        return self.operator.unrotate(join_columns(parts))
+        W = np.zeros((len(self.rows), self.mask.shape[1]))
+        W[self.i, self.j] = self.sqrt_w * cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]
+        rotated = self.operator.rotate(asarray_like(W, Psi))
+        C = by_eigenvalue(self.operator, rotated, lambda g, part: self.base.lift(part, alpha, g))
+        return self.operator.unrotate(C)
 
     def loo_residuals(self, Psi: Array, alpha: float) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""

@@ -6,21 +6,38 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from iokr.problem import Problem
-from iokr.solvers.base import ClosedForm, Path
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import Path, Solver, refuses_products
 from iokr.solvers.closed_form.blocks import BlockPath, flatten
 from iokr.solvers.closed_form.missing import masked_path
 from iokr.solvers.closed_form.symmetric_system import weight_ratio
 
-__all__ = ["PathSolver", "refuses_weights"]
+__all__ = ["ClosedForm", "refuses_weights"]
 
 
-class PathSolver(ClosedForm):
-    """A closed form that gives a `Path` for a separable kernel and complete targets: write `_path`.
+class ClosedForm(Solver):
+    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact.
 
-    Callers ask for `solver.path(problem)` or, for several manifold strengths, iterate over
-    `solver.paths(problem, strengths)`; each path then gives every α.
+    `solver.path(problem)` gives every α of a problem, `solver.paths(problem, strengths)` a path per manifold strength.
+    A subclass writes `_path`, for a separable kernel and complete targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import Linear
+    >>> from iokr.losses import Square
+    >>> from iokr.problem import Problem
+    >>> from iokr.solvers import Eigen
+    >>> problem = Problem(Linear().gram(np.array([[1.0], [2.0]])), np.array([[1.0], [2.0]]), Square(), 1.0)
+    >>> Eigen().path(problem).loo_errors(problem.Psi, [0.1, 1.0]).round(3)
+    array([0.017, 0.52 ])
     """
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a quadratic loss and a matrix. May be overridden."""
+        if not problem.loss.quadratic:
+            return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
+        return refuses_products(problem) if problem.gram.products_only else None
 
     @abstractmethod
     def _path(self, problem: Problem) -> Path:
@@ -39,9 +56,16 @@ class PathSolver(ClosedForm):
             for strength, path in zip(strengths, self._paths(flat, strengths), strict=True):
                 yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
         elif problem.mask is not None:
-            yield from (masked_path(self, replace(problem, strength=strength)) for strength in strengths)
+            yield from (masked_path(self.path, replace(problem, strength=strength)) for strength in strengths)
         else:
             yield from self._paths(problem, strengths)
+
+    def path(self, problem: Problem) -> Path:
+        """The path over α of this problem."""
+        return next(self.paths(problem, [problem.strength]))
+
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        return Solution(self.path(problem).coefficients(problem.Psi, problem.alpha))
 
 
 def refuses_weights(problem: Problem) -> str | None:

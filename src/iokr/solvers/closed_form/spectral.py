@@ -33,13 +33,8 @@ class SpectralPath(PointsPath):
                 "is not positive semi-definite on these objects; use another kernel."
             )
         self.omega = xp.clip(omega, min=0.0)
-        self._top = points.largest(largest)
+        self._top = points.largest(largest)  # s_max(K), or a lower bound of it
         self._kept: tuple[Array, Array] | None = None  # targets, and their projection
-
-    @property
-    def largest(self) -> float:
-        """s_max(K) γ_max, or a lower bound of it."""
-        return self._top * float(self.operator.gamma.max())
 
     def with_operator(self, problem: Problem) -> SpectralPath:
         """The path of the same points and weights under another A: the eigendecomposition is shared."""
@@ -61,7 +56,7 @@ class SpectralPath(PointsPath):
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
-        warn_small_alpha(alpha, self.largest)
+        warn_small_alpha(alpha, self._top * float(self.operator.gamma.max()))
         Z = matmul(self.V, self.project(Psi) / self.shrink(alpha))
         return self.operator.unrotate(self.points.to_points(Z))
 

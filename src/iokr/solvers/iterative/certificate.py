@@ -17,7 +17,6 @@ class Certificate:
     """A primal point, and how far at most its objective is from the minimum."""
 
     a: Array  # coefficients of the better primal point
-    primal: float
     dual: float
     gap: float  # (primal − dual)/P₀
 
@@ -51,7 +50,7 @@ def certify(
 
     def certificate(a: Array, H: Array) -> Certificate:
         primal = problem.objective(H, float(xp.sum(a * H)))
-        return Certificate(a, primal, dual, (primal - dual) / max(P0, float(np.finfo(float).tiny)))
+        return Certificate(a, dual, (primal - dual) / max(P0, float(np.finfo(float).tiny)))
 
     plain, from_dual = certificate(*point), certificate(W / problem.lam, KW / problem.lam)
     return from_dual if from_dual.gap <= max(tol, plain.gap) else plain

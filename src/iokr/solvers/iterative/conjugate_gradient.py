@@ -62,26 +62,26 @@ class ConjugateGradient(Solver):
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
         gram, lam = problem.gram, problem.alpha
-        b, M = _system(problem)
+        b, system = _system(problem)
         xp = array_namespace(b)
-        C_0, Gb = None if start is None or start.C.shape != b.shape else start.C, gram @ b
-        goal = tol**2 * max(float(xp.sum(b * Gb)), 0.0)
+
+        def direction(R: Array) -> Array:
+            return xp.stack([R, gram @ R])
+
+        C, R, D = b * 0.0, b, direction(b)
+        goal = tol**2 * max(float(xp.sum(b * D[1, ...])), 0.0)
+        if start is not None and start.C.shape == b.shape:
+            C, R = start.C, b - system(direction(start.C))
+            D = direction(R)
         C, _, size, steps = conjugate_gradients(
-            b * 0.0 if C_0 is None else C_0,
-            b if C_0 is None else b - lam * C_0 - M(gram @ C_0),
-            lambda R: xp.stack([R, gram @ R]),
-            lambda P: lam * P[0, ...] + M(P[1, ...]),
-            lambda R, size: not float(size) > goal,
-            limit,
-            axis=None,
-            first=xp.stack([b, Gb]) if C_0 is None else None,
+            C, R, D, direction, system, lambda R, size: not float(size) > goal, limit, axis=None
         )
         left, J_0 = max(float(size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
         return Solution(C, max(steps, 1), left / (2 * lam) / J_0 if J_0 > 0 else 0.0, left <= goal)
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:
-    """Jᵀ diag(w) Ψ, and H ↦ M H, missing entries of weight 0."""
+    """Jᵀ diag(w) Ψ, and (C, H) ↦ λC + M H, missing entries of weight 0."""
     Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
     observed = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask)
@@ -89,7 +89,7 @@ def _system(problem: Problem) -> tuple[Array, Map]:
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
     b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
     w = xp.concat([w, pad], axis=0) if n < N else w
-    L, mu = problem.penalty, problem.strength
+    lam, L, mu = problem.alpha, problem.penalty, problem.strength
     if L is None or not mu:
-        return b, lambda H: w * H
-    return b, lambda H: w * H + mu * matmul(L, H)
+        return b, lambda P: lam * P[0, ...] + w * P[1, ...]
+    return b, lambda P: lam * P[0, ...] + w * P[1, ...] + mu * matmul(L, P[1, ...])

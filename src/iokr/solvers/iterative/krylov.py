@@ -9,32 +9,24 @@ from iokr._array import Array, array_namespace
 __all__ = ["Map", "column_norms", "conjugate_gradients", "restarted"]
 
 Map = Callable[[Array], Array]
+Done = Callable[[Array, Array], bool]
 
 
 def conjugate_gradients(
-    X: Array,
-    R: Array,
-    direction: Map,
-    system: Map,
-    done: Callable[[Array, Array], bool],
-    limit: int,
-    *,
-    axis: int | None,
-    first: Array | None = None,
+    X: Array, R: Array, P: Array, direction: Map, system: Map, done: Done, limit: int, *, axis: int | None
 ) -> tuple[Array, Array, Array, int]:
     """(X, R, ⟨R, R⟩, steps): from X with residual R = B − T X until `done(R, ⟨R, R⟩)`, at most `limit` steps.
 
     `direction(R)` is a stack D of arrays of the shape of X: D[0] is what X moves along, D[-1] what inner products are
-    taken with, ⟨R, R⟩ = Σ R ∘ D[-1]; `first` is that of the first R, where it is known. With a preconditioner M both
-    are M⁻¹R. Where T is symmetric in ⟨a, b⟩ = aᵀ G b they are R and G R, carried side by side so that a step takes one
-    product with G. `system(D)` is T D[0]. With axis 0 each column makes steps of its own, with None all make the same.
+    taken with, ⟨R, R⟩ = Σ R ∘ D[-1]; P is that of the first R. With a preconditioner M both are M⁻¹R. Where T is
+    symmetric in ⟨a, b⟩ = aᵀ G b they are R and G R, carried side by side so that a step takes one product with G.
+    `system(D)` is T D[0]. With axis 0 each column makes steps of its own, with None all make the same.
     """
     xp = array_namespace(R)
 
     def inner(A: Array, D: Array) -> Array:
         return xp.sum(A * D[-1, ...], axis=axis)
 
-    P = direction(R) if first is None else first
     size, steps = inner(R, P), 0
     while steps < limit and not done(R, size):
         T = system(P)
@@ -56,11 +48,14 @@ def restarted(
     def done(R: Array, size: Array | None = None) -> bool:
         return not bool(xp.any(column_norms(R) > goal))
 
+    def direction(R: Array) -> Array:
+        return precondition(R)[None, ...]
+
     X = xp.zeros_like(B) if start is None else start
     R, steps = B if start is None else B - system(X), 0
     while steps < limit and not done(R):
         X, _, _, made = conjugate_gradients(
-            X, R, lambda R: precondition(R)[None, ...], lambda P: system(P[0, ...]), done, limit - steps, axis=0
+            X, R, direction(R), direction, lambda P: system(P[0, ...]), done, limit - steps, axis=0
         )
         R, steps = B - system(X), steps + made  # without the rounding of the recurrence
         if made <= 1:

@@ -20,19 +20,12 @@ from iokr._array import (
 )
 from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
-from iokr.solvers.base import join_columns, take_columns, warn_small_alpha
+from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.symmetric_system import scatter
 
-__all__ = [
-    "BlockLabeledProblem",
-    "DenseKernel",
-    "LabeledKernel",
-    "LabeledProblem",
-    "SpectralKernel",
-    "labeled_problem",
-]
+__all__ = ["BlockLabeledProblem", "DenseKernel", "LabeledKernel", "LabeledProblem", "SpectralKernel", "labeled_problem"]
 
 
 class LabeledProblem:
@@ -96,10 +89,8 @@ class LabeledProblem:
         N, alpha = self.problem.gram.shape[0], self.problem.alpha
         if not self.semi_supervised:
             return a if len(self.rows) == N else scatter(a, self.rows, N)
-        rotated = self.operator.rotate(a)
-        groups = self.operator.groups(rotated.shape[1])
-        parts = [(group, self._kernel.lift(take_columns(rotated, group), alpha, g)) for g, group in groups]
-        return self.operator.unrotate(join_columns(parts))
+        C = by_eigenvalue(self.operator, self.operator.rotate(a), lambda g, part: self._kernel.lift(part, alpha, g))
+        return self.operator.unrotate(C)
 
     def objective(self, H: Array, sq_norm: float) -> float:
         """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
@@ -149,7 +140,6 @@ class SpectralKernel:
             s, U = _spectrum(problem.matrix(1.0))
             gamma = asarray_like(problem.operator.gamma, problem.Psi)
             self.blocks.append((U, s[:, None] * gamma[None, :], np.arange(q)))
-        self.largest = max(float(array_namespace(G).max(G)) for _, G, _ in self.blocks)
 
     def _apply(self, X: Array, *filters: object) -> list[Array]:
         rotated = self.operator.rotate(X)

@@ -31,10 +31,8 @@ class PairRidge(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-8
-        Residual of each output, relative to its targets.
-    max_iter : int, default=None
-        None is 1000.
+    tol, max_iter : as in `ConjugateGradient`
+        The residual is that of each output, relative to its targets.
 
     Examples
     --------

@@ -92,9 +92,7 @@ def _repeats(gram: PairGram) -> bool:
 def pair_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """r ↦ M⁻¹ r with M close to G + diag(shift)."""
     complete = CompletePairs(gram, shift)
-    if complete.nearly:
-        return complete.solve
-    return low_rank_preconditioner(gram, shift)
+    return complete.solve if complete.nearly else low_rank_preconditioner(gram, shift)
 
 
 def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -116,7 +114,7 @@ class LowRankInverse:
         self.gram, n = gram, gram.shape[0]
         self.V = leading_factor(to_numpy(gram.nodes), _RANK) * (1 - gram.mix) ** 0.25
         self.Vt = np.ascontiguousarray(self.V.T)
-        self.i, self.j = self._strongest(_n_features(n))
+        self.i, self.j = self._strongest(int(np.clip(n // 60, min(100, n // 4), _FEATURES)))  # a few dozen suffice
         ordered, diagonal = gram.ordered, to_numpy(gram.diagonal())
         once = self.i == self.j
         self.factor = np.full(len(once), np.sqrt(2.0)) if ordered else np.where(once, np.sqrt(0.5), 1.0)
@@ -155,11 +153,6 @@ class LowRankInverse:
             swapped *= V_i.take(b, axis=0)
             Z += swapped
         return Z
-
-
-def _n_features(n: int) -> int:
-    """Products of two eigenvectors that are worth it for n pairs: a few dozen do most of the work."""
-    return int(np.clip(n // 60, min(100, n // 4), _FEATURES))
 
 
 def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
