@@ -1,10 +1,9 @@
 """How ψ(y) is held: as given vectors, through the kernel trick, or in coordinates."""
 
 from iokr.embeddings.base import Embedding, EuclideanEmbedding
-from iokr.embeddings.eigen import Eigen
+from iokr.embeddings.eigen import Eigen, KernelPCA
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
-from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.embeddings.nystroem import Nystroem
 
 __all__ = ["Eigen", "Embedding", "EuclideanEmbedding", "Identity", "Implicit", "KernelPCA", "Nystroem"]

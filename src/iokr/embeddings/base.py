@@ -218,11 +218,15 @@ class KernelEmbedding(Embedding):
         with error_context(name):
             return self.kernel_.represent(Y)
 
-    def _training_vectors(self) -> Array | None:
-        """The training outputs under a linear output kernel, dense; None under another one."""
+    def vectors(self, H: Array) -> Array:
+        """h as a combination of the training outputs, under a linear output kernel."""
         if not isinstance(self.kernel_, Linear):
-            return None
-        return self.S_fit_.toarray() if is_sparse(self.S_fit_) else self.S_fit_
+            return super().vectors(H)
+        return self._combined(H, self.S_fit_.toarray() if is_sparse(self.S_fit_) else self.S_fit_)
+
+    @abstractmethod
+    def _combined(self, H: Array, Y: Array) -> Array:
+        """h from the training outputs Y, which are vectors."""
 
     def weights(self, H: Array) -> Array:
         """β (m, n) with h_i = Σ_j β_ij ψ(y_j) over the training outputs. May be overridden."""

@@ -60,7 +60,6 @@ class Implicit(KernelEmbedding):
         V, _ = pivoted_cholesky(to_numpy(self.gram.dense()))
         return asarray_like(V, Psi)
 
-    def vectors(self, H: Array) -> Array:
-        """Σ_i β_i y_i, under a linear output kernel."""
-        Y = self._training_vectors()
-        return super().vectors(H) if Y is None else H @ asarray_like(Y, H)
+    def _combined(self, H: Array, Y: Array) -> Array:
+        """Σ_i β_i y_i."""
+        return H @ asarray_like(Y, H)

@@ -70,9 +70,6 @@ class Nystroem(CoordinateEmbedding):
         weights[:, self.pivots_] = on_pivots
         return asarray_like(weights, B)
 
-    def vectors(self, H: Array) -> Array:
-        """h as a combination of the vectors P, under a linear output kernel."""
-        Y = self._training_vectors()
-        if Y is None:
-            return super().vectors(H)
+    def _combined(self, H: Array, Y: Array) -> Array:
+        """h as a combination of the vectors P."""
         return self._landmarks.weights(H) @ asarray_like(to_numpy(Y)[self.pivots_], H)

@@ -11,7 +11,7 @@ from iokr._array import Array
 from iokr._component import Component, component
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import Candidates
-from iokr.embeddings.kernel_pca import KernelPCA
+from iokr.embeddings.eigen import KernelPCA
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel

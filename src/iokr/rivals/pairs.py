@@ -14,6 +14,7 @@ from iokr._memory import check_memory
 from iokr._validation import check_choice, check_number
 from iokr.estimators.pairs.data import PairData
 from iokr.estimators.pairs.model import choose_strategy
+from iokr.gram.pairs.gram import PairGram
 from iokr.losses.square import Square
 from iokr.rivals.base import LinkRival, Nodes, spectral_filter
 from iokr.solvers.auto import Auto
@@ -98,14 +99,12 @@ class TPPK(LinkRival):
             [links, check_random_state(self.random_state).choice(others, max(n_decoys, 1), replace=False)]
         )
         check_memory(16 * len(rows) ** 2, "The Gram matrix of pairs", 'Lower `ratio`, or use `loss="square"`.')
-        a, b = i[rows], j[rows]
-        gram = K[np.ix_(a, a)] * K[np.ix_(b, b)] + K[np.ix_(a, b)] * K[np.ix_(b, a)]
-        svm = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram, y[rows])
+        gram = PairGram(K, np.stack([i[rows], j[rows]], axis=1))
+        svm = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram.dense(), y[rows])
         self.intercept_ = float(svm.intercept_[0])
-        S = np.zeros_like(K)
-        S[a[svm.support_], b[svm.support_]] = svm.dual_coef_[0]
-        S += S.T.copy()
-        return S
+        c = np.zeros(len(rows))
+        c[svm.support_] = 2 * svm.dual_coef_[0]
+        return np.asarray(gram.scatter(c).toarray())
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
         return U.K @ self.form_ @ V.K.T + self.intercept_

@@ -19,8 +19,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from iokr._array import to_numpy
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding
+from iokr.embeddings.eigen import KernelPCA
 from iokr.embeddings.identity import Identity
-from iokr.embeddings.kernel_pca import KernelPCA
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
