@@ -13,7 +13,6 @@ from iokr.estimators.outputs import (
     encode,
     known_rows,
     like_fitted,
-    positive_rows,
     r2,
     require_y,
     single_precision,
@@ -51,7 +50,7 @@ def test_rows_with_positive_weight():
     assert_array_equal(rows, Y[[1, 2, 4, 6]])
     assert [number(i) for i in range(4)] == [1, 2, 4, 6]
     assert known_rows(Y, None) == (Y, None)
-    assert positive_rows(Y, np.ones(7)) is Y
+    assert known_rows(Y, np.ones(7))[0] is Y
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,6 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
     decoder: Decoder | None
     loss: Loss | None
 
-    # ----------------------------------------------------------------------------------------- outputs in
-
     def _output_parts(self) -> dict[str, Any]:
         """The components that `encode` fits to the outputs. May be overridden: other defaults."""
         decoder = self.decoder
@@ -85,19 +83,8 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """h(x) in the embedding's coordinates, float64, (m, q)."""
 
     def decision_function(self, X: Any) -> Array:
-        """h(x) in the embedding's coordinates.
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-
-        Returns
-        -------
-        H : array of shape (m, q)
-        """
+        """h(x) in the embedding's coordinates, (m, q)."""
         return self._cast(self._values(X))
-
-    # ---------------------------------------------------------------------------------------- candidates
 
     @property
     def _by(self) -> str:
@@ -106,21 +93,11 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         return str(by or ("distance" if self.loss_.calibrated else "score"))
 
     def scores(self, X: Any, candidates: Any) -> Any:
-        """⟨h(x), ψ(y)⟩ for every candidate y.
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-        candidates : sequence of c outputs, or `CandidateSets`
-
-        Returns
-        -------
-        scores : array of shape (m, c), or a list of m arrays for `CandidateSets`
-        """
+        """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
         return self._compare(X, candidates, "score")
 
     def distances(self, X: Any, candidates: Any) -> Any:
-        """‖h(x) − ψ(y)‖² for every candidate y; arguments and shapes as in `scores`."""
+        """‖h(x) − ψ(y)‖² for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
         return self._compare(X, candidates, "distance")
 
     def _compare(self, X: Any, candidates: Any, by: str) -> Any:
@@ -166,8 +143,6 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         shared_sequence(candidates)
         index, values = rank_shared(self._values(X), self.embedding_, candidates, k, by=self._by)
         return asarray_like(index, values), self._cast(values)
-
-    # --------------------------------------------------------------------------------------- outputs out
 
     def predict(self, X: Any, candidates: Any = None) -> Any:
         """Decoded outputs.
@@ -223,9 +198,13 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
             predicted = self.predict(X, candidates)
             hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))
-        H = self._values(X)
-        S = self.embedding_.represent(y)
-        residual = float(w @ to_numpy(self.outputs_.errors(H, S)))
         if not self.loss_.calibrated:
-            return -residual / float(w.sum())
-        return r2(residual, self.embedding_.spread(S, w), n)
+            losses = self.outputs_.errors(self._values(X), self.embedding_.represent(y))
+            return -float(w @ to_numpy(losses)) / float(w.sum())
+        E, H = self._measured(self._values(X))
+        S = E.represent(y)
+        return r2(float(w @ to_numpy(E.sq_residuals(H, S))), E.spread(S, w), n)
+
+    def _measured(self, H: Array) -> tuple[Embedding, Array]:
+        """The embedding that errors are measured in, and h there. May be overridden."""
+        return self.embedding_, H

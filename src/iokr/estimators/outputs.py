@@ -29,7 +29,6 @@ __all__ = [
     "in_precision",
     "known_rows",
     "like_fitted",
-    "positive_rows",
     "r2",
     "require_y",
     "single_precision",
@@ -76,11 +75,6 @@ def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], 
         return X, None
     rows = np.flatnonzero(weight > 0)
     return take(X, rows), lambda i: int(rows[i])
-
-
-def positive_rows(X: Any, weight: np.ndarray | None) -> Any:
-    """The rows with positive weight."""
-    return known_rows(X, weight)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +182,6 @@ def in_precision(H: Array, single: bool) -> Array:
         return H
     xp = array_namespace(H)
     return xp.astype(H, xp.float32)
-
-
-# ----------------------------------------------------------------------------------------------- outputs out
 
 
 def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:

@@ -39,7 +39,6 @@ from iokr.solvers.base import Path, Solver
 __all__ = ["LinkPredictorCV", "both_areas"]
 
 _AREAS = ("roc_auc", "average_precision")
-_SCORINGS = (*_AREAS, "both")
 
 
 def both_areas(roc_auc: Any, average_precision: Any) -> Any:
@@ -91,10 +90,8 @@ class LinkPredictorCV(LinkRegression):
     ----------
     kernel : Kernel, or a list of them, default=None
         As in `LinkPredictor`; a list is searched.
-    alphas : sequence of float
-        Values of λ; 19 from 1e-6 to 1e3 by default.
-    strengths : sequence of float, default=None
-        Values of the manifold's μ; None is its own `strength`.
+    alphas, strengths :
+        As in `IOKRCV`.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
         "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p, for one model that is
         good by either.
@@ -106,14 +103,12 @@ class LinkPredictorCV(LinkRegression):
 
     Attributes
     ----------
-    alpha_, strength_ : float
-        The selected values.
+    alpha_, strength_, best_index_ :
+        As in `IOKRCV`, at the largest score.
     scores_ : array
         Axes kernel × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
-    best_index_ : tuple of int
-        Index of the largest score.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 
@@ -145,7 +140,7 @@ class LinkPredictorCV(LinkRegression):
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
-        check_choice(self.scoring, "scoring", _SCORINGS)
+        check_choice(self.scoring, "scoring", (*_AREAS, "both"))
         grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
         n = len(links.network.labeled)

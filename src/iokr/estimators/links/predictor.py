@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class LinkRegression(KernelModel):
 
     def _keep(self, data: LinkData, model: IOKR) -> None:
         """Keep the nodes, their network and the fitted regression."""
-        self.__dict__.pop("_threshold", None)
+        self.__dict__.pop("threshold_", None)
         self.nodes_, self.network_, self.labeled_ = data.X, data.network, data.network.labeled
         self.output_kernel_, self.model_ = data.output_kernel, model
         self._pairwise, self._single_precision = data.pairwise, data.single
@@ -70,17 +71,9 @@ class LinkRegression(KernelModel):
         return self.model_.decision_function(self.network_.columns(X) if self._pairwise else X)
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
-        """κ̂(u, v) = ⟨h(u), h(v)⟩ for nodes u of X1 and v of X2.
+        """κ̂(u, v) = ⟨h(u), h(v)⟩, (m1, m2), for nodes u of X1 and v of X2; None is the nodes of `fit`, in their order.
 
-        Parameters
-        ----------
-        X1, X2 : features of m1 and m2 nodes, default=None
-            None is the nodes of `fit`, labelled or not, in their order there.
-
-        Returns
-        -------
-        scores : array of shape (m1, m2)
-            Higher means a link. Symmetric and positive semi-definite when both lists are the same.
+        Higher means a link. Symmetric and positive semi-definite when both lists are the same.
         """
         H1 = self._values(X1)
         H2 = H1 if X2 is X1 else self._values(X2)
@@ -89,25 +82,18 @@ class LinkRegression(KernelModel):
     def loo_decision_function(self) -> Array:
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
 
-        K_Y is held fixed. It was computed from all known links, so it still knows those of the node left out, and
-        metrics of these scores are optimistic: use them to choose, not to report.
-
-        Returns
-        -------
-        scores : array of shape (n, n)
-            In the order of `labeled_`.
+        An (n, n) array in the order of `labeled_`. K_Y is held fixed. It was computed from all known links, so it still
+        knows those of the node left out, and metrics of these scores are optimistic: use them to choose, not to report.
         """
         check_is_fitted(self)
         H = self.model_.loo_decision_function()
         return self._cast(gemm(H, H))
 
-    @property
+    @cached_property
     def threshold_(self) -> float:
         """θ above which a pair is called a link, the best F1 on labelled pairs; found when it is first asked for."""
         check_is_fitted(self)
-        if "_threshold" not in self.__dict__:
-            self._threshold = f1_threshold(*(self._loo_pairs() if self.model_.loss_.quadratic else self._fold_pairs()))
-        return self._threshold
+        return f1_threshold(*(self._loo_pairs() if self.model_.loss_.quadratic else self._fold_pairs()))
 
     def _loo_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the labelled pairs are linked, and their leave-one-out scores."""
@@ -259,10 +245,6 @@ class LinkPredictor(LinkRegression):
             which only rows and columns in `labeled` are read.
         labeled : integers of shape (n,), or mask of shape (N,), default=None
             The nodes all of whose mutual links are known; None is all.
-
-        Returns
-        -------
-        self
         """
         kernel = check_kernel(self.kernel)
         data = self._prepare(X, adjacency, labeled, [kernel])

@@ -50,10 +50,8 @@ class MultiTaskCV(TaskRegression):
 
     Attributes
     ----------
-    alpha_ : float
-        The selected value.
-    strength_ : float or None
-        The same; None when the operator is learned.
+    alpha_, strength_ : float
+        The selected values; `strength_` is None when the operator is learned.
     loo_errors_ : array
         Mean leave-one-out error on y, axes strength × alpha, axes of length one dropped.
     best_index_ : tuple of int

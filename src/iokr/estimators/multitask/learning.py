@@ -125,8 +125,10 @@ class TaskProblem:
     ) -> LearnedOperator:
         """The operator that minimises 𝓕 at `alpha`."""
         step = self._entries_step(alpha) if self._path is None else self._spectral_step(self._path, alpha)
+        squares, weight = to_numpy(row_sq_norms(self.problem.Psi)), self.problem.weight
+        size = 0.5 * float(squares.sum() if weight is None else weight @ squares)  # missing entries are 0
         q = int(self.problem.Psi.shape[1])
-        learned = learn_operator(step, q, alpha, self._size(), tol=tol, max_iter=max_iter, start=start)
+        learned = learn_operator(step, q, alpha, size, tol=tol, max_iter=max_iter, start=start)
         if not learned.converged:
             warnings.warn(
                 f"The task operator was not found to `tol` = {tol:.1e} in {learned.n_iter} steps; its objective is "
@@ -135,12 +137,6 @@ class TaskProblem:
                 stacklevel=3,
             )
         return learned
-
-    def _size(self) -> float:
-        """P₀ = ½ Σ w_i ‖y_i‖² over the observed entries, which are 0 elsewhere."""
-        squares = to_numpy(row_sq_norms(self.problem.Psi))
-        weight = self.problem.weight
-        return 0.5 * float(squares.sum() if weight is None else weight @ squares)
 
     def _spectral_step(self, path: SpectralPath, alpha: float) -> Step:
         """In the eigenbasis of FᵀKF a step costs O(N q²): no product with K."""

@@ -6,12 +6,11 @@ from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_choice, check_integer, check_number, check_same_length, check_weight
+from iokr._validation import check_choice, check_integer, check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
@@ -24,7 +23,7 @@ from iokr.estimators.multitask.similarity import (
     task_operator,
     task_similarity,
 )
-from iokr.estimators.outputs import as_outputs, encode, r2
+from iokr.estimators.outputs import encode
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose, solve
 from iokr.kernels.base import Kernel
@@ -83,9 +82,10 @@ class TaskRegression(KernelRegression):
         self.keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, strength))
         self.A_ = A
 
-    def _plain(self, H: Array) -> Array:
-        """h in the coordinates of y."""
-        return self.embedding_.plain(H) if isinstance(self.embedding_, TaskMetric) else H
+    def _measured(self, H: Array) -> tuple[Embedding, Array]:
+        """On y, whatever the coupling."""
+        metric = self.embedding_
+        return (metric.base_, metric.plain(H)) if isinstance(metric, TaskMetric) else (metric, H)
 
     def loo_error(self) -> float:
         """Mean of ‖y_i − ŷ₋ᵢ‖² over the training rows, each predicted without its own targets, in closed form.
@@ -95,27 +95,11 @@ class TaskRegression(KernelRegression):
         """
         problem = fitted_problem(self)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
-        R = to_numpy(self._plain(path.loo_residuals(problem.Psi, problem.alpha)))
+        R = to_numpy(self._measured(path.loo_residuals(problem.Psi, problem.alpha))[1])
         weight, mask = self.targets_.weight, self.targets_.mask
         weights = np.ones(R.shape) if mask is None else np.asarray(mask, dtype=float)
         weights = weights if weight is None else weights * weight[:, None]
         return float(R.shape[1] * (weights * R**2).sum() / weights.sum())
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """1 − Σ‖y − ŷ‖² / Σ‖y − mean‖² over the entries that are there, whatever the coupling; else as `IOKR.score`.
-
-        Minus the mean loss for `MaxMargin`; with candidates, the fraction of inputs whose best candidate is y.
-        """
-        check_is_fitted(self)
-        if candidates is not None or not isinstance(self.embedding_, TaskMetric) or not self.loss_.calibrated:
-            return super().score(X, y, sample_weight, candidates)
-        n = check_same_length(X, y)
-        weight = check_weight(sample_weight, n, X)
-        w = np.ones(n) if weight is None else weight
-        base = self.embedding_.base_
-        S = base.represent(as_outputs(y, None))
-        residual = float(w @ to_numpy(base.sq_residuals(self._plain(self._values(X)), S)))
-        return r2(residual, base.spread(S, w), n)
 
 
 @component
@@ -225,7 +209,10 @@ class MultiTask(TaskRegression):
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         if self.learn_tasks:
-            self._learn(data, kernel, alpha, tol, max_iter)
+            check_coordinates(data.outputs.embedding)
+            inputs, problem = pose(data, kernel, self.manifold)
+            learner = TaskProblem(problem)
+            self._keep_learned(data, inputs, learner, learner.learn(alpha, tol=tol, max_iter=max_iter), alpha)
         else:
             tasks, A = self._operator(data)
             coupled = Decomposable(kernel, A) if self.coupling == "operator" else kernel
@@ -268,10 +255,3 @@ class MultiTask(TaskRegression):
             return None, np.eye(int(observed.shape[1]))
         M = task_similarity(observed, targets.weight, self.tasks)
         return M, task_operator(M, check_strength(self.strength))
-
-    def _learn(self, data: Data, kernel: Kernel, alpha: float, tol: float, max_iter: int) -> None:
-        """Learn the operator with h."""
-        check_coordinates(data.outputs.embedding)
-        inputs, problem = pose(data, kernel, self.manifold)
-        tasks = TaskProblem(problem)
-        self._keep_learned(data, inputs, tasks, tasks.learn(alpha, tol=tol, max_iter=max_iter), alpha)

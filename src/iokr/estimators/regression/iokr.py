@@ -59,30 +59,17 @@ class KernelRegression(StructuredEstimator):
         return Auto().closed_form(problem, loo=True)
 
     def loo_decision_function(self) -> Array:
-        """h₋ᵢ(x_i) for the training rows, each without its own label, in closed form.
+        """h₋ᵢ(x_i), (n, q), for the training rows, each without its own label, in closed form.
 
         What is estimated from data (`gamma_`, centring, covariance operators) is held fixed, and with unlabelled
         points x_i stays in the graph: only its label leaves.
-
-        Returns
-        -------
-        H : array of shape (n, q)
         """
         problem = fitted_problem(self)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha))
 
     def weights(self, X: Any) -> Array:
-        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-
-        Returns
-        -------
-        beta : array of shape (m, n)
-        """
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
         check_is_fitted(self)
         if self.targets_.mask is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
@@ -184,10 +171,6 @@ class IOKR(KernelRegression):
             A weight of 2 is the row twice.
         X_unlabeled : as X, or `Unlabeled(X)`, default=None
             Inputs without outputs, for the manifold.
-
-        Returns
-        -------
-        self
         """
         progress = begin(self, 0, X=X, y=y)
         self._check_components()

@@ -13,7 +13,7 @@ from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
 from iokr._objects import concat, error_context, take
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
-from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, positive_rows, single_precision
+from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
 from iokr.gram.base import Gram
 from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import ScalarGram
@@ -61,9 +61,9 @@ class Data:
                 "`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows."
             )
         if Psi is not None:
-            known = positive_rows(Psi, weight)
+            known, _ = known_rows(Psi, weight)
             return matmul(known, known.T)
-        return self.outputs.embedding.gram.restrict(positive_rows(np.arange(self.targets.n), weight)).dense()
+        return self.outputs.embedding.gram.restrict(known_rows(np.arange(self.targets.n), weight)[0]).dense()
 
 
 @dataclass(frozen=True, eq=False)

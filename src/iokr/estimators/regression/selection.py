@@ -80,9 +80,6 @@ class Fold:
     measure: Callable[[Array], Any]
 
 
-# ------------------------------------------------------------------------------------------------------ the grid
-
-
 def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | None) -> Grid:
     """The grid of one kernel or a list of them; without strengths, the manifold's own."""
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
@@ -124,9 +121,6 @@ def drop_single_axes(values: np.ndarray, index: tuple[int, ...]) -> tuple[np.nda
 def best_of(errors: np.ndarray) -> tuple[int, ...]:
     """The index of the smallest error, the first of equal ones."""
     return tuple(int(i) for i in np.unravel_index(np.argmin(errors), errors.shape))
-
-
-# ------------------------------------------------------------------------------------------------- leave-one-out
 
 
 def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.ndarray:
@@ -201,9 +195,6 @@ def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[S
     if not isinstance(kept, ClosedForm):
         raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
     return kept, kept
-
-
-# --------------------------------------------------------------------------------------------------------- folds
 
 
 def select_by_folds(
