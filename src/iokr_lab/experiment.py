@@ -83,7 +83,7 @@ class Experiment:
         from iokr.report import silent
         from iokr_lab.study import run
 
-        files = [path for name in self.data for path in data_files(name)]
         study = import_module(f"iokr_lab.{self.module}").STUDY
         chosen = study.plan(plan, seed=seed, repeat=repeat)
+        files = [path for name in self.data for path in data_files(name)]
         return run(study, chosen, folder=folder, progress=progress or silent, n_jobs=n_jobs, files=files)

@@ -14,6 +14,7 @@ from iokr_lab.words.inflection import (
     METHODS,
     RULES,
     SIZES,
+    STUDY,
     EditRule,
     answers,
     input_kernel,
@@ -125,7 +126,7 @@ def test_nothing_is_random():
     with pytest.raises(ValueError, match="`--repeat` has no effect"):
         find("inflection").run(repeat=2)
     with pytest.raises(ValueError, match="`--seed` has no effect"):
-        find("inflection").run(seed=1)
+        STUDY.load(STUDY.plan(seed=1))
 
 
 def test_real_words_beat_the_baseline():
