@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mmap import mmap
+
 import numpy as np
 from array_api_compat import is_cupy_namespace, is_torch_array
 
@@ -88,9 +90,10 @@ class CholeskyFactor:
             return solve_triangular(L, B, lower=not transpose)
         return xp.linalg.solve(L, B)
 
-    def inverse(self) -> Array:
-        """K⁻¹, only for its blocks (leave-out formulas)."""
-        return self.solve(eye_like(self.L.shape[0], self.L))
+    def largest_pivot(self) -> float:
+        """max L_ii²: a lower bound of the largest eigenvalue of K."""
+        xp = array_namespace(self.L)
+        return float(xp.max(xp.linalg.diagonal(self.L))) ** 2
 
     def inverse_diagonal(self) -> Array:
         """diag(K⁻¹) = column sums of squares of L⁻¹; the factor is overwritten."""
@@ -136,6 +139,52 @@ def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False) -> Choles
     if not bool(xp.all(xp.isfinite(L))):  # CuPy does not raise
         raise NotPositiveDefinite
     return CholeskyFactor(L)
+
+
+def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
+    """(K + shift·I)⁻¹ and the largest pivot of K + shift·I = R Rᵀ; K is overwritten.
+
+    In halves: with R = [L 0; M N] and W = −N⁻¹ M L⁻¹ the blocks of the inverse are
+
+        (L Lᵀ)⁻¹ + WᵀW   and, below it,   N⁻ᵀ W,  (N Nᵀ)⁻¹.
+
+    That is n³ flops in place of the 7n³/3 of solves with the identity, and half of the work space that LAPACK touches
+    and its library never gives back; two n × n arrays at most.
+    """
+    if not is_numpy(K) or K.shape[0] == 1:
+        factor = cholesky(K, shift, overwrite=True)
+        return factor.solve(eye_like(K.shape[0], K)), factor.largest_pivot()
+    from scipy.linalg.blas import dsyrk, dtrsm
+    from scipy.linalg.lapack import dpotri
+
+    n, h = K.shape[0], K.shape[0] // 2
+    # Copies in C order; what BLAS is handed are their transposes, in Fortran order, so that "lower" reads as "upper".
+    top, low, end = _scratch(K[:h, :h]), _scratch(K[h:, :h]), _scratch(K[h:, h:])
+    first = cholesky(top, shift, overwrite=True)
+    dtrsm(1.0, first.L.T, low.T, trans_a=1, overwrite_b=1)  # M = B L⁻ᵀ
+    dsyrk(-1.0, low.T, 1.0, end.T, trans=1, overwrite_c=1)  # D − M Mᵀ
+    second = cholesky(end, shift, overwrite=True)
+    pivot = max(first.largest_pivot(), second.largest_pivot())
+    dtrsm(1.0, first.L.T, low.T, overwrite_b=1)  # M L⁻¹
+    low = _scratch(low.T)  # solves from the left touch less than solves from the right
+    dtrsm(-1.0, second.L.T, low.T, trans_a=1, overwrite_b=1)  # W
+    dpotri(first.L.T, overwrite_c=1)
+    dsyrk(1.0, low.T, 1.0, top.T, trans=1, overwrite_c=1)
+    dtrsm(1.0, second.L.T, low.T, overwrite_b=1)
+    dpotri(second.L.T, overwrite_c=1)
+    K[:h, :h], K[h:, :h], K[h:, h:] = top, low.T, end
+    for rows in blocks(n, 256):
+        K[: rows.start, rows] = K[rows, : rows.start].T
+        corner = np.tril(K[rows, rows])
+        K[rows, rows] = corner + np.tril(corner, k=-1).T
+    return K, pivot
+
+
+def _scratch(block: np.ndarray) -> np.ndarray:
+    """A copy in C order, in memory that goes back to the system with it."""
+    copy = np.frombuffer(mmap(-1, block.nbytes)).reshape(block.shape)
+    copy[...] = block
+    return copy
 
 
 def clear_upper(L: np.ndarray) -> None:

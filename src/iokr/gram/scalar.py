@@ -13,8 +13,8 @@ from iokr.gram.operators import Multiple, OutputOperator
 
 __all__ = ["ScalarGram"]
 
-_PANEL = 128  # rows evaluated at a time, so that a panel stays in the cache between its passes
-_TILE = 1 << 18  # entries of a panel at least, for small matrices
+_TILE = 1 << 18  # entries of a panel, 2 MB, so that it stays in the cache between its passes
+_PANEL = 32  # rows of a panel at least
 _PRODUCT = 1 << 24  # entries of the panel of rows in a product: 128 MB
 
 

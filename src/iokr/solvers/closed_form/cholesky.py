@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like
+from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like, inverse
 from iokr._component import component
-from iokr.gram.operators import as_array
+from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
@@ -37,7 +37,7 @@ class Cholesky(ClosedForm):
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
-        """N² numbers, factored in place; 4N² with a penalty: L, its factor, FᵀKF and panels."""
+        """N² numbers, factored in place, and 3Nq; 4N² with a penalty: L, its factor, FᵀKF and panels."""
         N, q = problem.gram.size, problem.Psi.shape[1]
         return 8.0 * float((4 if problem.penalised else 1.1) * N**2 + 3 * N * q)
 
@@ -57,10 +57,13 @@ class Cholesky(ClosedForm):
 
 def _ridge(problem: Problem, a: float) -> Array:
     """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI: the plain case, as it is written."""
-    factor = cholesky(problem.gram.K.detach(lower=True), problem.alpha / a, overwrite=True)
-    xp = array_namespace(factor.L)
-    warn_small_alpha(problem.alpha, a * float(xp.max(xp.linalg.diagonal(factor.L))) ** 2)
-    C = factor.solve(as_array(problem.Psi))
+    K, shift = problem.gram.K.detach(lower=True), problem.alpha / a
+    if isinstance(problem.Psi, IdentityMatrix):
+        C, pivot = inverse(K, shift)
+    else:
+        factor = cholesky(K, shift, overwrite=True)
+        C, pivot = factor.solve(problem.Psi), factor.largest_pivot()
+    warn_small_alpha(problem.alpha, a * pivot)
     return C if a == 1 else C / a
 
 
@@ -100,8 +103,7 @@ class CholeskyPath(PointsPath):
             if g == 0:
                 return part / alpha
             factor = self._factor(alpha / g, last=g == last)
-            xp = array_namespace(factor.L)  # the largest pivot is at most s_max + α/γ
-            warn_small_alpha(alpha, g * self.points.largest(float(xp.max(xp.linalg.diagonal(factor.L))) ** 2))
+            warn_small_alpha(alpha, g * self.points.largest(factor.largest_pivot()))  # at most s_max + α/γ
             Z = factor.solve(part)
             return Z if g == 1 else Z / g
 
