@@ -17,7 +17,7 @@ LAYERS = [
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
+    *("_validation", "_objects", "_tables", "_errors", "_memory", "_progress", "_compile", "_component", "_array"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,12 +21,15 @@ from iokr._array import (
     is_sparse,
     to_numpy,
 )
-from iokr._objects import n_objects
+from iokr._objects import error_context, n_objects
+from iokr._tables import read
 
 __all__ = [
     "check_choice",
     "check_integer",
+    "check_mask",
     "check_number",
+    "check_numbers",
     "check_psd",
     "check_same_length",
     "check_stops",
@@ -34,6 +38,11 @@ __all__ = [
     "check_weight",
 ]
 
+_HUGE = float(np.finfo(np.float64).max)
+_TINY = float(np.finfo(np.float64).tiny)
+_INDEX = int(np.iinfo(np.int64).max)
+_ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
+_ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
 _TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
 
 
@@ -47,7 +56,10 @@ def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: b
         wanted = "a finite number"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"`{name}` must be {wanted}, got {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"`{name}` must be {wanted}, got one beyond {_HUGE:.2g}, which floats end at.") from None
     if not math.isfinite(number) or number < minimum or (strict and number == minimum):
         raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
     return number
@@ -57,9 +69,12 @@ def check_integer(value: Any, name: str, *, minimum: int) -> int:
     """An integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
-    if value < minimum:
+    number = int(value)
+    if number < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
-    return int(value)
+    if number > _INDEX:
+        raise ValueError(f"`{name}` must be an integer from {minimum} to {_INDEX}, got a larger one.")
+    return number
 
 
 def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
@@ -70,7 +85,7 @@ def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     """One of `choices`."""
-    if value not in choices:
+    if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
 
@@ -87,6 +102,8 @@ def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
 
 def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:
     """A finite float64 matrix with a row per object: dense on its own device, or CSR."""
+    with error_context(name):
+        X = read(X, matrix=True)
     if is_sparse(X):
         if not sparse:
             raise TypeError(f"`{name}` is sparse, which this formula cannot use; pass `{name}.toarray()`.")
@@ -100,7 +117,7 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     if not is_array(X):
         X = _from_sequence(X, name)
     if is_numpy(X):
-        X = _numeric(np.asarray(X), name)
+        X = _numeric(X, name)
     X = detached(X)
     xp = array_namespace(X)
     if X.ndim != 2:
@@ -117,26 +134,27 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
 
 
 def _from_sequence(X: Any, name: str) -> np.ndarray:
-    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
+    if isinstance(X, (str, bytes, Mapping)) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         raise TypeError(f"`{name}` must be a matrix of numbers, got {X!r:.60}.")
     try:
         return np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"`{name}` must be a matrix of numbers with rows of equal length ({error}).") from error
+    except (ValueError, OverflowError):
+        raise ValueError(f"`{name}` must be a matrix of numbers with rows of equal length; some differ.") from None
 
 
-def _numeric(X: np.ndarray, name: str) -> np.ndarray:
-    if X.dtype.kind in "buifc":
+def _numeric(X: np.ndarray, name: str, wanted: str = "be a matrix of numbers") -> np.ndarray:
+    if X.dtype.kind in "buif":
         return X
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     try:
         if X.dtype.kind != "O":
             raise ValueError(f"dtype {X.dtype}")
         return X.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"`{name}` must be a matrix of numbers, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
-            f"({error}); for other objects choose {'a `kernel`' if name.startswith('X') else 'an `output_kernel`'} "
-            "that takes them."
+            f"`{name}` must {wanted}, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
+            f"({error}){_ADVICE.get(name.split(' ')[0], '; convert it')}."
         ) from error
 
 
@@ -157,19 +175,52 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
     """Sample weights as n non-negative NumPy numbers, not all zero; None when all are one."""
     if weight is None:
         return None
-    w = to_numpy(weight)
+    w = check_numbers(weight, "sample_weight")
     if w.ndim == 0:
         w = np.full(n, w)
     if w.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar: `sample_weight` has shape {w.shape}.")
     if w.shape[0] != n:
         raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
-    w = _numeric(w, "sample_weight").astype(np.float64)
     if not np.all(np.isfinite(w)) or np.any(w < 0):
         raise ValueError("`sample_weight` must hold finite numbers of at least 0; drop rows with other weights.")
+    if np.any((w > 0) & (w < _TINY)):
+        raise ValueError(
+            f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, which cannot be divided by; weights are zero or "
+            f"at least {_TINY:.2g}: scale them all, or set such ones to zero."
+        )
     if not np.any(w > 0):
         raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
     return None if np.all(w == 1) else w
+
+
+def check_numbers(values: Any, name: str) -> np.ndarray:
+    """Real numbers in any form, as a NumPy array of float64 of the same shape; entries may be NaN."""
+    with error_context(name):
+        values = read(values)
+    if is_sparse(values):
+        values = values.toarray()
+    if not is_array(values):
+        if isinstance(values, (str, bytes, Mapping)) or not (
+            hasattr(values, "__len__") or hasattr(values, "__array__") or isinstance(values, Real)
+        ):
+            raise TypeError(f"`{name}` must hold numbers, got {values!r:.60}.")
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
+    return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
+
+
+def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """True and False, or ones and zeros, of this shape."""
+    values = check_numbers(mask, name)
+    if values.shape != shape:
+        raise ValueError(f"`{name}` has shape {values.shape} but needs {shape}, a True or False for each entry.")
+    if not np.all((values == 0) | (values == 1)):
+        odd = values[(values != 0) & (values != 1)].flat[0]
+        raise ValueError(f"`{name}` must hold True and False, or ones and zeros, got {odd:g}; write a condition.")
+    return np.asarray(values == 1)
 
 
 def check_symmetric(K: Array, name: str) -> Array:

@@ -38,18 +38,23 @@ def test_scores_never_fall_and_weights_may_be_negative(model):
     new = vectors(12, 2, seed=3)
     assert (model.weights(new) < 0).any()
     H, scores = model.decision_function(new), []
-    for steps in (0, 1, 2, 5, 20):
+    for steps in (1, 2, 5, 20):
         decoder = FixedPoint(2, steps, 0.0).fit(vectors(25, 3, seed=2), model.embedding_)
         scores.append(np.diag(model.scores(new, decoder.decode(H, model.embedding_))))
     assert np.all(np.diff(scores, axis=0) >= -1e-12)
 
 
-def test_no_steps_is_the_best_candidate(model):
+def test_one_step_is_at_least_the_best_candidate(model):
     X, Y = vectors(25, 2, seed=1), vectors(25, 3, seed=2)
     new = vectors(12, 2, seed=3)
-    still = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.1, decoder=FixedPoint(1, 0)).fit(X, Y)
-    best = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.1, decoder=Candidates()).fit(X, Y)
-    np.testing.assert_array_equal(still.predict(new), best.predict(new))
+    moved = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.1, decoder=FixedPoint(1, 1)).fit(X, Y).predict(new)
+    best = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.1, decoder=Candidates()).fit(X, Y).predict(new)
+    assert np.all(np.diag(model.scores(new, moved)) >= np.diag(model.scores(new, best)) - 1e-12)
+
+
+def test_no_steps_are_refused():
+    with pytest.raises(ValueError, match="`max_iter` must be an integer of at least 1, got 0"):
+        IOKR(RBF(0.5), output_kernel=RBF(0.3), decoder=FixedPoint(1, 0)).fit(vectors(5, 2), vectors(5, 3))
 
 
 def test_one_number():

@@ -1,6 +1,7 @@
 """k(x, z) = ⟨φ(x), φ(z)⟩ for any scikit-learn transformer φ."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.kernel_approximation import Nystroem
@@ -8,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 
 import reference
 from iokr import IOKR
-from iokr.kernels import RBF, Features, Linear
+from iokr.kernels import RBF, Columns, Features, Linear, Spectrum
 from reference import assert_close
 from samples import vectors
 
@@ -57,3 +58,48 @@ def test_fitting_features_does_not_touch_the_transformer_given():
 def test_identity_features_are_the_linear_kernel():
     X, Z = vectors(6, 3, seed=11), vectors(3, 3, seed=12)
     assert_close(Features(FunctionTransformer()).fit(X)(X, Z), Linear()(X, Z), 1e-14)
+
+
+@pytest.mark.parametrize("columns", [[0, 2], [2, 0, 1], [-1], slice(1, 3)], ids=str)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_columns(columns, layout):
+    X, Z = vectors(6, 4, seed=18), vectors(3, 4, seed=19)
+    kernel = Columns(RBF(0.5), columns).fit(layout(X))
+    picked = reference.gram(reference.rbf(0.5), X[:, columns], Z[:, columns])
+    assert_close(kernel(layout(X), layout(Z)), picked, 1e-12)
+
+
+def test_columns_by_name_and_bandwidth_of_the_columns_alone():
+    pandas = pytest.importorskip("pandas")
+    X = vectors(9, 3, seed=20) * [1.0, 100.0, 1.0]
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    fitted = Columns(RBF(), ["a", "c"]).fit(frame)
+    expected = reference.gram(reference.rbf(reference.median_bandwidth(X[:, [0, 2]])), X[:, [0, 2]])
+    assert_close(fitted(frame), expected, 1e-12)
+    with pytest.raises(ValueError, match="columns"):
+        Columns(RBF(), ["a", "z"]).fit(frame)
+    with pytest.raises(ValueError, match="columns"):
+        Columns(RBF(), [7]).fit(X)
+
+
+def test_columns_of_mixed_tables(table):
+    words, mass, charge = ["abab", "abba", "bbb", "ba"], [1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1]
+    frame = table({"word": words, "mass": mass, "charge": charge})
+    numbers = np.column_stack([mass, charge])
+    expected = Spectrum(2)(words) * RBF(0.5)(numbers)
+    for word, others in [("word", ["mass", "charge"]), (["word"], [1, 2]), (0, [-2, -1])]:
+        assert_close((Columns(Spectrum(2), word) * Columns(RBF(0.5), others))(frame), expected, 1e-12)
+    rows = np.array(list(zip(words, mass, charge, strict=True)), dtype=object)
+    assert_close((Columns(Spectrum(2), 0) * Columns(RBF(0.5), slice(1, 3)))(rows), expected, 1e-12)
+
+
+def test_a_vectoriser_reads_the_texts_of_a_table(table):
+    texts = ["a kernel is a kernel", "a ridge", "is it"]
+    fitted = Features(CountVectorizer(token_pattern=r"\w+")).fit(texts)
+    assert_close(fitted(table({"text": texts})), fitted(texts), 1e-14)
+
+
+@pytest.mark.parametrize("columns", [None, 0.5, [], [True], [None], {"a"}, [[0]], "a"], ids=repr)
+def test_columns_that_name_none_are_refused(columns):
+    with pytest.raises((TypeError, ValueError), match="`columns`"):
+        Columns(RBF(0.5), columns)(vectors(3, 2))

@@ -7,7 +7,7 @@ from sklearn.metrics import pairwise as sklearn_pairwise
 
 import reference
 from iokr import IOKR
-from iokr.kernels import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
+from iokr.kernels import RBF, Cosine, Laplacian, Linear, Polynomial
 from reference import assert_close
 from samples import vectors
 
@@ -199,25 +199,3 @@ def test_bad_inputs_name_the_argument():
 def test_laplacian_default_is_that_of_scikit_learn():
     X, Z = vectors(7, 5, seed=16), vectors(4, 5, seed=17)
     assert_close(Laplacian().fit(X)(X, Z), sklearn_pairwise.laplacian_kernel(X, Z), 1e-12)
-
-
-@pytest.mark.parametrize("columns", [[0, 2], [2, 0, 1], [-1], slice(1, 3)], ids=str)
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_columns(columns, layout):
-    X, Z = vectors(6, 4, seed=18), vectors(3, 4, seed=19)
-    kernel = Columns(RBF(0.5), columns).fit(layout(X))
-    picked = reference.gram(reference.rbf(0.5), X[:, columns], Z[:, columns])
-    assert_close(kernel(layout(X), layout(Z)), picked, 1e-12)
-
-
-def test_columns_by_name_and_bandwidth_of_the_columns_alone():
-    pandas = pytest.importorskip("pandas")
-    X = vectors(9, 3, seed=20) * [1.0, 100.0, 1.0]
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
-    fitted = Columns(RBF(), ["a", "c"]).fit(frame)
-    expected = reference.gram(reference.rbf(reference.median_bandwidth(X[:, [0, 2]])), X[:, [0, 2]])
-    assert_close(fitted(frame), expected, 1e-12)
-    with pytest.raises(ValueError, match="columns"):
-        Columns(RBF(), ["a", "z"]).fit(frame)
-    with pytest.raises(ValueError, match="columns"):
-        Columns(RBF(), [7]).fit(X)

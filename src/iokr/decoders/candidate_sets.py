@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import BadObjectType, as_objects, n_objects
+from iokr._objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects
+from iokr._tables import read
 
 __all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "index_in_set", "shared_sequence"]
 
@@ -53,7 +54,7 @@ class CandidateSets:
             return
         if isinstance(sets, (str, bytes)) or not hasattr(sets, "__len__"):
             raise TypeError(f"`CandidateSets` takes a sequence of candidate lists, got {sets!r:.60}.")
-        self.sets = list(sets)
+        self.sets = list(read(sets))
 
     @property
     def shape(self) -> tuple[int]:
@@ -83,6 +84,8 @@ def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
     """The shared list, unwrapped and checked; an array where the embedding takes numbers."""
     if isinstance(candidates, SharedCandidates):
         candidates = candidates.candidates
+    with error_context("candidates"):
+        candidates = read(candidates, matrix=_takes_numbers(embedding))
     counted = hasattr(candidates, "__len__") or hasattr(candidates, "shape")
     if isinstance(candidates, (str, bytes, dict, set, frozenset)) or not counted:
         raise TypeError(
@@ -91,28 +94,44 @@ def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
         )
     if n_objects(candidates, "candidates") == 0:
         raise ValueError("`candidates` is empty; give at least one output to choose from.")
+    _check_entries(candidates, "`candidates`")
     return _as_numbers(candidates, embedding, str)
+
+
+def _takes_numbers(embedding: Any) -> bool:
+    """Whether outputs are vectors, or row numbers, and no other objects."""
+    kernel = getattr(embedding, "kernel_", None)
+    return embedding is not None and (kernel is None or kernel.numeric or kernel.domain == "indices")
+
+
+def _check_entries(candidates: Any, name: str) -> None:
+    """Refuse arrays of outputs without any entry."""
+    if 0 in tuple(getattr(candidates, "shape", ()))[1:]:
+        raise ValueError(f"{name} has shape {tuple(candidates.shape)}: its outputs have no entries.")
 
 
 def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[Any, np.ndarray]:
     """All candidates one after the other, and where each set begins (m + 1 positions)."""
     if len(sets) != m:
         raise ValueError(f"`candidates` has {len(sets)} sets but X has {m} objects; give one set for each.")
-    sizes = []
+    sizes, parts = [], []
     for i, candidates in enumerate(sets.sets):
         if isinstance(candidates, (str, bytes)) or not (hasattr(candidates, "__len__") or hasattr(candidates, "shape")):
             raise TypeError(f"Candidate set {i} must be a sequence of outputs, got {candidates!r:.40}.")
-        sizes.append(n_objects(candidates, "candidates"))
+        with error_context(f"candidates (set {i})"):
+            candidates = read(candidates, matrix=_takes_numbers(embedding))
+        sizes.append(n_objects(candidates, f"candidates (set {i})"))
         if sizes[-1] == 0:
             raise ValueError(f"Candidate set {i} is empty; give at least one output to choose from.")
+        _check_entries(candidates, f"Candidate set {i}")
+        parts.append(candidates)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    parts = sets.sets
     if all(is_sparse(part) for part in parts):
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr"), starts
     if all(is_array(part) for part in parts) and len({part.shape[1:] for part in parts}) == 1:
-        return np.concatenate([to_numpy(part) for part in parts]), starts
+        return joined([to_numpy(part) for part in parts]), starts
     return _as_numbers(
         as_objects(item for part in parts for item in part), embedding, partial(index_in_set, starts)
     ), starts
@@ -126,10 +145,8 @@ def index_in_set(starts: np.ndarray, i: int) -> str:
 
 def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
     """Lists of numbers, or of vectors, as an array, for an embedding of such; other objects are refused by number."""
-    kernel = getattr(embedding, "kernel_", None)
-    objects = kernel is not None and not kernel.numeric and kernel.domain != "indices"
-    arrays = is_sparse(Y) or hasattr(Y, "to_numpy") or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
-    if embedding is None or objects or arrays:
+    arrays = is_sparse(Y) or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
+    if arrays or not _takes_numbers(embedding):
         return Y
     rows = [_numbers(y) for y in Y]
     for i, row in enumerate(rows):
@@ -144,7 +161,7 @@ def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
 def _numbers(y: Any) -> np.ndarray | None:
     """A number or a vector as an array; None for anything else."""
     try:
-        row = to_numpy(y) if is_array(y) else np.asarray(y)
+        row = as_array(y)
     except (TypeError, ValueError):
         return None
     return row if row.dtype.kind in "buif" and row.ndim < 2 else None

@@ -60,7 +60,7 @@ class FixedPoint(Decoder):
     def fit(self, Y: Any, embedding: Embedding) -> FixedPoint:
         """Keep the training outputs."""
         check_integer(self.n_starts, "n_starts", minimum=1)
-        check_integer(self.max_iter, "max_iter", minimum=0)
+        check_integer(self.max_iter, "max_iter", minimum=1)
         check_number(self.tol, "tol", minimum=0.0)
         kernel, _ = output_kernel(embedding)
         if not isinstance(kernel, RBF):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
 from iokr._objects import error_context, n_objects
+from iokr._tables import column_names, read
 from iokr._validation import check_vectors
 from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
@@ -25,6 +26,7 @@ __all__ = [
     "check_inputs",
     "check_isotropic",
     "check_kernel",
+    "check_names",
     "check_table",
     "check_unlabeled",
     "fresh_solver",
@@ -110,20 +112,49 @@ def check_isotropic(kernel: OperatorKernel) -> None:
 
 def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
     """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    if kernel.numeric or kernel.pairwise:
-        check_table(X, name)
-        if is_array(X) and not is_numpy(X):
-            X = check_vectors(X, name)
-            _count_features(estimator, X, reset)
-        elif name == "X":
-            X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        else:
-            X = check_vectors(X, name)
-    elif (is_array(X) or is_sparse(X)) and len(X.shape) == 2:
+    numbers = kernel.numeric or kernel.pairwise
+    names = column_names(X) if name == "X" else None
+    if numbers:
+        X = check_table(X, name)
+    if names is not None and (reset or numbers or hasattr(estimator, "feature_names_in_")):
+        check_names(estimator, names, reset=reset)
+    if numbers and is_array(X) and not is_numpy(X):
+        X = check_vectors(X, name)
         _count_features(estimator, X, reset)
+    elif numbers and names is not None:
+        X = check_array(X, dtype="numeric", input_name=name, estimator=estimator)
+    elif numbers and name == "X":
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+    elif numbers:
+        X = check_vectors(X, name)
+    elif names is None:
+        _check_objects(estimator, X, reset)
     if n_objects(X, name) == 0:
         raise ValueError(f"`{name}` is empty; at least one object is needed.")
     return X
+
+
+def _check_objects(estimator: Any, X: Any, reset: bool) -> None:
+    """Bookkeeping of inputs that are no table of features, or rows of numbers in an array."""
+    if reset:
+        for name in ("feature_names_in_", "n_features_in_"):
+            vars(estimator).pop(name, None)
+    shape = tuple(X.shape) if is_array(X) or is_sparse(X) else ()
+    if 0 in shape[1:]:
+        raise ValueError(f"`X` has shape {shape}: its objects have no entries.")
+    if len(shape) == 2:
+        _count_features(estimator, X, reset)
+
+
+def check_names(estimator: Any, names: list[Any], *, reset: bool) -> None:
+    """Scikit-learn's bookkeeping of the names of columns: kept at fit, the same in the same order afterwards."""
+    from pandas import DataFrame
+
+    try:
+        validate_data(estimator, DataFrame(columns=names), reset=reset, skip_check_array=True)
+    except ValueError as error:
+        known = list(getattr(estimator, "feature_names_in_", []))
+        raise ValueError(f"{str(error).rstrip()}\nColumns at fit: {known[:20]}; columns of X: {names[:20]}.") from None
 
 
 def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | OperatorKernel, manifold: Any) -> Any:
@@ -142,11 +173,11 @@ def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | O
             "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
             "`Precomputed(matrix)`, and row numbers as X."
         )
-    names, known = getattr(X_unlabeled, "columns", None), getattr(estimator, "feature_names_in_", None)
+    names, known = column_names(X_unlabeled), getattr(estimator, "feature_names_in_", None)
     checked = check_inputs(estimator, X_unlabeled, kernel, reset=False, name="X_unlabeled")
     if names is not None and known is not None and list(names) != list(known):
         raise ValueError(
-            f"The columns of X_unlabeled, {list(names)[:5]}, must be those of X in the same order, {list(known)[:5]}."
+            f"The columns of X_unlabeled, {names[:5]}, must be those of X in the same order, {list(known)[:5]}."
         )
     if len(getattr(X, "shape", ())) == 2 and checked.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {checked.shape[1]}; they must be the same.")
@@ -163,16 +194,14 @@ def _count_features(estimator: Any, X: Any, reset: bool) -> None:
         )
 
 
-def check_table(X: Any, name: str) -> None:
-    """Raise a clear error if X is not a numeric table."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"`{name}` is a masked array with hidden entries; fill or impute them.")
+def check_table(X: Any, name: str) -> Any:
+    """The values of a table of numbers; anything else is refused."""
+    with error_context(name):
+        X = read(X, matrix=True)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
-    if is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO"):
-        return
-    if is_sparse(X) or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
-        return
+    if is_sparse(X) or (is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO")):
+        return X
     n_objects(X, name)
     try:
         values = np.asarray(X)
@@ -185,3 +214,4 @@ def check_table(X: Any, name: str) -> None:
             f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
             f"{first!r:.40}; estimators with a `kernel` take them, for example with `FromFunction(f)`."
         )
+    return X

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_objects, error_context, is_numeric, n_objects, take
+from iokr._objects import as_array, as_objects, error_context, is_numeric, n_objects, take
+from iokr._tables import is_table, read
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
@@ -48,22 +49,19 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
     """y as an array when it is one or can be read as one, beside X if that is one, too; else a 1-D object array."""
     if y is None:
         raise ValueError(_NO_Y)
+    wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
+    with error_context("y"):
+        y = read(y, matrix=wants_numbers, missing=output_kernel is None)  # hidden entries are missing
     n_objects(y, "y")
-    if is_array(X) and is_numeric(y) and not is_sparse(y) and not isinstance(y, np.ma.MaskedArray):
-        return asarray_like(y if is_array(y) else np.asarray(y), X)
-    if hasattr(y, "__array__") and not hasattr(y, "__len__") and not is_array(y):
-        y = np.asarray(y)
-    if isinstance(y, np.ma.MaskedArray):
-        y = np.ma.filled(y.astype(np.float64), np.nan)  # hidden entries are missing
+    if 0 in tuple(getattr(y, "shape", ()))[1:]:
+        raise ValueError(f"`y` has shape {tuple(y.shape)}: outputs have no entries, there is nothing to predict.")
+    if is_array(X) and is_numeric(y) and not is_sparse(y):
+        return asarray_like(y, X)
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
-    wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
-    if hasattr(y, "iloc") or hasattr(y, "__dataframe__") or hasattr(y, "to_numpy"):
-        values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-        return values if values.dtype.kind in "buif" or wants_numbers else as_objects(values)
     if wants_numbers:
         try:
-            return np.asarray(y)
+            return as_array(y)
         except ValueError:
             return as_objects(y)
     return as_objects(y)
@@ -177,11 +175,11 @@ def single_precision(X: Any, y: Any = None) -> bool:
 
 
 def in_precision(H: Array, single: bool) -> Array:
-    """Numbers in the precision of the answers."""
-    if not single or not is_numeric(H):
+    """Numbers in the precision of the answers; whole numbers stay as they are."""
+    if not single or not is_array(H) or (is_numpy(H) and H.dtype.kind != "f"):
         return H
     xp = array_namespace(H)
-    return xp.astype(H, xp.float32)
+    return xp.astype(H, xp.float32) if xp.isdtype(H.dtype, "real floating") else H
 
 
 def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
@@ -189,11 +187,11 @@ def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
     if shape is None:
         if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
             return Y
-        return as_objects(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
+        return as_objects(Y)
     if is_sparse(Y):
         Y = Y.toarray()
     if not is_array(Y):
-        Y = np.asarray(Y.to_numpy() if hasattr(Y, "to_numpy") else list(Y))
+        Y = as_array(Y if is_table(Y) else list(Y))
     return array_namespace(Y).reshape(Y, (Y.shape[0], *shape))
 
 

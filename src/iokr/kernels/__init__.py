@@ -3,7 +3,7 @@
 from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
-from iokr.kernels.features import EmpiricalMap, Features
+from iokr.kernels.features import Columns, EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
@@ -19,7 +19,7 @@ from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.structured.sets import Jaccard, Tanimoto
 from iokr.kernels.structured.strings import Mismatch, Spectrum
 from iokr.kernels.structured.subsequences import Subsequence
-from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
+from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
     "RBF",

@@ -26,11 +26,13 @@ class SeveralKernels(CompositeKernel):
 
     @property
     def members(self) -> Sequence[Kernel]:
-        """The kernels."""
-        return self.kernels
+        """The kernels; none where `kernels` is no list, which `fit` refuses."""
+        return self.kernels if isinstance(self.kernels, (list, tuple)) else []
 
     def fit(self, X: Any) -> SeveralKernels:
         """Fit a clone of each."""
+        if not isinstance(self.kernels, (list, tuple)):
+            raise TypeError(f"`kernels` must be a list of kernels, got {self.kernels!r:.60}.")
         if len(self.kernels) == 0:
             raise ValueError("`kernels` is empty; at least one kernel is needed.")
         self.kernels_ = [fit_part(k, "kernels", X) for k in self.kernels]

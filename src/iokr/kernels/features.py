@@ -1,16 +1,21 @@
-"""k(x, z) = ⟨φ(x), φ(z)⟩ for φ any scikit-learn transformer, or similarities to the objects at fit."""
+"""k(x, z) = ⟨φ(x), φ(z)⟩ for φ any scikit-learn transformer, or similarities to the objects at fit; some columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
+from iokr._array import Array, array_namespace, is_array, is_numpy
 from iokr._component import component
+from iokr._objects import as_objects
+from iokr._tables import column_names, read, select_columns
 from iokr._validation import check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
-__all__ = ["EmpiricalMap", "Features"]
+__all__ = ["Columns", "EmpiricalMap", "Features"]
 
 
 @component
@@ -37,12 +42,17 @@ class Features(FeatureKernel):
         if not hasattr(self.transformer, "transform"):
             raise TypeError(f"`transformer` must have `fit` and `transform`, got {self.transformer!r:.60}.")
         self.transformer_ = clone(self.transformer)
-        self.transformer_.fit(X)
+        self.transformer_.fit(self._objects(X))
         return self
 
     def features(self, X: Any) -> Any:
         """φ(x_i), a row per object."""
-        return check_vectors(self.transformer_.transform(X), "features")
+        return check_vectors(self.transformer_.transform(self._objects(X)), "features")
+
+    def _objects(self, X: Any) -> Any:
+        """A table as it is, but for a transformer that reads objects one by one, as a vectoriser of texts does."""
+        one_by_one = column_names(X) is not None and not get_tags(self.transformer_).input_tags.two_d_array
+        return read(X) if one_by_one else X
 
 
 @component
@@ -81,3 +91,105 @@ class EmpiricalMap(FeatureKernel):
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""
         return self.base_.block(self.base_.represent(X), self.R_fit_)
+
+
+@component
+class Columns(Kernel):
+    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns.
+
+    One column is its values, several are vectors of numbers, so that kernels on columns of different kinds can be added
+    and multiplied: `Columns(Spectrum(2), "name") * Columns(RBF(), ["mass", "charge"])`.
+
+    Parameters
+    ----------
+    base : Kernel
+    columns : int, str, list of int, list of str, or slice
+        Names need X to be a data frame at every call.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from iokr.kernels import Columns, Linear, Spectrum
+    >>> Columns(Linear(), [0])([[1.0, 5.0]], [[2.0, 7.0]])
+    array([[2.]])
+    >>> table = pd.DataFrame({"word": ["abc", "bcd"], "mass": [2.0, 3.0]})
+    >>> (Columns(Spectrum(2), "word") * Columns(Linear(), ["mass"]))(table)
+    array([[ 8.,  6.],
+           [ 6., 18.]])
+    """
+
+    base: Kernel
+    columns: Any
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """Rows of numbers, unless columns have names or hold other objects: then rows of a table."""
+        named = any(isinstance(c, str) for c in self._listed())
+        return "vectors" if getattr(self.base, "numeric", False) and not named else "tables"
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the base."""
+        return bool(getattr(self.base, "trusted", True))
+
+    def fit(self, X: Any) -> Columns:
+        """Fit the base on these columns."""
+        self.base_ = fit_part(self.base, "base", self._select(X))
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """The base's representation of these columns."""
+        return self.base_.represent(self._select(X))
+
+    def block(self, R: Any, S: Any) -> Array:
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        return self.base_.diag(R)
+
+    def _listed(self) -> list[Any]:
+        """The columns as a list; a slice is listed by `_select`, which knows the width."""
+        if isinstance(self.columns, (str, int, np.integer)):
+            return [self.columns]
+        if isinstance(self.columns, (list, tuple, np.ndarray)):
+            return list(self.columns)
+        return [] if isinstance(self.columns, slice) else [None]
+
+    def _select(self, X: Any) -> Any:
+        """These columns of X, as the base takes them."""
+        if not isinstance(self.base, Kernel):
+            raise TypeError(f"`base` must be a component of `iokr.kernels`, got {self.base!r:.60}.")
+        columns, names = self._listed(), column_names(X)
+        odd = [c for c in columns if isinstance(c, (bool, np.bool_)) or not isinstance(c, (str, int, np.integer))]
+        if odd or (not columns and not isinstance(self.columns, slice)):
+            raise TypeError(
+                "`columns` must be a name or a number, a list of names or numbers, or a slice, and name at least one "
+                f"column, got {self.columns!r:.60}."
+            )
+        if names is None and any(isinstance(c, str) for c in columns):
+            raise TypeError(
+                f"`columns` holds names, {columns[:5]}; X must then be a data frame, got {type(X).__name__}."
+            )
+        if names is not None:
+            missing = [
+                c for c in columns if c not in names and (isinstance(c, str) or not -len(names) <= c < len(names))
+            ]
+            if missing:
+                raise ValueError(f"`columns` names {missing}, which X does not have; it has {names[:20]}.")
+            return read(select_columns(X, columns or names[self.columns]), matrix=self.base.numeric)
+        return self._select_numbers(X, columns)
+
+    def _select_numbers(self, X: Any, columns: list[int]) -> Any:
+        """By position, from an array."""
+        mixed = is_array(X) and is_numpy(X) and X.ndim == 2 and X.dtype.kind not in "buif"
+        X = X if mixed else check_vectors(X)
+        width = X.shape[1]
+        bad = [c for c in columns if not -width <= c < width]
+        if bad:
+            raise ValueError(f"`columns` holds {bad}, but X has {width} columns.")
+        columns = columns or list(range(width))[self.columns]
+        if not self.base.numeric and len(columns) == 1:
+            return as_objects(X[:, columns[0]].tolist()) if mixed else X[:, columns[0]]
+        if is_numpy(X):
+            return X[:, columns]
+        return array_namespace(X).concat([X[:, c : c + 1 or None] for c in columns], axis=1)

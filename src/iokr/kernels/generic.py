@@ -78,8 +78,6 @@ class FromFunction(PairwiseKernel):
     def represent(self, X: Any) -> np.ndarray:
         """The objects, one by one; rows of a matrix are objects."""
         n_objects(X)
-        if hasattr(X, "iloc"):
-            X = X.to_numpy()
         return as_objects(X)
 
     def pair(self, x: Any, z: Any) -> float:

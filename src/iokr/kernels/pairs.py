@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import component
+from iokr._objects import BadObject, as_array, error_context
 from iokr._validation import check_number
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
@@ -19,7 +20,10 @@ __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair
 def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
     """(n, 2) row numbers below `size`, as integers."""
     try:
-        values = to_numpy(pairs) if is_array(pairs) else np.asarray(pairs)
+        with error_context(name):
+            values = as_array(pairs)
+    except BadObject:
+        raise
     except ValueError:
         raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes; some rows differ.") from None
     if values.ndim != 2 or values.shape[1] != 2:
@@ -29,7 +33,7 @@ def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = 
             raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got dtype {values.dtype}.")
         try:
             whole = values.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got other objects.") from None
         if not np.all(np.isfinite(whole) & (whole == np.floor(whole))):
             raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got {whole.ravel()[:4]}.")

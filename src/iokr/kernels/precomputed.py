@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
+from iokr._array import Array, array_namespace, is_array, take_rows
 from iokr._component import component
-from iokr._objects import Parts
+from iokr._objects import Parts, as_array, n_objects
 from iokr._validation import check_psd, check_vectors
 from iokr.kernels.base import Kernel
 
@@ -87,7 +88,13 @@ class Precomputed(Kernel):
 
 def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:
     """Numbers of rows (or nodes) below `size`, as integers."""
-    index = to_numpy(X) if is_array(X) else np.asarray(X)
+    n_objects(X)
+    try:
+        index = as_array(X)
+    except ValueError:
+        raise TypeError(
+            f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got rows of different lengths."
+        ) from None
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     if index.ndim != 1:
@@ -95,11 +102,12 @@ def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:
             f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got shape {index.shape}."
         )
     if index.dtype.kind not in "iu":
-        if index.dtype.kind == "O":
+        if index.dtype.kind == "O" and not all(isinstance(i, Integral) for i in index.flat):
             raise TypeError(f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got other objects.")
-        if index.dtype.kind not in "f" or np.any(index != np.floor(index)):
+        if index.dtype.kind not in "fO" or (
+            index.dtype.kind == "f" and not np.all(np.isfinite(index) & (index == np.floor(index)))
+        ):
             raise TypeError(f"With `{kernel}` objects are {what} numbers, integers, got dtype {index.dtype}.")
-        index = index.astype(np.intp)
     if index.size and (index.min() < 0 or index.max() >= size):
         worst = int(index.min() if index.min() < 0 else index.max())
         where = f"the {'Gram matrix' if what == 'row' else 'graph'}, which has {size} {what}s"

@@ -10,9 +10,9 @@ from iokr._array import Array, array_namespace, exp_, gemm, is_sparse, l1_distan
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_integer, check_number, check_vectors
-from iokr.kernels.base import FeatureKernel, Kernel, fit_part
+from iokr.kernels.base import FeatureKernel, Kernel
 
-__all__ = ["RBF", "Columns", "Cosine", "Laplacian", "Linear", "Polynomial"]
+__all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
 _MEDIAN_ROWS = 1000
 
@@ -202,73 +202,6 @@ class Cosine(Kernel):
         norms = row_sq_norms(R)
         xp = array_namespace(norms)
         return xp.astype(norms > 0.5, norms.dtype)
-
-
-@component
-class Columns(Kernel):
-    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the features.
-
-    Parameters
-    ----------
-    base : Kernel
-    columns : list of int, list of str, or slice
-        Names need X to be a data frame at every call.
-
-    Examples
-    --------
-    >>> from iokr.kernels import Columns, Linear
-    >>> Columns(Linear(), [0])([[1.0, 5.0]], [[2.0, 7.0]])
-    array([[2.]])
-    """
-
-    base: Kernel
-    columns: Any
-
-    domain = "vectors"
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the base."""
-        return bool(getattr(self.base, "trusted", True))
-
-    def fit(self, X: Any) -> Columns:
-        """Fit the base on these columns."""
-        self.base_ = fit_part(self.base, "base", self._select(X))
-        return self
-
-    def represent(self, X: Any) -> Any:
-        """The base's representation of these columns."""
-        return self.base_.represent(self._select(X))
-
-    def block(self, R: Any, S: Any) -> Array:
-        return self.base_.block(R, S)
-
-    def diag(self, R: Any) -> Array:
-        return self.base_.diag(R)
-
-    def _select(self, X: Any) -> Any:
-        columns = self.columns
-        named = not isinstance(columns, slice) and any(isinstance(c, str) for c in columns)
-        if hasattr(X, "columns") and named:
-            missing = [c for c in columns if c not in list(X.columns)]
-            if missing:
-                raise ValueError(f"`columns` names {missing}, which X does not have; it has {list(X.columns)[:20]}.")
-            return X[list(columns)]
-        if named:
-            raise TypeError(
-                f"`columns` holds names, {list(columns)[:5]}; X must then be a data frame, got {type(X).__name__}."
-            )
-        X = check_vectors(X)
-        if isinstance(columns, slice):
-            return X[:, columns]
-        width = X.shape[1]
-        bad = [c for c in columns if not -width <= c < width]
-        if bad:
-            raise ValueError(f"`columns` holds {bad}, but X has {width} columns.")
-        if is_sparse(X):
-            return X[:, list(columns)]
-        xp = array_namespace(X)
-        return xp.concat([X[:, c : c + 1 or None] for c in columns], axis=1)
 
 
 def median_gamma(X: Any) -> float:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_sparse, to_numpy
-from iokr._objects import keys
-from iokr._validation import check_integer, check_number, check_same_length
+from iokr._array import is_sparse
+from iokr._objects import as_array, equal_entries, keys
+from iokr._tables import EXACT
+from iokr._validation import check_integer, check_number, check_numbers, check_same_length
 
 __all__ = ["f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
 
@@ -43,7 +44,9 @@ def hamming(y_true: Any, y_pred: Any) -> float:
     0.25
     """
     Y, Z = _pair(y_true, y_pred)
-    return float(np.mean(Y != Z))
+    if max(np.abs(Y).max(initial=0.0), np.abs(Z).max(initial=0.0)) >= EXACT:  # floats may have rounded whole numbers
+        Y, Z = (_entries(y).reshape(Y.shape) for y in (y_true, y_pred))
+    return float(np.mean(~equal_entries(Y, Z)))
 
 
 def f1_samples(y_true: Any, y_pred: Any) -> float:
@@ -110,16 +113,21 @@ def mean_rank(ranks: Any) -> float:
 
 
 def _ranks(ranks: Any) -> np.ndarray:
-    values = np.asarray(ranks, dtype=float)
+    values = check_numbers(ranks, "ranks")
     if values.ndim != 1 or len(values) == 0 or np.any(np.isnan(values)) or np.any(values < 1):
         raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1, got {ranks!r:.60}.")
     return values
 
 
+def _entries(y: Any) -> np.ndarray:
+    """Numbers as they are given."""
+    return np.asarray(y.toarray() if is_sparse(y) else as_array(y))
+
+
 def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both as float matrices of one shape."""
     check_same_length(y_true, y_pred, "y_true", "y_pred")
-    Y, Z = (y.toarray() if is_sparse(y) else np.asarray(to_numpy(y), dtype=float) for y in (y_true, y_pred))
+    Y, Z = check_numbers(y_true, "y_true"), check_numbers(y_pred, "y_pred")
     Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
     for name, values in (("y_true", Y), ("y_pred", Z)):
         if np.isnan(values).any():

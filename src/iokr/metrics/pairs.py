@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr._array import is_array, is_sparse, to_numpy
-from iokr._validation import check_integer
+from iokr._validation import check_integer, check_mask, check_numbers
 
 __all__ = [
     "average_precision_pairs",
@@ -145,9 +144,7 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
     linked = found != 0
     if linked.shape != values.shape:
         raise ValueError(f"`truth` has shape {linked.shape} but `scores` has {values.shape}; they must be the same.")
-    counted = np.ones(linked.shape, dtype=bool) if where is None else _dense(where, "where").astype(bool)
-    if counted.shape != linked.shape:
-        raise ValueError(f"`where` has shape {counted.shape} but `truth` has {linked.shape}; they must be the same.")
+    counted = np.ones(linked.shape, dtype=bool) if where is None else check_mask(where, "where", linked.shape)
     if linked.ndim == 2:
         if linked.shape[0] != linked.shape[1]:
             raise ValueError(
@@ -179,11 +176,10 @@ def _check_above(matrix: np.ndarray, name: str) -> None:
 
 
 def _dense(values: Any, name: str) -> np.ndarray:
-    found = values.toarray() if is_sparse(values) else to_numpy(values) if is_array(values) else np.asarray(values)
-    if found.ndim not in (1, 2) or found.dtype.kind not in "buif":
+    found = check_numbers(values, name)
+    if found.ndim not in (1, 2):
         raise ValueError(
-            f"`{name}` must hold numbers, a list with an entry per pair or a square matrix, got {found.dtype} of shape "
-            f"{found.shape}."
+            f"`{name}` must hold numbers, a list with an entry per pair or a square matrix, got shape {found.shape}."
         )
     return found
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, to_numpy
-from iokr._objects import n_objects
+from iokr._objects import error_context, n_objects
+from iokr._tables import read
 from iokr._validation import check_integer
 
 __all__ = ["NodeKFold", "check_labeled", "node_folds"]
@@ -22,7 +23,12 @@ def check_labeled(labeled: Any, N: int) -> np.ndarray:
     if labeled is None:
         index = np.arange(N)
     else:
-        given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
+        with error_context("labeled"):
+            labeled = read(labeled)
+        try:
+            given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
+        except ValueError:
+            raise ValueError("`labeled` must be a 1-D array of node numbers, or a mask; it has rows.") from None
         if given.ndim != 1:
             raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
         if given.size == 0:
@@ -32,12 +38,12 @@ def check_labeled(labeled: Any, N: int) -> np.ndarray:
                 raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
             index = np.flatnonzero(given)
         elif given.dtype.kind in "iu":
+            if int(given.min()) < 0 or int(given.max()) >= N:
+                worst = int(given.min()) if int(given.min()) < 0 else int(given.max())
+                raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
             index = given.astype(np.intp)
         else:
             raise TypeError(f"`labeled` must hold node numbers (integers) or a mask, got dtype {given.dtype}.")
-        if len(index) and (index.min() < 0 or index.max() >= N):
-            worst = int(index.min() if index.min() < 0 else index.max())
-            raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
         if len(np.unique(index)) < len(index):
             twice = np.flatnonzero(np.bincount(index) > 1)[0]
             raise ValueError(f"`labeled` names node {int(twice)} more than once.")

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys, n_objects, take
+from iokr._tables import is_table
 from iokr._validation import check_same_length
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
 
@@ -71,4 +72,4 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
 def _rows(Y: Any) -> Any:
     """Sequences as they are; 1-D and 2-D arrays as arrays."""
     n_objects(Y, "y")
-    return Y if is_array(Y) or is_sparse(Y) or hasattr(Y, "iloc") else list(Y)
+    return Y if is_array(Y) or is_sparse(Y) or is_table(Y) else list(Y)

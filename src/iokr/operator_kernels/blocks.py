@@ -11,6 +11,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows
 from iokr._component import component
 from iokr._objects import as_objects, n_objects
+from iokr._tables import read
 from iokr._validation import check_number, check_psd, check_vectors
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
@@ -93,8 +94,7 @@ class BlockKernel(OperatorKernel):
     def represent(self, X: Any) -> Any:
         """A matrix of numbers as it is, other objects one by one."""
         n_objects(X)
-        if hasattr(X, "iloc"):
-            X = X.to_numpy()
+        X = read(X, matrix=True)
         if is_sparse(X) or (is_array(X) and len(X.shape) == 2 and getattr(X.dtype, "kind", "f") in "buif"):
             return check_vectors(X)
         if not is_array(X):

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, is_array, is_sparse, to_numpy
-from iokr._objects import n_objects, take
+from iokr._objects import error_context, n_objects, take
+from iokr._tables import read
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
@@ -151,7 +152,12 @@ def _matrix(adjacency: Any) -> Any:
     """As a NumPy array or a CSR matrix, entries not yet looked at."""
     if is_sparse(adjacency):
         return csr_array(adjacency)
-    W = to_numpy(adjacency) if is_array(adjacency) else np.asarray(adjacency)
+    with error_context("adjacency"):
+        adjacency = read(adjacency, matrix=True)
+    try:
+        W = to_numpy(adjacency) if is_array(adjacency) else np.asarray(adjacency)
+    except ValueError:
+        raise ValueError("`adjacency` must be a symmetric matrix; its rows have different lengths.") from None
     if W.ndim != 2:
         raise ValueError(
             f"`adjacency` must be a symmetric matrix, dense or sparse, with a row and a column per node, got shape "

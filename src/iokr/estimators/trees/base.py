@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import component
 from iokr._objects import distinct, error_context, n_objects, take
+from iokr._tables import column_names
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import check_table
+from iokr.estimators.inputs import check_names, check_table
 from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
 from iokr.estimators.trees.growing import Grown, indicator, leaf_weights
 from iokr.estimators.trees.split_space import SplitSpace
@@ -122,13 +123,17 @@ class OutputTrees(StructuredEstimator):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
-        check_table(X, "X")
+        names = column_names(X)
+        X = check_table(X, "X")
         if is_array(X) and not is_numpy(X):
             X = to_numpy(X)
         finite = True if is_sparse(X) else "allow-nan"
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C", ensure_all_finite=finite
-        )
+        checks = {"accept_sparse": "csr", "dtype": np.float32, "order": "C", "ensure_all_finite": finite}
+        if names is None:
+            X = validate_data(self, X, reset=reset, **checks)
+        else:
+            check_names(self, names, reset=reset)
+            X = check_array(X, input_name="X", estimator=self, **checks)
         if is_sparse(X):
             X.sort_indices()
         return X

@@ -8,7 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows
 from iokr._component import component
-from iokr._objects import BadObject, as_objects, n_objects
+from iokr._objects import BadObject, as_array, as_objects, n_objects
+from iokr._tables import read
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["SetKernel"]
@@ -108,19 +109,49 @@ def _averages(sizes: np.ndarray, like: Array) -> Array:
 
 def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
     """All members in one sequence, and where each set begins in it."""
-    bags = []
-    for i in range(n_objects(X)):
-        bag = X[i] if not hasattr(X, "iloc") else X.iloc[i]
+    bags: list[Any] = []
+    n_objects(X)
+    for i, bag in enumerate(X if is_array(X) else as_objects(X)):
         if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
             raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
+        bag = read(bag, matrix=True)
         bags.append(bag if hasattr(bag, "shape") else list(bag))
     sizes = np.array([n_objects(bag) for bag in bags], dtype=np.intp)
     if np.any(sizes == 0):
         raise BadObject("Set", int(np.argmin(sizes)), " is empty; a mean over no members is undefined.")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     if all(is_array(bag) for bag in bags) and bags:
+        for i, bag in enumerate(bags):
+            if bag.shape[1:] != bags[0].shape[1:]:
+                raise BadObject(
+                    "Set", i, f" has members of shape {tuple(bag.shape[1:])}, others of {tuple(bags[0].shape[1:])}."
+                )
         return array_namespace(*bags).concat(bags, axis=0), starts
     members = [member for bag in bags for member in bag]
     if isinstance(base, Kernel) and (base.numeric or base.domain in ("indices", "pairs")):
-        return np.asarray(members), starts
+        return _numbers(members, starts), starts
     return as_objects(members), starts
+
+
+def _numbers(members: list[Any], starts: np.ndarray) -> np.ndarray:
+    """Members that are numbers, or vectors of one length, as an array; another one is refused by its set."""
+    try:
+        return as_array(members)
+    except ValueError:
+        shape = _shape(members[0])
+        for j, member in enumerate(members):
+            if shape is None or _shape(member) != shape:
+                i = int(np.searchsorted(starts, j, side="right")) - 1
+                raise BadObject(
+                    "Set",
+                    i,
+                    f" has the member {member!r:.40}, where others are vectors of one length; give it as many.",
+                ) from None
+        raise
+
+
+def _shape(member: Any) -> tuple[int, ...] | None:
+    try:
+        return tuple(np.shape(member))
+    except ValueError:
+        return None

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, is_array, is_numpy, is_sparse
+from iokr._array import Array, array_namespace, is_numpy, is_sparse
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, as_objects, is_numeric, n_objects
+from iokr._tables import read
 from iokr.kernels.base import FeatureKernel
 
 __all__ = ["Hamming"]
@@ -53,10 +54,11 @@ class Hamming(FeatureKernel):
     def fit(self, X: Any) -> Hamming:
         """The labels."""
         n_objects(X)
+        X = read(X, matrix=True)
         if self.labels is not None:
             if isinstance(self.labels, str) or not hasattr(self.labels, "__iter__"):
                 raise TypeError(f"`labels` must be a sequence of all labels, got {self.labels!r:.60}.")
-            self.labels_ = list(self.labels)
+            self.labels_ = as_objects(self.labels).tolist()
         elif is_numeric(X) and len(X.shape) == 2:
             self.labels_ = list(range(X.shape[1]))
         else:
@@ -92,9 +94,10 @@ class Hamming(FeatureKernel):
     def _rows(self, X: Any) -> Array:
         """Zeros and ones, a column for each label; what is no set of these labels is refused by its number."""
         n_objects(X)
+        X = read(X, matrix=True)
         if not is_numeric(X):
             return self._indicators(as_objects(X))
-        X = X.toarray() if is_sparse(X) else X if is_array(X) else np.asarray(X)
+        X = X.toarray() if is_sparse(X) else read(X, matrix=True)
         if X.ndim != 2 or X.shape[1] != len(self.labels_):
             raise ValueError(f"There were {len(self.labels_)} labels at fit but rows now have shape {tuple(X.shape)}.")
         xp = array_namespace(X)
@@ -134,4 +137,9 @@ class Hamming(FeatureKernel):
 
 def _length(x: Any) -> int:
     """Entries of a row; 0 for what is none."""
-    return len(x) if hasattr(x, "__len__") and not isinstance(x, (str, bytes, dict)) and np.ndim(x) == 1 else 0
+    if not hasattr(x, "__len__") or isinstance(x, (str, bytes, dict)):
+        return 0
+    try:
+        return len(x) if np.ndim(x) == 1 else 0
+    except ValueError:  # entries of different lengths
+        return 0

@@ -15,7 +15,8 @@ import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, as_array, as_objects, n_objects
+from iokr._tables import EXACT, read
 from iokr._validation import check_number
 from iokr.kernels.base import FeatureKernel, Kernel
 
@@ -25,11 +26,12 @@ __all__ = ["Kendall", "Mallows", "Spearman", "order_ranks", "pair_signs", "spear
 def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     """Rank vectors as an (n, d) matrix; what is none is refused by its number."""
     n_objects(X)
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
+    X = read(X, matrix=True)
     values = to_numpy(X) if is_array(X) else None
     if values is None or values.dtype.kind not in "buif" or values.ndim != 2:
         values = _stacked(X)
+    if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
+        values = np.stack([np.unique(row, return_inverse=True)[1] for row in values])  # only their order counts
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
@@ -63,8 +65,9 @@ def _stacked(X: Any) -> np.ndarray:
 
 def _ranking(x: Any, i: int) -> np.ndarray:
     try:
-        row = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+        row = as_array(x)
+        row = _ordered(row) if row.dtype.kind in "iuO" else row.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         row = np.empty(0)
     if row.ndim != 1 or row.size == 0:
         raise BadObjectType(
@@ -74,6 +77,15 @@ def _ranking(x: Any, i: int) -> np.ndarray:
             "`iokr.kernels.order_ranks` makes them of lists of items.",
         )
     return row
+
+
+def _ordered(row: np.ndarray) -> np.ndarray:
+    """Whole numbers as floats, or as their places in order where floats would round them."""
+    values = row.tolist()
+    if row.ndim != 1 or all(v is None or v != v or abs(v) <= EXACT for v in values):
+        return row.astype(np.float64)
+    known = sorted({v for v in values if v == v})
+    return np.array([known.index(v) if v == v else np.nan for v in values], dtype=np.float64)
 
 
 def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = None) -> np.ndarray:

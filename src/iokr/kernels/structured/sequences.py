@@ -11,6 +11,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
+from iokr._tables import read
 from iokr._validation import check_choice, check_number
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.base import Kernel, fit_part
@@ -192,8 +193,7 @@ def counts_positions(kernel: Any) -> bool:
 def sequences_of(X: Any) -> list[Any]:
     """The sequences; what is none, or empty, is refused by its number."""
     n_objects(X)
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
+    X = read(X, rows=True)
     sequences = list(X) if is_array(X) else as_objects(X).tolist()
     for i, x in enumerate(sequences):
         if type(x) is str and x:

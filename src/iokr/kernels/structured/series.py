@@ -11,6 +11,7 @@ from iokr._array import Array, blocks, is_array, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, Parts, as_objects, n_objects
+from iokr._tables import read
 from iokr._validation import check_number
 from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels.base import Kernel
@@ -24,8 +25,7 @@ _SAMPLE = 1000  # points from which the bandwidth is taken, at most
 def series(X: Any, n_channels: int | None = None) -> Ragged:
     """Series of shape (T, d), or (T,), end to end; what is none, or empty, or has NaN, is refused by its number."""
     n_objects(X)
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
+    X = read(X, matrix=True)
     parts: list[np.ndarray] = []
     for i, x in enumerate(to_numpy(X) if is_array(X) else as_objects(X)):
         try:

@@ -11,6 +11,7 @@ from iokr._array import Array, array_namespace, gemm, is_array, is_sparse, row_s
 from iokr._compile import compiled
 from iokr._component import component
 from iokr._objects import BadObjectType, Parts, as_objects, is_numeric, n_objects
+from iokr._tables import read
 from iokr._validation import check_vectors
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
 from iokr.kernels.base import Kernel
@@ -88,6 +89,7 @@ class Jaccard(Kernel):
     def represent(self, X: Any) -> Parts:
         """Whose element is what, and how many each set has."""
         n_objects(X)
+        X = read(X, matrix=True)
         sizes, elements = _rows_as_sets(X) if is_numeric(X) and len(X.shape) == 2 else _elements(X)
         columns, places = numbered(elements)
         return Parts(Counts.sets(places, sizes, Vocabulary(columns)), sizes.astype(np.float64))
