@@ -114,15 +114,14 @@ class LinkRegression(KernelModel):
         model = LinkPredictor(self.model_.kernel, alpha=self.model_.alpha, manifold=self.model_.manifold, **parts)
         W = self.network_.graph.toarray() > 0
         n = len(W)
-        size = (
-            root_mean_square(to_numpy(self.decision_function())[np.ix_(self.labeled_, self.labeled_)]) if sized else 1.0
-        )
+        known = np.ix_(self.labeled_, self.labeled_)
+        size = root_mean_square(to_numpy(self.decision_function())[known]) if sized else 1.0
         for train, test in NodeKFold(min(5, n)).split(W):
             graph = self.network_.graph[train][:, train]
             if graph.nnz == 0:
                 continue
             model.fit(self.nodes_, graph, labeled=self.labeled_[train])
-            S = to_numpy(model.decision_function())[np.ix_(self.labeled_, self.labeled_)]
+            S = to_numpy(model.decision_function())[known]
             if sized:
                 S = S * (size / root_mean_square(S[np.ix_(train, train)]))
             new = np.isin(np.arange(n), test)
