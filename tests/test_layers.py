@@ -28,7 +28,7 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("trees", "multitask", "links", "pairs", "regression"),
+        *("conformal", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs"),
     ],
     "iokr.solvers": [

@@ -20,6 +20,7 @@ _HOMES = {
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
+    "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
@@ -29,6 +30,7 @@ __all__ = [
     "IOKR",
     "IOKRCV",
     "CandidateSets",
+    "Conformal",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
@@ -44,6 +46,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor

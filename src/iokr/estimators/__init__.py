@@ -1,5 +1,6 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -14,6 +15,7 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "Conformal",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
