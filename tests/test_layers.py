@@ -17,7 +17,7 @@ LAYERS = [
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
+    *("_curves", "_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
@@ -27,7 +27,7 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("trees", "multitask", "links", "pairs", "regression"),
+        *("functional", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs"),
     ],
     "iokr.solvers": [

@@ -1,5 +1,7 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.functional.cv import FunctionalCV
+from iokr.estimators.functional.model import Functional
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -14,6 +16,8 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "Functional",
+    "FunctionalCV",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",

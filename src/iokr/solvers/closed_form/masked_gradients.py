@@ -59,6 +59,7 @@ class MaskedPath(Path):
     def _solve(self, B: Array, seen: Array, alpha: float, start: Array | None = None) -> Array:
         """Z (n, q, b) of b problems side by side."""
         xp, E = array_namespace(B), self.operator.E
+        assert E is not None  # A ≠ aI
         gamma = asarray_like(self.operator.gamma, B)
         shrink = (alpha + self.omega[:, None] * gamma[None, :])[:, :, None]
 
