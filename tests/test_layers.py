@@ -28,7 +28,7 @@ INSIDE = {
     ],
     "iokr.estimators": [
         *("trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs"),
+        *("base", "inputs", "outputs", "areas"),
     ],
     "iokr.solvers": [
         "auto",
