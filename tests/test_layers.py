@@ -29,7 +29,7 @@ INSIDE = {
     ],
     "iokr.estimators": [
         *("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs"),
+        *("base", "inputs", "outputs", "areas"),
     ],
     "iokr.solvers": [
         "auto",
