@@ -4,6 +4,8 @@ from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.features import Columns, EmpiricalMap, Features
+from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
+from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
@@ -22,6 +24,7 @@ from iokr.kernels.structured.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
+    "L2",
     "RBF",
     "Aligned",
     "CartesianPair",
@@ -52,6 +55,8 @@ __all__ = [
     "Nystroem",
     "PairKernel",
     "PairwiseKernel",
+    "Periodic",
+    "Pointwise",
     "Polynomial",
     "Positional",
     "Precomputed",
@@ -66,6 +71,7 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "TensorPair",
+    "Warped",
     "WeisfeilerLehman",
     "order_ranks",
 ]
