@@ -35,7 +35,18 @@ from iokr._array.namespaces import (
     take_rows,
     to_numpy,
 )
-from iokr._array.products import exp_, gemm, matmul, row_sq_norms, set_diagonal, smallest_k, top_k_columns
+from iokr._array.products import (
+    exp_,
+    gemm,
+    matmul,
+    row_sizes,
+    row_sq_norms,
+    scale_rows,
+    set_diagonal,
+    smallest_k,
+    top_k_columns,
+    unwarned,
+)
 
 __all__ = [
     "Array",
@@ -64,8 +75,10 @@ __all__ = [
     "matmul",
     "mirror_upper",
     "pivoted_cholesky",
+    "row_sizes",
     "row_sq_norms",
     "same_home",
+    "scale_rows",
     "scaled_sq_distances",
     "set_diagonal",
     "smallest_k",
@@ -75,4 +88,5 @@ __all__ = [
     "top_k_columns",
     "triangular_congruence",
     "tridiagonalize",
+    "unwarned",
 ]

@@ -23,7 +23,7 @@ from iokr._array import (
 )
 from iokr._component import Component
 from iokr._objects import error_context
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.vectors import Linear
@@ -145,7 +145,7 @@ class EuclideanEmbedding(Embedding):
 
     def sq_norms_of(self, H: Array) -> Array:
         """‖h_i‖²."""
-        return row_sq_norms(H)
+        return check_computed(row_sq_norms(H), "Row", "‖h(x)‖²")
 
     def sq_residuals(self, H: Array, S: Array) -> Array:
         """‖h_i − ψ(y_i)‖² over the observed entries. May be overridden."""
@@ -216,7 +216,10 @@ class KernelEmbedding(Embedding):
         if self._home is not None and is_array(Y):
             Y = asarray_like(Y, self._home)
         with error_context(name):
-            return self.kernel_.represent(Y)
+            S = self.kernel_.represent(Y)
+            if self.kernel_.numeric:  # else k_Y(y, y) may cost much, and is asked for when norms are
+                check_computed(self.kernel_.diag(S), what="k_Y(y, y)")
+            return S
 
     def vectors(self, H: Array) -> Array:
         """h as a combination of the training outputs, under a linear output kernel."""
@@ -234,7 +237,7 @@ class KernelEmbedding(Embedding):
 
     def sq_norms(self, S: Any) -> Array:
         """k_Y(y_j, y_j)."""
-        return self.kernel_.diag(S)
+        return check_computed(self.kernel_.diag(S), "Output", "k_Y(y, y)")
 
     def spread(self, S: Any, weight: np.ndarray) -> float:
         """Σ w_i k_Y(y_i, y_i) − Σ_ij w_i w_j k_Y(y_i, y_j) / Σ w."""

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from iokr._component import component
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["EmpiricalMap", "Features"]
@@ -76,8 +76,9 @@ class EmpiricalMap(FeatureKernel):
         """Fit a clone of the base, and keep the objects."""
         self.base_ = fit_part(self.base, "base", X)
         self.R_fit_ = self.base_.represent(X)
+        check_computed(self.base_.diag(self.R_fit_))
         return self
 
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""
-        return self.base_.block(self.base_.represent(X), self.R_fit_)
+        return check_computed(self.base_.block(self.base_.represent(X), self.R_fit_), what="k(x, ·)")

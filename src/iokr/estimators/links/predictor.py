@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, gemm, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_computed, check_integer, check_number
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
@@ -77,7 +77,7 @@ class LinkRegression(KernelModel):
         """
         H1 = self._values(X1)
         H2 = H1 if X2 is X1 else self._values(X2)
-        return self._cast(gemm(H1, H2))
+        return self._cast(check_computed(gemm(H1, H2), "Node", "⟨h(u), h(v)⟩"))
 
     def loo_decision_function(self) -> Array:
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
@@ -87,7 +87,7 @@ class LinkRegression(KernelModel):
         """
         check_is_fitted(self)
         H = self.model_.loo_decision_function()
-        return self._cast(gemm(H, H))
+        return self._cast(check_computed(gemm(H, H), "Node", "⟨h(u), h(v)⟩"))
 
     @cached_property
     def threshold_(self) -> float:
