@@ -22,6 +22,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import Component
+from iokr._memory import check_memory
 from iokr._objects import error_context
 from iokr._validation import check_computed, check_vectors
 from iokr.gram.scalar import ScalarGram
@@ -184,7 +185,11 @@ class KernelEmbedding(Embedding):
 
     explicit = False
 
-    def _fit_kernel(self, Y: Any, kernel: Kernel | None) -> Any:
+    def _fit_kernel(self, Y: Any, kernel: Kernel | None, squares: float = 0.0, host: float = 0.0) -> Any:
+        """Represent the outputs and check their kernel, if there is memory for `squares` arrays of n × n numbers.
+
+        Of these, or besides them where the outputs live elsewhere, `host` are on the host.
+        """
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
@@ -192,6 +197,10 @@ class KernelEmbedding(Embedding):
         self.__dict__.pop("_gram_kept", None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
+        n = int(self.S_fit_.shape[0])
+        home = self._home if kernel.numeric and not is_numpy(self._home) else None
+        for needed, like in ((squares, home), (host if home is not None else 0.0, None)):
+            check_memory(8.0 * needed * n * n, f"{self!r} of an output kernel on {n} points", TO_REDUCE_MEMORY, like)
         check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
+from iokr._memory import check_matrix
 from iokr._validation import check_choice, check_computed
 from iokr.kernels.algebra import SeveralKernels
 
@@ -82,6 +83,8 @@ class Aligned(SeveralKernels):
             return self
         objects = np.arange(target.shape[0]) if self.pairwise else X
         maps = [k.gram(k.represent(objects)) for k in self.kernels_]
+        n, m = maps[0].shape
+        check_matrix(n, m, target, 2.0 * count + 1, f"The alignment of {count} kernel matrices")
         for gram in maps:
             check_computed(gram.diagonal())
         grams = [gram.dense() for gram in maps]

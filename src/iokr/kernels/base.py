@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, gemm, is_sparse, pivoted_cholesky, row_sq_norms, to_numpy, unwarned
+from iokr._array import (
+    Array,
+    asarray_like,
+    gemm,
+    is_numpy,
+    is_sparse,
+    pivoted_cholesky,
+    row_sq_norms,
+    to_numpy,
+    unwarned,
+)
 from iokr._component import Component, component
+from iokr._memory import check_matrix
 from iokr._objects import BadObject, Parts, as_objects, error_context
 from iokr._validation import check_computed, check_number, check_psd
 from iokr.gram.scalar import ScalarGram
@@ -100,6 +111,7 @@ class Kernel(Component, ABC):
             R = k.represent(np.arange(len(X)) if k.pairwise and Z is None else X)
         with error_context("Z"):
             S = None if Z is None else k.represent(Z)
+        check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
         with unwarned():
             K = k.gram(R, S).dense()
             try:
@@ -127,6 +139,8 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     with unwarned():
         check_computed(gram.diagonal(), what=f"k(x, x) of `{name}`")
     if not trusted:
+        n, m = gram.shape
+        check_matrix(n, m, gram.diagonal(), 5.0, f"The check that `{name}` is positive semi-definite,")
         check_psd(gram.dense(), f"{name} (its Gram matrix)")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from iokr._component import component
+from iokr._memory import check_matrix
 from iokr._validation import check_computed, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
@@ -81,4 +82,6 @@ class EmpiricalMap(FeatureKernel):
 
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""
-        return check_computed(self.base_.block(self.base_.represent(X), self.R_fit_), what="k(x, ·)")
+        R = self.base_.represent(X)
+        check_matrix(R.shape[0], self.R_fit_.shape[0], R, what="Features")
+        return check_computed(self.base_.block(R, self.R_fit_), what="k(x, ·)")
