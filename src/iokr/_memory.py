@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_memory", "check_memory", "container_limit", "human_bytes"]
+__all__ = ["available_memory", "check_matrix", "check_memory", "container_limit", "human_bytes"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+_SMALL = 1 << 16  # entries of a matrix that is not worth the question: 0.5 MB
 
 
 def human_bytes(n: float) -> str:
@@ -76,3 +78,17 @@ def check_memory(needed: float, what: str | Callable[[], str], ways_out: str, li
             f"{words} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
             f"({available} bytes) are available. {ways_out}"
         )
+
+
+def check_matrix(n: int, m: int, objects: Any, copies: float = 1.0, what: str = "A kernel matrix") -> None:
+    """Refuse `copies` arrays of n × m numbers that do not fit where the `objects`, represented or not, live."""
+    if n * m <= _SMALL:
+        return
+    while hasattr(objects, "parts"):
+        objects = objects.parts[0]
+    check_memory(
+        8.0 * copies * n * m,
+        f"{what} of {n} × {m} objects",
+        "To reduce memory: fewer objects at a time or, for a kernel, `Nystroem(kernel, rank)`.",
+        objects,
+    )

@@ -20,12 +20,14 @@ from iokr._array import (
     is_numpy,
     is_sparse,
     to_numpy,
+    unwarned,
 )
-from iokr._objects import error_context, n_objects
+from iokr._objects import BadObject, error_context, n_objects
 from iokr._tables import read
 
 __all__ = [
     "check_choice",
+    "check_computed",
     "check_integer",
     "check_mask",
     "check_number",
@@ -163,7 +165,8 @@ def _check_finite(X: Array, name: str, missing: bool) -> None:
     xp = array_namespace(X)
     # One pass: a sum is finite unless some entry is not (or the sum overflows, which the second look settles).
     if X.size if is_numpy(X) else math.prod(X.shape):
-        total = float(xp.sum(X))
+        with unwarned():
+            total = float(xp.sum(X))
         if math.isfinite(total):
             return
         bad = xp.isinf(X) if missing else ~xp.isfinite(X)
@@ -190,6 +193,9 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
             f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, which cannot be divided by; weights are zero or "
             f"at least {_TINY:.2g}: scale them all, or set such ones to zero."
         )
+    with unwarned():
+        if not np.isfinite(w.sum()):
+            raise ValueError("The sum of `sample_weight` overflows; divide the weights by a constant.")
     if not np.any(w > 0):
         raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
     return None if np.all(w == 1) else w
@@ -288,3 +294,20 @@ def _indefinite(name: str, why: str) -> str:
         f"`{name}` must be positive semi-definite, as every kernel matrix is, but {why}. "
         "If it holds distances or similarities, turn it into a kernel first, for example exp(−γ·distance²)."
     )
+
+
+def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:
+    """`values`, a number or a row of numbers for each object; one for which they overflow is refused by its number.
+
+    So is one for which `room` times them would.
+    """
+    xp = array_namespace(values)
+    with unwarned():
+        if math.isfinite(room * float(xp.sum(values))):
+            return values
+        bad = ~xp.isfinite(room * values)
+    if bool(xp.any(bad)):
+        rows = bad if bad.ndim == 1 else xp.any(bad, axis=1)
+        row = int(xp.argmax(xp.astype(rows, xp.int8)))
+        raise BadObject(kind, row, f" has numbers too large: {what} overflows; divide the data by a constant.")
+    return values

@@ -260,10 +260,10 @@ def test_indices_into_a_given_gram_matrix(data, refuses):
         IOKR(Precomputed(K)).fit(np.arange(1, 13), Y)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error")
 def test_a_kernel_that_overflows_is_not_zero(estimator, data, refuses):
     X, Y = data
-    with refuses(ValueError, "finite"):
+    with refuses(ValueError, "kernel", "overflows"):
         estimator(Linear()).fit(X * 1e200, Y)
 
 

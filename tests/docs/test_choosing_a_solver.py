@@ -42,8 +42,8 @@ def test_every_outcome_is_in_the_table_of_memory():
     assert {solver for _, solver, _ in rule_rows()} <= estimated
 
 
-def posed(solver):
-    zeros = np.broadcast_to(0.0, (N, Q))
+def posed(solver, zeros=None):
+    zeros = np.broadcast_to(0.0, (N, Q)) if zeros is None else zeros
     loss = Huber() if isinstance(solver, IRLS) else Square()
     if isinstance(solver, PairMargin):
         zeros, loss = zeros[:, :1], MaxMargin()
@@ -82,5 +82,18 @@ def test_memory(solver):
         problem = Problem(**{**vars(posed(solver)), "awaits_penalty": awaits})
         if cell == "–":
             assert solver.refuses(problem) is not None or isinstance(solver, (PairRidge, PairMargin))
+        else:
+            assert solver.memory(problem) / 8 == pytest.approx(numbers(cell), rel=2e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_memory_in_torch(solver):
+    torch = pytest.importorskip("torch")
+    words = {row[0]: row[1:] for row in rows("solver, in torch | without a manifold | with a manifold")}
+    zeros = torch.zeros((), dtype=torch.float64).expand(N, Q)
+    for cell, awaits in zip(words.get(f"``{solver!r}``", ()), (False, True), strict=False):
+        problem = Problem(**{**vars(posed(solver, zeros)), "awaits_penalty": awaits})
+        if cell == "–":
+            assert solver.refuses(problem) is not None
         else:
             assert solver.memory(problem) / 8 == pytest.approx(numbers(cell), rel=2e-3)

@@ -10,8 +10,10 @@ from iokr._array.factorizations import (
     NotPositiveDefinite,
     TridiagonalForm,
     cholesky,
+    cholesky_arrays,
     clear_upper,
     eigh,
+    eigh_arrays,
     inverse,
     largest_eigenvalue,
     mirror_upper,
@@ -35,7 +37,18 @@ from iokr._array.namespaces import (
     take_rows,
     to_numpy,
 )
-from iokr._array.products import exp_, gemm, matmul, row_sq_norms, set_diagonal, smallest_k, top_k_columns
+from iokr._array.products import (
+    exp_,
+    gemm,
+    matmul,
+    row_sizes,
+    row_sq_norms,
+    scale_rows,
+    set_diagonal,
+    smallest_k,
+    top_k_columns,
+    unwarned,
+)
 
 __all__ = [
     "Array",
@@ -47,9 +60,11 @@ __all__ = [
     "blocks",
     "centered_sq_norms",
     "cholesky",
+    "cholesky_arrays",
     "clear_upper",
     "detached",
     "eigh",
+    "eigh_arrays",
     "empty_like",
     "exp_",
     "eye_like",
@@ -64,8 +79,10 @@ __all__ = [
     "matmul",
     "mirror_upper",
     "pivoted_cholesky",
+    "row_sizes",
     "row_sq_norms",
     "same_home",
+    "scale_rows",
     "scaled_sq_distances",
     "set_diagonal",
     "smallest_k",
@@ -75,4 +92,5 @@ __all__ = [
     "top_k_columns",
     "triangular_congruence",
     "tridiagonalize",
+    "unwarned",
 ]

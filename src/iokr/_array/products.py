@@ -10,6 +10,11 @@ from array_api_compat import is_torch_array
 from iokr._array.namespaces import Array, array_namespace, eye_like, is_numpy, is_sparse
 
 
+def unwarned() -> np.errstate:
+    """A context without NumPy's warnings of overflow: whoever uses it checks what was computed."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def exp_(x: Array) -> Array:
     """exp(x), in place where the library can."""
     if is_torch_array(x):
@@ -45,8 +50,10 @@ def matmul(A: Any, B: Any) -> Array:
             b, trans_b = (B.T, 0) if B.flags.c_contiguous else (B, 1)
             a, trans_a = (A.T, 0) if A.flags.c_contiguous else (A, 1)
             return dgemm(1.0, b, a, trans_a=trans_b, trans_b=trans_a).T
-        return A @ B
-    product = A @ B
+        with unwarned():
+            return A @ B
+    with unwarned():
+        product = A @ B
     return product.toarray() if is_sparse(product) else product
 
 
@@ -59,11 +66,31 @@ def gemm(R: Any, S: Any) -> Array:
 
 def row_sq_norms(R: Any) -> Array:
     """‖r_i‖² of every row, dense or sparse."""
-    if is_sparse(R):
-        return np.asarray(R.multiply(R).sum(axis=1)).ravel()
-    if is_numpy(R):
+    if is_numpy(R) and not is_sparse(R):
         return np.einsum("ij,ij->i", R, R)
-    return array_namespace(R).sum(R * R, axis=1)
+    with unwarned():
+        if is_sparse(R):
+            return np.asarray(R.multiply(R).sum(axis=1)).ravel()
+        return array_namespace(R).sum(R * R, axis=1)
+
+
+def row_sizes(R: Any) -> Array:
+    """max_k |r_ik| of every row, dense or sparse."""
+    if is_sparse(R):
+        return abs(R).max(axis=1).toarray().ravel()
+    xp = array_namespace(R)
+    return xp.max(xp.abs(R), axis=1) if R.shape[1] else row_sq_norms(R)
+
+
+def scale_rows(R: Any, sizes: Array) -> Any:
+    """r_i / size_i, dense or sparse; 0 where the size is 0."""
+    xp = array_namespace(sizes)
+    sizes = xp.where(sizes > 0, sizes, 1.0)
+    if not is_sparse(R):
+        return R / sizes[:, None]
+    R = R.copy()
+    R.data /= np.repeat(sizes, np.diff(R.indptr))
+    return R
 
 
 def smallest_k(values: Array, k: int) -> Array:

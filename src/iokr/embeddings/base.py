@@ -22,8 +22,9 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import Component
+from iokr._memory import check_memory
 from iokr._objects import error_context
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.vectors import Linear
@@ -145,7 +146,7 @@ class EuclideanEmbedding(Embedding):
 
     def sq_norms_of(self, H: Array) -> Array:
         """‖h_i‖²."""
-        return row_sq_norms(H)
+        return check_computed(row_sq_norms(H), "Row", "‖h(x)‖²")
 
     def sq_residuals(self, H: Array, S: Array) -> Array:
         """‖h_i − ψ(y_i)‖² over the observed entries. May be overridden."""
@@ -184,7 +185,11 @@ class KernelEmbedding(Embedding):
 
     explicit = False
 
-    def _fit_kernel(self, Y: Any, kernel: Kernel | None) -> Any:
+    def _fit_kernel(self, Y: Any, kernel: Kernel | None, squares: float = 0.0, host: float = 0.0) -> Any:
+        """Represent the outputs and check their kernel, if there is memory for `squares` arrays of n × n numbers.
+
+        Of these, or besides them where the outputs live elsewhere, `host` are on the host.
+        """
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
@@ -192,6 +197,10 @@ class KernelEmbedding(Embedding):
         self.__dict__.pop("_gram_kept", None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
+        n = int(self.S_fit_.shape[0])
+        home = self._home if kernel.numeric and not is_numpy(self._home) else None
+        for needed, like in ((squares, home), (host if home is not None else 0.0, None)):
+            check_memory(8.0 * needed * n * n, f"{self!r} of an output kernel on {n} points", TO_REDUCE_MEMORY, like)
         check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
@@ -216,7 +225,10 @@ class KernelEmbedding(Embedding):
         if self._home is not None and is_array(Y):
             Y = asarray_like(Y, self._home)
         with error_context(name):
-            return self.kernel_.represent(Y)
+            S = self.kernel_.represent(Y)
+            if self.kernel_.numeric:  # else k_Y(y, y) may cost much, and is asked for when norms are
+                check_computed(self.kernel_.diag(S), what="k_Y(y, y)")
+            return S
 
     def vectors(self, H: Array) -> Array:
         """h as a combination of the training outputs, under a linear output kernel."""
@@ -234,7 +246,7 @@ class KernelEmbedding(Embedding):
 
     def sq_norms(self, S: Any) -> Array:
         """k_Y(y_j, y_j)."""
-        return self.kernel_.diag(S)
+        return check_computed(self.kernel_.diag(S), "Output", "k_Y(y, y)")
 
     def spread(self, S: Any, weight: np.ndarray) -> float:
         """Σ w_i k_Y(y_i, y_i) − Σ_ij w_i w_j k_Y(y_i, y_j) / Σ w."""

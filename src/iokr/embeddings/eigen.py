@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, eigh, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, eigh, eigh_arrays, is_numpy, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._memory import check_memory
 from iokr._objects import take
 from iokr._validation import check_integer, check_number
-from iokr.embeddings.base import TO_REDUCE_MEMORY, CoordinateEmbedding, as_vectors
+from iokr.embeddings.base import CoordinateEmbedding, as_vectors
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import Linear
@@ -28,9 +27,8 @@ class SpectralEmbedding(CoordinateEmbedding):
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Z (n, r) with Z Zᵀ = K_Y, up to the eigenvalues left out."""
-        S = self._fit_kernel(Y, kernel)
+        S = self._fit_kernel(Y, kernel, eigh_arrays(Y) + is_numpy(Y), host=2.0)
         n = S.shape[0]
-        check_memory(32.0 * n * n, f"The eigenbasis of an output kernel on {n} points", TO_REDUCE_MEMORY)
         t, Q = eigh(self.kernel_.gram(S).detach(lower=True), overwrite=True)
         t, Q = to_numpy(t)[::-1], to_numpy(Q)[:, ::-1]
         tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)

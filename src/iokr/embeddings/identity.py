@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, row_sq_norms
 from iokr._component import component
-from iokr._validation import check_vectors
+from iokr._objects import error_context
+from iokr._validation import check_computed, check_vectors
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
@@ -92,4 +93,8 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
         Y = Y[:, None]
     if Y.ndim != 2:
         raise ValueError(f"`{name}` must be a vector or a matrix with a row per object, got shape {tuple(Y.shape)}.")
-    return check_vectors(Y, name, missing=missing)
+    Y = check_vectors(Y, name, missing=missing)
+    xp = array_namespace(Y)
+    with error_context(name):
+        check_computed(row_sq_norms(xp.where(xp.isnan(Y), 0.0, Y)), "Row", "Σ‖y‖²", room=float(Y.shape[0]))
+    return Y

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, matmul, pivoted_cholesky, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, gemm, is_numpy, matmul, pivoted_cholesky, to_numpy
 from iokr._component import component
-from iokr._memory import check_memory
-from iokr.embeddings.base import TO_REDUCE_MEMORY, KernelEmbedding
+from iokr.embeddings.base import KernelEmbedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["Implicit"]
@@ -33,10 +32,8 @@ class Implicit(KernelEmbedding):
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """The identity: output i has weight 1 on itself."""
-        S = self._fit_kernel(Y, kernel)
-        n = S.shape[0]
-        check_memory(16.0 * n * n, f"An output kernel on {n} points", TO_REDUCE_MEMORY)
-        return np.eye(n)
+        S = self._fit_kernel(Y, kernel, 2.0 if is_numpy(Y) else 1.0, host=1.0)
+        return np.eye(S.shape[0])
 
     def weights(self, H: Array) -> Array:
         """The coordinates themselves."""

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._memory import check_matrix
 from iokr._objects import keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._validation import check_integer, check_same_length, check_weight
@@ -108,6 +109,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         if isinstance(candidates, CandidateSets):
             return [self._cast(values) for values in compare_sets(self._values(X), E, candidates, by=by)]
         S = E.represent(shared_sequence(candidates, E), "candidates")
+        check_matrix(n_objects(X), S.shape[0], X, 2.0 if by == "score" else 4.0, f"A {by} for every pair")
         H = self._values(X)
         inner = E.inner(H, S)
         if by == "score":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, eigh, is_numpy, matmul, set_diagonal, take_rows
+from iokr._memory import check_matrix
 from iokr.gram.base import Gram
 from iokr.gram.operators import Multiple, OutputOperator
 
@@ -113,6 +114,7 @@ class ScalarGram(Gram):
 
     def _evaluate(self, *, mirror: bool) -> Array:
         n, m = self.shape
+        check_matrix(n, m, self._R)
         S = self._R if self._S is None else self._S
         usual = max(_PANEL, _TILE // max(m, 1))
         height = min(n, self._panel or usual if self.symmetric else usual)

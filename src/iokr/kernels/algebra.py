@@ -10,9 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, gemm, is_array, is_sparse, row_sq_norms, take_rows
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    blocks,
+    gemm,
+    is_array,
+    is_sparse,
+    row_sq_norms,
+    take_rows,
+    unwarned,
+)
 from iokr._component import component
 from iokr._objects import Parts
+from iokr._validation import check_computed
 from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, fit_part
 
 __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
@@ -45,10 +57,12 @@ class SeveralKernels(CompositeKernel):
         return Parts(*(k.represent(X) for k in self.kernels_))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
+        with unwarned():
+            return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
 
     def diag(self, R: Parts) -> Array:
-        return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
+        with unwarned():
+            return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
 
     @abstractmethod
     def _sum(self, parts: Iterable[Array]) -> Array:
@@ -88,7 +102,7 @@ class Normalized(WrappedKernel):
     def represent(self, X: Any) -> Parts:
         """The base's representation and 1/√base(x, x)."""
         R = self.base_.represent(X)
-        squares = self.base_.diag(R)
+        squares = check_computed(self.base_.diag(R))
         xp = array_namespace(squares)
         return Parts(R, xp.where(squares > 0, 1 / xp.sqrt(xp.where(squares > 0, squares, 1.0)), 0.0))
 
@@ -130,7 +144,7 @@ class Centered(WrappedKernel):
         self.center_ = _mean_features(self.base_, R)
         if self.center_ is None:
             self.R_fit_ = R
-            means = self._means(R)
+            means = check_computed(self._means(R), what="the mean of k(x, ·)")
             self.mean_ = float(array_namespace(means).mean(means))  # ‖m‖²
         return self
 
@@ -138,7 +152,7 @@ class Centered(WrappedKernel):
         """The features less m, where there are any; else the base's representation and ⟨φ(x), m⟩."""
         R = self.base_.represent(X)
         if self.center_ is None:
-            return Parts(R, self._means(R))
+            return Parts(R, check_computed(self._means(R), what="the mean of k(x, ·)"))
         return _about(R, self.center_)
 
     def block(self, R: Any, S: Any) -> Array:
@@ -157,7 +171,8 @@ class Centered(WrappedKernel):
         """⟨φ(x_i), m⟩, by panels."""
         height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
         panels = (self.base_.block(take_rows(R, rows), self.R_fit_) for rows in blocks(R.shape[0], height))
-        means = [array_namespace(K).mean(K, axis=1) for K in panels]
+        with unwarned():
+            means = [array_namespace(K).mean(K, axis=1) for K in panels]
         return array_namespace(means[0]).concat(means)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
-from iokr._validation import check_choice
+from iokr._memory import check_matrix
+from iokr._validation import check_choice, check_computed
 from iokr.kernels.algebra import SeveralKernels
 
 __all__ = ["Aligned", "alignment", "alignment_weights"]
@@ -81,7 +82,12 @@ class Aligned(SeveralKernels):
             self.weights_ = np.full(count, 1 / count)
             return self
         objects = np.arange(target.shape[0]) if self.pairwise else X
-        grams = [k.gram(k.represent(objects)).dense() for k in self.kernels_]
+        maps = [k.gram(k.represent(objects)) for k in self.kernels_]
+        n, m = maps[0].shape
+        check_matrix(n, m, target, 2.0 * count + 1, f"The alignment of {count} kernel matrices")
+        for gram in maps:
+            check_computed(gram.diagonal())
+        grams = [gram.dense() for gram in maps]
         self.weights_, self.alignments_, self.alignment_ = alignment_weights(grams, target, self.method)
         return self
 

@@ -9,10 +9,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, pivoted_cholesky, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    asarray_like,
+    gemm,
+    is_numpy,
+    is_sparse,
+    pivoted_cholesky,
+    row_sq_norms,
+    to_numpy,
+    unwarned,
+)
 from iokr._component import Component, component
-from iokr._objects import Parts, as_objects, error_context, n_objects
-from iokr._validation import check_number, check_psd
+from iokr._memory import check_matrix
+from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
+from iokr._validation import check_computed, check_number, check_psd
 from iokr.gram.scalar import ScalarGram
 
 __all__ = [
@@ -103,7 +114,16 @@ class Kernel(Component, ABC):
             R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
         with error_context("Z"):
             S = None if Z is None else k.represent(Z)
-        return k.gram(R, S).dense()
+        check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
+        with unwarned():
+            K = k.gram(R, S).dense()
+            try:
+                return check_computed(K, what="k(x, z)")
+            except BadObject:  # k(x, x) knows better which object it is
+                for name, objects in {"X": R, "Z": R if S is None else S}.items():
+                    with error_context(name):
+                        check_computed(k.diag(objects))
+                raise
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -119,11 +139,11 @@ class Kernel(Component, ABC):
 
 def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
-    diagonal = gram.diagonal()
-    xp = array_namespace(diagonal)
-    if not bool(xp.all(xp.isfinite(diagonal))):
-        raise ValueError(f"`{name}` overflows on these objects: k(x, x) is not finite; scale the data.")
+    with unwarned():
+        check_computed(gram.diagonal(), what=f"k(x, x) of `{name}`")
     if not trusted:
+        n, m = gram.shape
+        check_matrix(n, m, gram.diagonal(), 5.0, f"The check that `{name}` is positive semi-definite,")
         check_psd(gram.dense(), f"{name} (its Gram matrix)")
 
 
@@ -153,10 +173,15 @@ class PairwiseKernel(Kernel):
         """k(x, z) as a number."""
 
     def block(self, R: Any, S: Any) -> Array:
-        return np.array([[self.pair(x, z) for z in S] for x in R], dtype=np.float64).reshape(len(R), len(S))
+        K = np.empty((len(R), len(S)))
+        with unwarned():
+            for i, x in enumerate(R):
+                K[i] = [self.pair(x, z) for z in S]
+        return K
 
     def diag(self, R: Any) -> Array:
-        return np.array([self.pair(x, x) for x in R], dtype=np.float64)
+        with unwarned():
+            return np.array([self.pair(x, x) for x in R], dtype=np.float64)
 
 
 class FeatureKernel(Kernel):
@@ -262,10 +287,12 @@ class Sum(BinaryKernel):
     """
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
+        with unwarned():
+            return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
-        return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
+        with unwarned():
+            return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
 
 
 @component
@@ -280,10 +307,12 @@ class Product(BinaryKernel):
     """
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
+        with unwarned():
+            return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
-        return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
+        with unwarned():
+            return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
 
 
 @component
@@ -327,7 +356,9 @@ class Scaled(WrappedKernel):
         return self
 
     def block(self, R: Any, S: Any) -> Array:
-        return self.factor * self.base_.block(R, S)
+        with unwarned():
+            return self.factor * self.base_.block(R, S)
 
     def diag(self, R: Any) -> Array:
-        return self.factor * self.base_.diag(R)
+        with unwarned():
+            return self.factor * self.base_.diag(R)

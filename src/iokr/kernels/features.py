@@ -10,9 +10,10 @@ from sklearn.utils import get_tags
 
 from iokr._array import Array, array_namespace, is_array, is_numpy
 from iokr._component import component
+from iokr._memory import check_matrix
 from iokr._objects import as_objects
 from iokr._tables import column_names, read, select_columns
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["Columns", "EmpiricalMap", "Features"]
@@ -91,11 +92,14 @@ class EmpiricalMap(FeatureKernel):
         """Fit a clone of the base, and keep the objects."""
         self.base_ = fit_part(self.base, "base", X)
         self.R_fit_ = self.base_.represent(X)
+        check_computed(self.base_.diag(self.R_fit_))
         return self
 
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""
-        return self.base_.block(self.base_.represent(X), self.R_fit_)
+        R = self.base_.represent(X)
+        check_matrix(R.shape[0], self.R_fit_.shape[0], R, what="Features")
+        return check_computed(self.base_.block(R, self.R_fit_), what="k(x, ·)")
 
 
 @component

@@ -8,7 +8,8 @@ import numpy as np
 
 from iokr._array import Array, CholeskyFactor, asarray_like, take_rows, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer
+from iokr._memory import check_matrix
+from iokr._validation import check_computed, check_integer
 from iokr.gram.features import FeatureGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
@@ -28,7 +29,8 @@ class Landmarks:
         from scipy.linalg.blas import dgemv
 
         n = int(R.shape[0])
-        left = np.array(to_numpy(kernel.diag(R)), dtype=np.float64)
+        check_matrix(n, min(rank, n), None, 2.0, "Columns of a kernel matrix")
+        left = np.array(check_computed(to_numpy(kernel.diag(R))), dtype=np.float64)
         total, floor = float(left.sum()), n * np.finfo(float).eps * float(left.max(initial=0.0))
         V = np.zeros((n, min(rank, n)), order="F")
         pivots: list[int] = []

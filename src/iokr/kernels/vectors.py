@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,23 @@ from iokr._array import (
     gemm,
     is_sparse,
     l1_distances,
+    row_sizes,
     row_sq_norms,
+    scale_rows,
     scaled_sq_distances,
     to_numpy,
+    unwarned,
 )
 from iokr._component import component
 from iokr._objects import Parts
-from iokr._validation import check_integer, check_number, check_vectors
+from iokr._validation import check_computed, check_integer, check_number, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
 _MEDIAN_ROWS = 1000
+_SMALLEST = 1e-290  # squared distance whose inverse leaves room
+_ROOM = 16.0  # times ‖x‖² is finite: then ‖x − z‖² and its parts are
 
 
 @component
@@ -85,10 +91,12 @@ class Polynomial(Kernel):
         return check_vectors(X)
 
     def block(self, R: Any, S: Any) -> Array:
-        return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
+        with unwarned():
+            return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
 
     def diag(self, R: Any) -> Array:
-        return (self.gamma_ * row_sq_norms(R) + self.coef0) ** self.degree
+        with unwarned():
+            return (self.gamma_ * row_sq_norms(R) + self.coef0) ** self.degree
 
 
 @component
@@ -128,17 +136,21 @@ class RBF(Kernel):
 
     def fit(self, X: Any) -> RBF:
         """Fix γ, by the median rule if it is not given, and the centre."""
+        X = check_vectors(X)
+        check_computed(row_sq_norms(X), "Row", "‖x‖²", room=_ROOM)
         if self.gamma is None:
             self.gamma_ = median_gamma(X)
         else:
             self.gamma_ = check_number(self.gamma, "gamma", minimum=0.0, strict=True)
-        self.center_ = far_center(check_vectors(X))
+        self.center_ = far_center(X)
         return self
 
     def represent(self, X: Any) -> Parts:
         """The vectors and their squared norms about the centre."""
         R = check_vectors(X)
-        return Parts(R, centered_sq_norms(R, self.center_))
+        norms = centered_sq_norms(R, self.center_)
+        check_computed(norms, "Row", "γ‖x‖²", room=_ROOM * max(self.gamma_, 1.0))
+        return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
         (X, x_norms), (Z, z_norms) = R, S
@@ -205,10 +217,11 @@ class Cosine(Kernel):
         R = check_vectors(X)
         norms = row_sq_norms(R)
         xp = array_namespace(norms)
-        scale = xp.where(norms > 0, 1 / xp.sqrt(xp.where(norms > 0, norms, 1.0)), 0.0)
-        if is_sparse(R):
-            return R.multiply(scale[:, None]).tocsr()
-        return R * scale[:, None]
+        usual = (norms > _SMALLEST) & xp.isfinite(norms)
+        if not bool(xp.all(usual)):  # squares that leave the floats: by the largest entry first
+            R = scale_rows(R, xp.where(usual, 1.0, row_sizes(R)))
+            norms = row_sq_norms(R)
+        return scale_rows(R, xp.sqrt(norms))
 
     def block(self, R: Any, S: Any) -> Array:
         return gemm(R, S)
@@ -231,7 +244,14 @@ def median_gamma(X: Any) -> float:
         rows = rows[np.arange(_MEDIAN_ROWS) * (count - 1) // (_MEDIAN_ROWS - 1)]
     from scipy.spatial.distance import pdist
 
-    return float(1 / np.median(pdist(rows, "sqeuclidean")))
+    median = float(np.median(pdist(rows, "sqeuclidean")))
+    if not _SMALLEST < median < math.inf:
+        way = "multiply" if median < 1 else "divide"
+        raise ValueError(
+            f"Unless `gamma` is given it is 1 / median of ‖x_i − x_j‖², but that median is {median:.3g}, out of the "
+            f"range of floats; {way} the data by a constant."
+        )
+    return 1 / median
 
 
 def _gamma_by_width(gamma: float | None, X: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows
+from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows, unwarned
 from iokr._component import component
 from iokr._objects import as_objects, n_objects
 from iokr._tables import read
@@ -33,10 +33,11 @@ def check_dim(kernel: OperatorKernel, d: int, Psi: Array | None) -> None:
 
 def check_blocks(gram: Gram, trusted: bool) -> None:
     """Refuse blocks that overflow, or, unless trusted, make no valid kernel (on a sample of many points)."""
-    diagonal = gram.diagonal()
+    with unwarned():
+        diagonal = gram.diagonal()
     xp = array_namespace(diagonal)
     if not bool(xp.all(xp.isfinite(diagonal))):
-        raise ValueError("`kernel` overflows on these objects: 𝒦(x, x) is not finite; scale the data.")
+        raise ValueError("`kernel` overflows on these objects: 𝒦(x, x) is not finite; divide the data by a constant.")
     if not trusted:
         N = gram.shape[0]
         some = max(1, _CHECKED * N // gram.size)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, eigh, empty_like, gemm, take_rows, to_numpy
 from iokr._component import Component, component
-from iokr._memory import check_memory
+from iokr._memory import check_matrix, check_memory
 from iokr._objects import n_objects, take
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
@@ -125,6 +125,8 @@ class LinkRival(Component, ABC):
             Higher means "link". The score of a node with itself has no meaning.
         """
         check_is_fitted(self)
+        m1, m2 = (int(self.R_fit_.shape[0]) if X is None else n_objects(X) for X in (X1, X2))
+        check_matrix(m1, m2, None, 2.0, "A score for every pair")
         U = self._nodes(X1)
         return self._border.cast(self.compare(U, U if X1 is None and X2 is None else self._nodes(X2)))
 
@@ -157,6 +159,7 @@ class LinkRival(Component, ABC):
         else:
             X = self._border.check(self, X)
             R, index = self._border.represent(X), np.full(n_objects(X), -1)
+        check_matrix(int(R.shape[0]), len(self.labeled_), R)
         return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), index, X is None)
 
     def __sklearn_tags__(self) -> Any:

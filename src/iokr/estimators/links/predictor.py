@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._memory import check_matrix
+from iokr._objects import n_objects
+from iokr._validation import check_computed, check_integer, check_number
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
@@ -28,6 +30,8 @@ from iokr.operator_kernels.base import OperatorKernel
 from iokr.solvers.base import Solver
 
 __all__ = ["LinkPredictor", "LinkRegression"]
+
+_SCORES = "A score for every pair"
 
 
 class LinkRegression(KernelModel):
@@ -77,9 +81,12 @@ class LinkRegression(KernelModel):
 
         Higher means a link. Symmetric and positive semi-definite when both lists are the same.
         """
+        check_is_fitted(self)
+        m1, m2 = (n_objects(self.nodes_ if X is None else X) for X in (X1, X2))
+        check_matrix(m1, m2, self.nodes_ if X1 is None else X1, 2.0, _SCORES)
         H1 = self._values(X1)
         H2 = H1 if X2 is X1 else self._values(X2)
-        return self._cast(gemm(H1, H2))
+        return self._cast(check_computed(gemm(H1, H2), "Node", "⟨h(u), h(v)⟩"))
 
     def loo_decision_function(self) -> Array:
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.
@@ -88,8 +95,9 @@ class LinkRegression(KernelModel):
         knows those of the node left out, and metrics of these scores are optimistic: use them to choose, not to report.
         """
         check_is_fitted(self)
+        check_matrix(len(self.labeled_), len(self.labeled_), self.nodes_, 2.0, _SCORES)
         H = self.model_.loo_decision_function()
-        return self._cast(gemm(H, H))
+        return self._cast(check_computed(gemm(H, H), "Node", "⟨h(u), h(v)⟩"))
 
     @cached_property
     def threshold_(self) -> float:
@@ -99,6 +107,7 @@ class LinkRegression(KernelModel):
 
     def _loo_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the labelled pairs are linked, and their leave-one-out scores."""
+        check_matrix(len(self.labeled_), len(self.labeled_), self.nodes_, 4.0, _SCORES)
         H = self.model_.loo_decision_function()
         rows, columns, linked = self.network_.pairs()
         return linked, to_numpy(gemm(H, H))[rows, columns]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows, to_numpy
 from iokr._component import component
+from iokr._memory import check_matrix
 from iokr._progress import CallbackSupportMixin, begin, end, with_callbacks
 from iokr._validation import check_choice, check_number
 from iokr.estimators.base import KernelModel
@@ -226,6 +227,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     def _rows(self, known: np.ndarray, new: Any, unseen: np.ndarray) -> Array:
         """k between some fitted nodes, then some new ones, and the fitted ones."""
         R = self.R_fit_
+        check_matrix(len(known) + len(unseen), int(R.shape[0]), R, 2.0)
         parts = [self.kernel_.block(take_rows(R, known), R)] if len(known) or not len(unseen) else []
         parts += [self.kernel_.block(take_rows(new, unseen), R)] if len(unseen) else []
         return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=0)

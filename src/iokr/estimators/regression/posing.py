@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
+from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
 from iokr._objects import concat, error_context, take
-from iokr._validation import check_number, check_same_length, check_weight
+from iokr._validation import check_computed, check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
 from iokr.gram.base import Gram
@@ -76,7 +76,10 @@ class FittedInputs:
 
     def values(self, R: Any, C: Array) -> Array:
         """h(x) = A Cᵀ k_x at represented inputs."""
-        return self.kernel.gram(R, self.points) @ C
+        with unwarned():
+            H = self.kernel.gram(R, self.points) @ C
+        with error_context("X"):
+            return check_computed(H, what="h(x)")
 
     def problem(
         self, targets: Targets, loss: Loss, *, gram: Gram | None = None, solver: Solver | None = None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import component
+from iokr._memory import check_matrix
 from iokr._objects import distinct, error_context, n_objects, take
 from iokr._tables import column_names
 from iokr._validation import check_number, check_same_length, check_weight
@@ -157,6 +158,7 @@ class OutputTrees(StructuredEstimator):
         -------
         similarities : array of shape (m1, m2)
         """
+        check_matrix(n_objects(X1), n_objects(X1 if X2 is None else X2), X1, 2.0, "A similarity for every pair")
         H1 = self._values(X1)
         H2 = H1 if X2 is None else asarray_like(self._values(X2), H1)
         if self.output_kernel_ is not None:

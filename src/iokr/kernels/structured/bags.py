@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows
+from iokr._array import Array, array_namespace, asarray_like, is_array, matmul, take_rows, unwarned
 from iokr._component import component
 from iokr._objects import BadObject, as_array, as_objects, n_objects
 from iokr._tables import read
+from iokr._validation import check_computed
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["SetKernel"]
@@ -53,21 +56,24 @@ class SetKernel(Kernel):
         """Fit `base` to all members."""
         if isinstance(self.base, Kernel) and self.base.pairwise:
             raise ValueError("`base` must know k between any members: give `Precomputed(matrix)`, not `Precomputed()`.")
-        members, _ = _flatten(X, self.base)
-        self.base_ = fit_part(self.base, "base", members)
+        members, starts = _flatten(X, self.base)
+        with _named_by_set(starts):
+            self.base_ = fit_part(self.base, "base", members)
         return self
 
     def represent(self, X: Any) -> _Bags:
         """Members one after the other, and where each set begins."""
         members, starts = _flatten(X, self.base)
-        return _Bags(self.base_.represent(members), starts, np.arange(len(starts) - 1))
+        with _named_by_set(starts):
+            R = self.base_.represent(members)
+            check_computed(self.base_.diag(R))
+        return _Bags(R, starts, np.arange(len(starts) - 1))
 
     def block(self, R: _Bags, S: _Bags) -> Array:
         """The (n, m) array of means of k(x, z)."""
         (left, sizes), (right, others) = R.chosen(), S.chosen()
         K = self.base_.block(left, right)
-        xp = array_namespace(K)
-        return xp.matmul(xp.matmul(_averages(sizes, K), K), _averages(others, K).T)
+        return matmul(matmul(_averages(sizes, K), K), _averages(others, K).T)
 
     def diag(self, R: _Bags) -> Array:
         """The mean of k over each set with itself."""
@@ -75,7 +81,8 @@ class SetKernel(Kernel):
         for i in range(len(R)):
             members, _ = R[i : i + 1].chosen()
             K = self.base_.block(members, members)
-            values.append(array_namespace(K).mean(K))
+            with unwarned():
+                values.append(array_namespace(K).mean(K))
         xp = array_namespace(*values)
         return xp.stack(values) if values else np.empty(0)
 
@@ -98,6 +105,19 @@ class _Bags:
         sizes = np.diff(self.starts)[self.rows]
         first = np.repeat(self.starts[self.rows] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
         return take_rows(self.members, first + np.arange(int(sizes.sum()))), sizes
+
+
+@contextmanager
+def _named_by_set(starts: np.ndarray) -> Iterator[None]:
+    """A member that is refused is named by its set."""
+    try:
+        yield
+    except BadObject as error:
+        if isinstance(error.index, str):
+            raise
+        which = int(np.searchsorted(starts, error.index, side="right")) - 1
+        inside = f"{error.kind.lower()} {error.index - int(starts[which])}"
+        raise type(error)("Set", which, f": {inside}{error.text}", error.argument) from None
 
 
 def _averages(sizes: np.ndarray, like: Array) -> Array:

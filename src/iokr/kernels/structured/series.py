@@ -19,6 +19,7 @@ from iokr.kernels.base import Kernel
 __all__ = ["GlobalAlignment", "series"]
 
 _POINTS = 1 << 16  # entries of a panel of similarities between points, which stays in the cache: 512 kB
+_LARGEST = 1e150  # of a value: squared distances of a few thousand channels are finite
 _SAMPLE = 1000  # points from which the bandwidth is taken, at most
 
 
@@ -42,6 +43,10 @@ def series(X: Any, n_channels: int | None = None) -> Ragged:
             raise BadObject("Series", i, f" has {values.shape[1]} channels where others have {width}.")
         if not np.all(np.isfinite(values)):
             raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
+        if float(np.max(np.abs(values))) > _LARGEST:
+            raise BadObject(
+                "Series", i, f" has values above {_LARGEST:g}, whose squares overflow; divide all by a constant."
+            )
         parts.append(values)
     if not parts:
         raise ValueError("There are no series; at least one is needed.")

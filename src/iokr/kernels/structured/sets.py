@@ -12,7 +12,7 @@ from iokr._compile import compiled
 from iokr._component import component
 from iokr._objects import BadObjectType, Parts, as_objects, is_numeric, n_objects
 from iokr._tables import read
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
 from iokr.kernels.base import Kernel
 
@@ -49,7 +49,9 @@ class Tanimoto(Kernel):
             raise ValueError(
                 "`Tanimoto` needs binary or count rows, but some entries are negative; use `Cosine` or `RBF`."
             )
-        return Parts(R, row_sq_norms(R))
+        norms = row_sq_norms(R)
+        check_computed(norms, "Row", "x·x", room=4.0)
+        return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
         (X, x_norms), (Z, z_norms) = R, S

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from iokr._array import Array, CholeskyFactor, NotPositiveDefinite, array_namespace, cholesky, eye_like, inverse
+from iokr._array import (
+    Array,
+    CholeskyFactor,
+    NotPositiveDefinite,
+    array_namespace,
+    cholesky,
+    cholesky_arrays,
+    eye_like,
+    inverse,
+    is_numpy,
+)
 from iokr._component import component
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
@@ -37,9 +47,14 @@ class Cholesky(ClosedForm):
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
-        """N² numbers, factored in place, and 3Nq; 4N² with a penalty: L, its factor, FᵀKF and panels."""
+        """N² numbers, factored in place, and 3Nq; 4N² with a penalty: L, its factor, FᵀKF and panels.
+
+        In other libraries than NumPy see `cholesky_arrays`; 8N² with a penalty.
+        """
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((4 if problem.penalised else 1.1) * N**2 + 3 * N * q)
+        host = is_numpy(problem.like)
+        squares = (4 if host else 8) if problem.penalised else cholesky_arrays(problem.like)
+        return 8.0 * float(squares * N**2 + (3 if host else 2) * N * q)
 
     def _path(self, problem: Problem) -> CholeskyPath:
         return CholeskyPath(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from iokr._array import eigh_arrays, is_numpy
 from iokr._component import component
 from iokr._validation import check_choice
 from iokr.problem import Problem
@@ -37,9 +38,13 @@ class Eigen(ClosedForm):
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
-        """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty."""
+        """3N² numbers: K, overwritten by U, and LAPACK's workspace; 6N² with a penalty.
+
+        In other libraries than NumPy see `eigh_arrays`; 8.7N² with a penalty.
+        """
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((6 if problem.penalised else 3) * N**2 + 4 * N * q)
+        penalised = 6.0 if is_numpy(problem.like) else 8.7
+        return 8.0 * float((penalised if problem.penalised else eigh_arrays(problem.like)) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return spectral_path(problem, geometry(problem))
@@ -82,9 +87,9 @@ class ManifoldEigen(ClosedForm):
         return super().refuses(problem)
 
     def memory(self, problem: Problem) -> float:
-        """7N² numbers: K, its root, RᵀLR or FᵀKF, and workspace."""
+        """7N² numbers: K, its root, RᵀLR or FᵀKF, and workspace; 9.1N² in other libraries than NumPy."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float(7 * N**2 + 4 * N * q)
+        return 8.0 * float((7 if is_numpy(problem.like) else 9.1) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
         return next(self._paths(problem, [problem.strength]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_numpy, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
@@ -64,7 +64,7 @@ class ADMM(Solver):
     def memory(self, problem: Problem) -> float:
         """4N² numbers, 8N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((8 if problem.penalised else 4) * N**2 + 12 * N * q)
+        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 4) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 20_000)

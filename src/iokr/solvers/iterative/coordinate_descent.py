@@ -61,7 +61,7 @@ class CoordinateDescent(Solver):
         if special is not None:
             return special.memory(problem)
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((8 if problem.penalised else 3) * N**2 + 4 * N * q)
+        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 4 * N * q)
 
     def _special(self, problem: Problem) -> PairMargin | None:
         """The solver of many pairs, whose matrix is not formed, when these are the problem."""

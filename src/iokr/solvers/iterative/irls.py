@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from iokr._array import Array, array_namespace, cholesky
+from iokr._array import Array, array_namespace, cholesky, is_numpy
 from iokr._component import component
 from iokr._validation import check_stops
 from iokr.losses.radial import RadialLoss, distances
@@ -55,7 +55,7 @@ class IRLS(Solver):
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty."""
         N, q = problem.gram.size, problem.Psi.shape[1]
-        return 8.0 * float((8 if problem.penalised else 3) * N**2 + 8 * N * q)
+        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 8 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 500)
