@@ -1,11 +1,12 @@
 """The command line as users meet it: what it prints where, what it writes, and its exit codes.
 
-Tests of `iokr.cli.bench`, `iokr.cli.demo.command`, `iokr.cli.doctor` and `iokr.cli.shared`.
+Tests of `iokr.cli.bench`, `iokr.cli.commands`, `iokr.cli.demo.command`, `iokr.cli.doctor` and `iokr.cli.shared`.
 """
 
 import json
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import pytest
@@ -180,13 +181,28 @@ def test_nothing_is_overwritten_without_force(here, quick):
 
 
 def test_a_full_disk_does_not_lose_the_tables(here, quick, monkeypatch):
-    def full(self, *args, **options):
-        raise OSError(28, "No space left on device", str(self))
+    def full(*args):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("os.fsync", full)
     result = invoke("demo", "-q")
     assert result.exit_code == 1 and result.stdout.startswith("Rows\n")
-    assert "No space left on device" in result.stderr and result.stderr.count("\n") == 1
+    assert result.stderr == "iokr: iokr-demo/table.tsv: No space left on device.\n"
+    assert list(here.iterdir()) == []
+
+
+def test_a_second_run_into_a_folder_is_refused_before_the_work(here, monkeypatch):
+    refused = []
+
+    def slow(**options):
+        with ThreadPoolExecutor(1) as other:
+            refused.append(other.submit(invoke, "demo", "-q").result())
+        return Report("Title", "Summary.")
+
+    runs(monkeypatch, slow)
+    assert invoke("demo", "-q").exit_code == 0 and len(refused) == 1
+    assert refused[0].exit_code == 1 and refused[0].stderr.startswith("iokr: another run is writing to iokr-demo;")
+    assert [path.name for path in here.iterdir()] == ["iokr-demo"]
 
 
 def test_quiet_leaves_standard_error_empty(here, quick):

@@ -6,11 +6,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from iokr.cli.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from iokr.report import Report, Table
@@ -61,7 +63,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
-            typer.echo("iokr: interrupted.", err=True)
+            say(INTERRUPTED)
             raise typer.Exit(130) from None
         except BrokenPipeError:  # the reader of our output, say `head`, has seen enough
             sys.stderr.close()
@@ -219,21 +221,29 @@ def perform(
     --force, --format, --quiet and --verbose are read from the command; `more` are the files of the folder beyond those
     of every run.
     """
+    from iokr._folders import ResultFolder
     from iokr.report import check_folder, require_report_packages, write_run
 
     force, format, quiet, verbose = (context.params[name] for name in ("force", "format", "quiet", "verbose"))
     suffix = format or Format.tsv
+
+    def check() -> None:
+        if folder is not None:
+            check_folder(folder, force=force, format=suffix, more=more)
+
     if folder is not None:
         require_report_packages()
-        check_folder(folder, force=force, format=suffix, more=more)
-    with bar(quiet=quiet) as progress:
-        report = run(progress)
-    paths: list[Path] = []
-    try:
-        if folder is not None:  # before the tables, whose reader may leave
-            paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
-    finally:  # a full disk does not lose the tables
-        print_tables([table for table in report.tables if format or verbose or not table.folded], format)
+        check()
+    with nullcontext() if folder is None else ResultFolder(folder).reserved():
+        check()  # again, now that nobody else writes to it
+        with bar(quiet=quiet) as progress:
+            report = run(progress)
+        paths: list[Path] = []
+        try:
+            if folder is not None:  # before the tables, whose reader may leave
+                paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
+        finally:  # a full disk does not lose the tables
+            print_tables([table for table in report.tables if format or verbose or not table.folded], format)
     if verbose:
         say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
     if paths:
