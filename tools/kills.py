@@ -4,7 +4,7 @@
     study                      a small study of many cells, taken up again after each kill
 
 Signals are SIGINT, SIGTERM and SIGKILL in turn. Half of the kills come at a moment drawn over the whole run, half as
-soon as the new folder appears, or up to 30 ms later: the window in which the result is written. After each of them
+soon as the new folder appears, or up to 0.2 s later: the window in which the result is written. After each of them
 
     - the result is whole: run.json lists all files, with their SHA-256, and it is the old one or the new one;
     - no finished cell of the study is lost;
@@ -73,7 +73,13 @@ class Scenario:
 
     def start(self, folder: Path, seed: int) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", self.code, *self.arguments, "-o", "out", "--seed", str(seed), "-q", "--force"]
-        return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": _heed}
+        return subprocess.Popen(command, cwd=folder, **options)
+
+
+def _heed() -> None:
+    """A shell that starts us in the background has SIGINT ignored, and so would all that we start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 FILES = ("-i", "nodes.tsv", "-e", "edges.tsv")
@@ -207,7 +213,7 @@ def trial(scenario: Scenario, n: int, seed: int, folder: Path) -> Trial:
     result = Trial(scenario, folder)
     for k in range(n):
         how, window = SIGNALS[k % 3], k % 2
-        moment = writing(folder, rng.choice((0, rng.uniform(0, 0.03)))) if window else None
+        moment = writing(folder, rng.choice((0, rng.uniform(0, 0.03), rng.uniform(0, 0.2)))) if window else None
         result.kill(how, moment or after(1.1 * result.seconds * (k + rng.random()) / n))
     return result
 

@@ -7,6 +7,7 @@ import typer
 from iokr.cli.bench import bench
 from iokr.cli.demo.command import demo
 from iokr.cli.doctor import doctor
+from iokr.cli.group import Commands
 from iokr.cli.links.command import links
 from iokr.cli.reproduce import reproduce
 from iokr.cli.shared import guarded, show_version
@@ -14,6 +15,7 @@ from iokr.cli.shared import guarded, show_version
 __all__ = ["app"]
 
 app = typer.Typer(
+    cls=Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -115,7 +115,9 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
         raise PermissionError(f"{folder} cannot be written to: {error.strerror}; give another with -o.") from error
 
 
-def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:
+def write_run(
+    report: Report, folder: Path, *, force: bool = False, format: str = "tsv", spreadsheet_safe: bool = False
+) -> list[Path]:
     """Write the table, metrics.json, run.json, the report's own files and report.html; return their paths.
 
     All of them or none: a new folder takes the place of the old one when it is whole (`iokr._folders`). run.json lists
@@ -135,7 +137,8 @@ def write_run(report: Report, folder: Path, *, force: bool = False, format: str 
     with result.reserved():
         check_folder(folder, force=force, format=format, more=tuple(report.files))
         table, metrics, run, page = _run_files(format)
-        texts = {table: report.table_text(format), metrics: _json(report.metrics()), run: "", **report.files}
+        rows = report.table_text(format, spreadsheet_safe=spreadsheet_safe)
+        texts = {table: rows, metrics: _json(report.metrics()), run: "", **report.files}
         texts[page] = report.html()
         contents = {name: text.encode() for name, text in texts.items()}
         sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
