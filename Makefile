@@ -18,13 +18,14 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow layers house numeric doctest lint format types docs sdist clean
+.PHONY: help demo test slow kills layers house numeric doctest lint format types docs sdist clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
 	@echo 'make test      the test suite'
 	@echo 'make slow      the tests marked slow'
+	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
 	@echo 'make house     no cycles, no private names of others, no long files: tools/check_house.py'
 	@echo 'make numeric   the numeric suites under other BLAS kernels, threads and Pythons; CORES=Haswell for one kernel'
@@ -44,6 +45,9 @@ test: $(STAMP)/test
 
 slow: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) -m 'slow and not gpu'
+
+kills: $(STAMP)/test
+	$(BIN)/python tools/kills.py
 
 layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py

@@ -19,7 +19,7 @@ LAYERS = [
     *("problem", "losses", "gram"),
     *("_curves", "_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
-    *("_folders", "_files"),
+    *("_folders", "_files", "_text"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {

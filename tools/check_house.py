@@ -33,7 +33,7 @@ TEMPLATES = (
     "iokr.solvers",
     {"Solver", "Path"},
 )  # whose private methods are for all inside this package
-MACHINERY = {"_replace", "_asdict", "_fields", "_make", "_getframe"}  # public in spite of their names
+MACHINERY = {"_replace", "_asdict", "_fields", "_make", "_getframe", "_exit"}  # public in spite of their names
 MACHINERY |= {"_init_callback_context"}  # of scikit-learn's mixin, for those who write estimators
 KINDS = {"isinstance", "issubclass"}
 LOOKUPS = {"getattr", "hasattr", "setattr", "delattr"}

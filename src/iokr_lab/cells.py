@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -10,6 +13,7 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from iokr import __version__
+from iokr._files import naming, refuse_link, write_atomically
 
 Case = TypeVar("Case")
 P = ParamSpec("P")
@@ -30,12 +34,14 @@ class Cells:
         Read when it exists; None keeps cells in memory only.
     run : mapping
         What must be the same for a cell to be used again: seed, plan, data. The version of the library must be, too.
+    before : Path, optional
+        Another file of cells, of a run that was finished; it is only read.
 
     Attributes
     ----------
     values : dict
     earlier : frozenset of str
-        The cells that were in the file.
+        The cells that were in the files.
 
     Examples
     --------
@@ -49,21 +55,66 @@ class Cells:
     {'square': 4}
     """
 
-    def __init__(self, path: Path | None, run: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | None, run: Mapping[str, Any], before: Path | None = None) -> None:
         self.path, self.run = path, json.loads(_text({"iokr": __version__, **run}))
         self.values: dict[str, dict[str, Any]] = {}
-        self._lock, self._torn = Lock(), False
-        if path is not None and path.exists():
-            text = path.read_text(encoding="utf-8")
-            self._torn = bool(text) and not text.endswith("\n")
-            for line in text.splitlines():
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:  # cut off when the run was
-                    continue
-                if record.get("run") == self.run:
-                    self.values[record["cell"]] = record["metrics"]
+        self._lock, self._lines = Lock(), list[str]()
+        if path is not None:
+            refuse_link(path)
+            for file in (before, path):
+                if file is not None and file.is_file():
+                    self._read(file)
         self.earlier = frozenset(self.values)
+
+    def _read(self, file: Path) -> None:
+        """Take the records of a file; lines that are none are set aside, as when the process was killed in a write."""
+        content = file.read_bytes()
+        lines = [line for line in content.split(b"\n") if line.strip()]
+        good, damaged = [], []
+        for number, line in enumerate(lines, start=1):
+            record = _record(line)
+            if record is None:
+                damaged.append((number, line))
+                continue
+            good.append(line.decode())
+            if record["run"] == self.run:
+                self.values[record["cell"]] = record["metrics"]
+        self._lines = list(dict.fromkeys([*self._lines, *good]))
+        if damaged:
+            self._set_aside(file, damaged)
+        if file == self.path and content != (whole := b"".join(f"{line}\n".encode() for line in good)):
+            with write_atomically(file) as new:
+                new.write(whole)
+
+    def _set_aside(self, file: Path, damaged: list[tuple[int, bytes]]) -> None:
+        aside = self._aside
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        refuse_link(aside)
+        before = aside.read_bytes() if aside.exists() else b""
+        fresh = b"".join(line + b"\n" for _, line in damaged if line + b"\n" not in before)
+        if fresh:
+            with write_atomically(aside) as new:
+                new.write(before + fresh)
+        which = f"line {damaged[0][0]} is" if len(damaged) == 1 else f"{len(damaged)} lines are"
+        warnings.warn(
+            f"{file}: {which} damaged and set aside in {aside}; what is lost with that is run again.", stacklevel=4
+        )
+
+    @property
+    def _aside(self) -> Path:
+        if self.path is None:
+            raise ValueError("Cells in memory have no file.")
+        return self.path.with_suffix(".damaged")
+
+    def files(self) -> dict[str, str]:
+        """What there is on the disk, by name, for the folder of the finished run."""
+        if self.path is None:
+            return {}
+        with self._lock:
+            found = {self.path.name: "".join(f"{line}\n" for line in self._lines)}
+        if self._aside.is_file():
+            found[self._aside.name] = self._aside.read_text(encoding="utf-8", errors="backslashreplace")
+        return found
 
     def __contains__(self, cell: str) -> bool:
         return cell in self.values
@@ -76,10 +127,8 @@ class Cells:
         line = _text({"run": self.run, "cell": cell, "metrics": dict(metrics)})
         with self._lock:
             if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{line}\n" if self._torn else f"{line}\n")
-                self._torn = False
+                _append(self.path, f"{line}\n".encode())
+                self._lines.append(line)
             self.values[cell] = json.loads(line)["metrics"]
 
     def fill(
@@ -110,6 +159,33 @@ class Cells:
         for case in side_by_side(delayed(one)(case) for case in missing):
             step(str(case))
         return len(every) - len(missing)
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """A line of the file as {"run": ..., "cell": ..., "metrics": ...}, or None."""
+    kinds = {"run": dict, "cell": str, "metrics": dict}
+    try:
+        record = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not all(isinstance(record.get(name), kind) for name, kind in kinds.items()):
+        return None
+    return record
+
+
+def _append(path: Path, line: bytes) -> None:
+    """A line to the end of a file and to the disk; when that fails the file is what it was."""
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            try:
+                if file.write(line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(end)
+                raise
 
 
 def _text(value: Any) -> str:

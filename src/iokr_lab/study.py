@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from iokr._folders import ResultFolder
 from iokr.report import Progress, Report, run_info, silent, usable_cores
+from iokr.report.run import CELLS
 from iokr_lab.cells import Cells
 
 if TYPE_CHECKING:
@@ -236,8 +239,9 @@ def run(
     study : Study
     plan : Plan
     folder : Path, optional
-        Where finished cells are kept, in `cells.jsonl`; a run that is taken up again begins where it stopped. A cell is
-        used again when version, seed, plan (repeats apart) and data files are the same.
+        Of the run. Finished cells are kept beside it, in `FOLDER.partial/cells.jsonl`, until `write_run` moves them
+        into it; a run that is taken up again, or run again, begins with those of both. A cell is used again when
+        version, seed, plan (repeats apart) and data files are the same.
     progress : callable, optional
         Called with the cases done, the number of cases, and the last one.
     n_jobs : int, optional
@@ -254,13 +258,15 @@ def run(
 
     start, info = perf_counter(), run_info(seed=plan.seed, files=files)
     progress(0, 1, "reading the data")
-    with threadpool_limits(1), warnings.catch_warnings():
+    result = None if folder is None else ResultFolder(folder)
+    with result.reserved() if result else nullcontext(), threadpool_limits(1), warnings.catch_warnings():
         for message in study.ignored:
             warnings.filterwarnings("ignore", message=message)
         data = study.load(plan)
         cases = list(study.cases(plan, data))
         _check_apart(cases)
-        cells = Cells(folder and folder / "cells.jsonl", {"plan": plan.key(), "data": info["data"]})
+        kept, before = (result.partial / CELLS, result.path / CELLS) if result else (None, None)
+        cells = Cells(kept, {"plan": plan.key(), "data": info["data"]}, before)
         done = 0
 
         def step(what: str) -> None:
@@ -271,6 +277,7 @@ def run(
         found = cells.fill(cases, lambda case: study.work(case, plan, data), step, n_jobs or usable_cores())
         progress(len(cases), len(cases), "drawing the page")
         report = study.page(Results({case: cells[str(case)] for case in cases}, found), plan, data)
+        report = replace(report, files={**report.files, **cells.files()})
     if found:
         note = f"{found} of {len(cases)} cells were found from an earlier run."
         report = replace(report, notes=(*report.notes, note))

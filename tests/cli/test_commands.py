@@ -1,14 +1,17 @@
 """The command line as users meet it: what it prints where, what it writes, and its exit codes.
 
-Tests of `iokr.cli.bench`, `iokr.cli.demo.command`, `iokr.cli.doctor` and `iokr.cli.shared`.
+Tests of `iokr.cli.bench`, `iokr.cli.commands`, `iokr.cli.demo.command`, `iokr.cli.doctor`, `iokr.cli.group` and
+`iokr.cli.shared`.
 """
 
 import json
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import iokr
@@ -77,6 +80,66 @@ def test_wrong_usage_exits_with_2(arguments, here):
     result = invoke(*arguments)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+
+
+ONCE = [
+    ("--seed", ["demo", "--seed", "1", "--seed", "2"]),
+    ("--seed", ["reproduce", "digits", "--seed=1", "--short", "--seed=1"]),
+    ("--output", ["bench", "links", "-o", "a", "--output", "b"]),
+    ("--format", ["doctor", "--format", "tsv", "--format", "json"]),
+    ("--nodes", ["links", "predict", "-e", "e.tsv", "-i", "a.tsv", "--nodes", "b.tsv"]),
+    ("--edges", ["links", "cv", "-e", "e.tsv", "-e", "f.tsv", "-i", "a.tsv"]),
+    ("--scale", ["links", "cv", "-e", "e.tsv", "-i", "a.tsv", "--scale", "--no-scale"]),
+]
+
+
+@pytest.mark.parametrize(("option", "arguments"), ONCE)
+def test_an_option_of_one_value_is_given_once(option, arguments, here):
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert f" {option}: " in result.stderr and "given twice, but it takes one value" in " ".join(result.stderr.split())
+    assert list(here.iterdir()) == []
+
+
+def options_of(command, names=()):
+    """(names of a command, option) for every command below."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from options_of(below, (*names, name))
+    if not getattr(command, "commands", None):
+        yield from ((names, option) for option in command.params if option.param_type_name == "option")
+
+
+@pytest.mark.parametrize(
+    ("names", "option"), [pytest.param(n, o, id=f"{' '.join(n)} {o.name}") for n, o in options_of(get_command(app))]
+)
+def test_every_option_of_every_command_is_given_once_or_meant_to_be_repeated(names, option, here):
+    values = [] if option.is_flag else ["1"]
+    again = [option.opts[0], *values]
+    result = invoke(*names, *again, *again, *again)
+    said = "given 3 times, but it takes one value" in " ".join(result.stderr.split())
+    assert said != (option.multiple or option.is_eager), result.stderr
+
+
+def test_what_a_terminal_would_obey_is_escaped(here, monkeypatch):
+    def odd(*, progress, **options):
+        progress(0, 1, "case \x1b[2J")
+        warnings.warn("id \x9b31m", UserWarning, stacklevel=2)
+        return Report("Title", "Summary.", (Table("T\x9b", [{"id\x07": "a\u202eb", "n": 1}], note="\x85"),))
+
+    runs(monkeypatch, odd)
+    result = invoke("demo", "-v")
+    assert not set(result.output) & set("\x1b\x9b\x07\x85\u202e")
+    assert "case \\u001b[2J" in result.stderr and "UserWarning: id \\u009b31m" in result.stderr
+    assert result.stdout.startswith("T\\u009b\nid\\u0007  n\na\\u202eb  1\n\\u0085")
+    assert "a\u202eb" in invoke("demo", "--force", "--format", "tsv").stdout, "data are as they are"
+
+    def broken(**options):
+        raise ValueError("row \x9b31m")
+
+    runs(monkeypatch, broken)
+    assert invoke("demo", "--force", "-q").stderr == "iokr: row \\u009b31m\n"
+    assert "\x9b" not in invoke("demo", "--force", "-v").stderr
+    assert "\x9b" not in invoke("\x9b31m").stderr + invoke("demo", "--\x9b31m").stderr
 
 
 def test_an_error_is_one_line_and_exit_1(here, monkeypatch):
@@ -180,13 +243,28 @@ def test_nothing_is_overwritten_without_force(here, quick):
 
 
 def test_a_full_disk_does_not_lose_the_tables(here, quick, monkeypatch):
-    def full(self, *args, **options):
-        raise OSError(28, "No space left on device", str(self))
+    def full(*args):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("os.fsync", full)
     result = invoke("demo", "-q")
     assert result.exit_code == 1 and result.stdout.startswith("Rows\n")
-    assert "No space left on device" in result.stderr and result.stderr.count("\n") == 1
+    assert result.stderr == "iokr: iokr-demo/table.tsv: No space left on device.\n"
+    assert list(here.iterdir()) == []
+
+
+def test_a_second_run_into_a_folder_is_refused_before_the_work(here, monkeypatch):
+    refused = []
+
+    def slow(**options):
+        with ThreadPoolExecutor(1) as other:
+            refused.append(other.submit(invoke, "demo", "-q").result())
+        return Report("Title", "Summary.")
+
+    runs(monkeypatch, slow)
+    assert invoke("demo", "-q").exit_code == 0 and len(refused) == 1
+    assert refused[0].exit_code == 1 and refused[0].stderr.startswith("iokr: another run is writing to iokr-demo;")
+    assert [path.name for path in here.iterdir()] == ["iokr-demo"]
 
 
 def test_quiet_leaves_standard_error_empty(here, quick):

@@ -6,6 +6,7 @@ Tests of `iokr.cli.links.command`, `iokr.cli.links.cross_validation`, `iokr.cli.
 
 import csv
 import json
+import re
 
 import networkx as nx
 import numpy as np
@@ -341,3 +342,53 @@ def test_help_names_both_commands():
     result = invoke("-h")
     assert result.exit_code == 0 and "cv" in result.stdout and "predict" in result.stdout
     assert "Usage" in invoke("cv", "-h").stdout and "--missing" in invoke("predict", "--help").stdout
+
+
+def test_links_that_are_not_learned_from_are_not_counted_as_such(folder):
+    kept = sorted(
+        {name for row in csv.DictReader((folder / "edges.csv").open()) for name in row.values()} - {"stranger"}
+    )
+    (folder / "some.txt").write_text("\n".join(kept[:25]) + "\n")
+    known = {
+        frozenset(row.values())
+        for row in csv.DictReader((folder / "edges.csv").open())
+        if len(set(row.values())) == 2 and "stranger" not in row.values()
+    }
+    learned = sum(pair <= set(kept[:25]) for pair in known)
+    assert 0 < learned < len(known)
+    for command, out in (("predict", "iokr-links"), ("cv", "iokr-links-cv")):
+        more = ["--folds", 2] if command == "cv" else ["--top", 5]
+        result = invoke(command, *FILES, "--labeled", "some.txt", *more)
+        assert result.exit_code == 0, result.output
+        page = (folder / out / "report.html").read_text()
+        assert f"{learned} known links" in page
+        tables = json.loads((folder / out / "metrics.json").read_text())["tables"]
+        counts = {row["what"]: row["count"] for table in tables if table["title"] == "Input" for row in table["rows"]}
+        assert counts["known links, learned from"] == learned
+        assert counts["edge: a node that is not labelled"] == len(known) - learned
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_ids_that_spreadsheets_execute(folder, safe):
+    """As they are, unless a safe form is asked for; the page says so."""
+    names = {"n0": "=1+2", "n1": "@cmd", "n2": "-x", "n3": "a  b\x9b"}
+    for file in ("nodes.tsv", "edges.csv"):
+        text = (folder / file).read_text()
+        for old, new in names.items():
+            text = re.sub(rf"\b{old}\b", new, text)
+        (folder / file).write_text(text)
+    (folder / "edges.csv").write_text((folder / "edges.csv").read_text() + "=strange,@cmd\n")
+    result = invoke("predict", *FILES, "--top", 2000, *(["--spreadsheet-safe"] if safe else []))
+    assert result.exit_code == 0, result.output
+    assert "\x9b" not in result.output
+    out = folder / "iokr-links"
+    found = {row[end] for row in rows(out / "edges.tsv") for end in ("source", "target")}
+    exact = {"=1+2", "@cmd", "-x"}
+    assert found & exact == (set() if safe else exact) and "a  b\x9b" in found
+    assert ({"'=1+2", "'@cmd", "'-x"} <= found) == safe
+    assert {row["source"] for row in rows(out / "rejected.tsv")} >= {"'=strange" if safe else "=strange"}
+    assert all(float(row["score"]) is not None for row in rows(out / "edges.tsv")), "negative numbers stay numbers"
+    page = (out / "report.html").read_text()
+    assert ("an apostrophe stands before them" if safe else "which spreadsheets execute") in page
+    drawn = json.loads((out / "network.cyjs").read_text())
+    assert exact <= {node["data"]["id"] for node in drawn["elements"]["nodes"]}

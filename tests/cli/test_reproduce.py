@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 from iokr.cli import app
 from iokr.report import Report
 from iokr_lab import EXPERIMENTS, Experiment
+from iokr_lab.cells import Cells
 
 
 def invoke(*arguments):
@@ -30,14 +31,17 @@ def test_one_plan_at_a_time(tmp_path):
     assert result.exit_code == 2 and "one of --short and --full" in result.stderr
 
 
+@pytest.mark.parametrize("finished", [True, False])
 @pytest.mark.parametrize("name", [experiment.name for experiment in EXPERIMENTS])
-def test_an_interruption_says_how_to_go_on(name, tmp_path, monkeypatch):
-    def run(self, **options):
+def test_an_interruption_says_how_to_go_on_if_anything_is_finished(name, finished, tmp_path, monkeypatch):
+    def run(self, *, folder, **options):
+        if finished:
+            Cells(folder.with_name("out.partial") / "cells.jsonl", {}).add("one", {})
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Experiment, "run", run)
-    result = invoke(name, "-o", str(tmp_path))
+    result = invoke(name, "-o", str(tmp_path / "out"))
     assert result.exit_code == 130
-    assert result.stderr == (
-        f"iokr: interrupted. What is finished is in {tmp_path}; the same command goes on from there.\n"
-    )
+    kept = f" What is finished is in {tmp_path / 'out.partial'}; the same command goes on from there."
+    assert result.stderr == f"iokr: interrupted.{kept if finished else ''}\n"
+    assert [path.name for path in tmp_path.iterdir()] == (["out.partial"] if finished else [])

@@ -42,10 +42,63 @@ def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
     Cells(path, RUN).add("a", {"roc": 0.5})
     with path.open("a", encoding="utf-8") as file:
         file.write('{"run": {"seed": 0}, "ce')
-    second = Cells(path, RUN)
+    with pytest.warns(UserWarning, match="line 2 is damaged and set aside"):
+        second = Cells(path, RUN)
     second.add("b", {"roc": 0.6})  # not glued to what was cut off
     second.add("c", {"roc": 0.7})
     assert set(Cells(path, RUN).values) == {"a", "b", "c"}
+
+
+DAMAGED = {
+    "list": b"[]",
+    "null": b"null",
+    "not UTF-8": b'{"run": {"seed": 0}, "cell": "\xff\xfe", "metrics": {}}',
+    "half": b'{"run": {"seed": 0}, "cell": "b", "metr',
+    "wrong types": b'{"run": {}, "cell": ["b"], "metrics": 3}',
+    "nothing in it": b"{}",
+    "too deep": b"[" * 100_000,
+    "zeros": b"\0" * 4096,
+}
+
+
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize("where", ["first", "last", "alone"])
+def test_damaged_lines_are_set_aside_with_a_warning(line, where, tmp_path):
+    path = tmp_path / "cells.jsonl"
+    if where != "alone":
+        Cells(path, RUN).add("a", {"roc": 0.5})
+    good = path.read_bytes() if where != "alone" else b""
+    path.write_bytes(line + b"\n" + good if where == "first" else good + line)
+    with pytest.warns(UserWarning, match=r"damaged and set aside in .*cells\.damaged"):
+        cells = Cells(path, RUN)
+    assert set(cells.values) == (set() if where == "alone" else {"a"})
+    assert path.read_bytes() == good and (tmp_path / "cells.damaged").read_bytes() == line + b"\n"
+    cells.add("b", {"roc": 0.6})
+    assert set(Cells(path, RUN).values) == {"b", *cells.earlier}, "and the next run has nothing to warn about"
+    assert set(cells.files()) == {"cells.jsonl", "cells.damaged"}
+
+
+def test_a_full_disk_keeps_what_was_finished_and_names_the_file(tmp_path, monkeypatch):
+    cells = Cells(tmp_path / "cells.jsonl", RUN)
+    cells.add("a", {"roc": 0.5})
+    before = cells.path.read_bytes()
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left") as caught:
+        patched.setattr(os, "fsync", full)
+        cells.add("b", {"roc": 0.6})
+    assert caught.value.filename == str(cells.path) and cells.path.read_bytes() == before
+    cells.add("c", {"roc": 0.7})
+    assert set(Cells(cells.path, RUN).values) == {"a", "c"}
+
+
+def test_a_link_is_not_written_through(tmp_path):
+    (tmp_path / "cells.jsonl").symlink_to(tmp_path / "outside")
+    with pytest.raises(FileExistsError, match="symbolic link"):
+        Cells(tmp_path / "cells.jsonl", RUN)
+    assert not (tmp_path / "outside").exists()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -159,11 +212,11 @@ main()
 TOTAL = 100
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_run_that_is_ended_from_outside_goes_on_where_it_stopped(how, tmp_path):
     folder = tmp_path / "run"
-    cells = folder / "cells.jsonl"
+    cells = tmp_path / "run.partial" / "cells.jsonl"
 
     def start(pause):
         code = SCRIPT.format(pause=pause, folder=str(folder), total=TOTAL)
@@ -177,13 +230,16 @@ def test_a_run_that_is_ended_from_outside_goes_on_where_it_stopped(how, tmp_path
     _, said = first.communicate(timeout=60)
     there = lines(cells)
     assert 5 <= len(there) < TOTAL and not (folder / "report.html").exists()
-    if how == signal.SIGINT:
-        assert first.returncode == 130
-        assert "the same command goes on from there" in said and "Traceback" not in said
+    if how != signal.SIGKILL:
+        assert first.returncode == 128 + how
+        assert f"What is finished is in {cells.parent}; the same command goes on" in said and "Traceback" not in said
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["run.partial"]
     second = start(0.0)
     _, said = second.communicate(timeout=120)
     assert second.returncode == 0, said
-    assert lines(cells)[: len(there)] == there and len(lines(cells)) == TOTAL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+    found = lines(folder / "cells.jsonl")
+    assert found[: len(there)] == there and len(found) == TOTAL
     assert f"{len(there)} of {TOTAL} cells were found from an earlier run" in (folder / "report.html").read_text(
         encoding="utf-8"
     )

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -14,8 +15,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from iokr._folders import ResultFolder
 from iokr.datasets import DataNotFound
-from iokr.report import Report, Table
+from iokr.report import Report, Table, write_run
 from iokr_lab import EXPERIMENTS, Experiment, find
 from iokr_lab import study as study_module
 from iokr_lab.study import Case, Plan, Results, Study, run
@@ -205,4 +207,16 @@ def test_an_experiment_runs_its_study(monkeypatch, tmp_path):
     report = experiment.run(plan="short", seed=5, repeat=2, folder=tmp_path / "run")
     assert report.info["plan"] == {"seed": 5, "repeat": 2, "grid": (0.5,)}
     assert report.info["data"]["one/x.npz"].startswith("ba7816bf")
-    assert (tmp_path / "run" / "cells.jsonl").exists()
+    assert (tmp_path / "run.partial" / "cells.jsonl").read_text("utf-8") == report.files["cells.jsonl"]
+    write_run(report, tmp_path / "run")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "run"]
+    again = experiment.run(plan="short", seed=5, repeat=3, folder=tmp_path / "run")
+    assert again.files["cells.jsonl"].startswith(report.files["cells.jsonl"]), "what was finished is used again"
+    assert "5 of 7 cells were found" in again.notes[-1]
+
+
+def test_two_runs_of_a_study_into_one_folder_are_told_apart(tmp_path):
+    with ResultFolder(tmp_path / "run").reserved():
+        waiting = ThreadPoolExecutor(1).submit(run, make(), make().plan(), folder=tmp_path / "run")
+        with pytest.raises(BlockingIOError, match="another run is writing"):
+            waiting.result()

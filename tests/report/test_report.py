@@ -4,11 +4,14 @@ Tests of `iokr.report.figures`, `iokr.report.networks`, `iokr.report.page`, `iok
 `iokr.report.tables`.
 """
 
+import hashlib
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
+import sys
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -228,6 +231,86 @@ def test_nothing_is_overwritten_without_force(report, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     write_run(report, tmp_path, force=True)
     assert "A title" in (tmp_path / "report.html").read_text()
+
+
+def test_with_force_files_of_others_stay_and_unchanged_ones_of_the_earlier_run_go(report, tmp_path):
+    folder = tmp_path / "run"
+    own = Report("t", "s", files={"edges.tsv": "a\n", "curves.tsv": "b\n"})
+    write_run(own, folder, format="csv")
+    (folder / "notes.txt").write_text("mine")
+    (folder / "curves.tsv").write_text("changed by me")
+    write_run(report, folder, force=True)
+    names = ["curves.tsv", "metrics.json", "notes.txt", "report.html", "run.json", "table.tsv"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert (folder / "notes.txt").read_text() == "mine" and (folder / "curves.tsv").read_text() == "changed by me"
+    listed = json.loads((folder / "run.json").read_text())["files"]
+    assert set(listed) == {"metrics.json", "report.html", "table.tsv"}
+    assert listed["table.tsv"] == hashlib.sha256((folder / "table.tsv").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "null", '{"files": 3}', '{"files": {"../x": "y"}}', "\xff"])
+def test_a_damaged_run_json_is_no_obstacle(report, tmp_path, damaged):
+    (tmp_path / "run.json").write_text(damaged, encoding="latin-1")
+    write_run(report, tmp_path, force=True)
+    assert json.loads((tmp_path / "run.json").read_text())["seed"] == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("force", [True, False])
+def test_a_link_out_of_the_folder_is_refused(report, tmp_path, there, force):
+    folder, outside = tmp_path / "run", tmp_path / "outside"
+    folder.mkdir()
+    (folder / "table.tsv").symlink_to(outside)
+    if there:
+        outside.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"table\.tsv is a symbolic link out of the folder, to .*outside"):
+        write_run(report, folder, force=force)
+    assert [path.name for path in folder.iterdir()] == ["table.tsv"]
+    assert outside.read_text() == "mine" if there else not outside.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_a_link_within_the_folder_is_replaced_and_its_target_stays(report, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "mine.tsv").write_text("mine")
+    (folder / "table.tsv").symlink_to("mine.tsv")
+    with pytest.raises(FileExistsError, match="already holds table"):
+        write_run(report, folder)
+    write_run(report, folder, force=True)
+    assert not (folder / "table.tsv").is_symlink() and (folder / "mine.tsv").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file-size limit")
+def test_a_full_disk_at_every_write_leaves_the_old_result_whole(tmp_path):
+    """The system refuses to write more than so many bytes to a file, for as many as there are."""
+    folder = tmp_path / "run"
+    write_run(Report("Old", "Old."), folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from iokr.report import Report, Table, write_run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+table = Table("Rows", [{"a": "x" * 300}])
+report = Report("New", "New." * 300, (table,), files={"edges.tsv": "y" * 9000})
+for limit in (0, 100, 500, 1000, 8000, 9100):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        write_run(report, Path(sys.argv[1]), force=True)
+        print("done")
+    except OSError as error:
+        print(error.filename, error.strerror)
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    *refused, last = run.stdout.splitlines()
+    assert len(refused) >= 5 and all(line.endswith(" File too large") for line in refused)
+    assert all(line.startswith(str(folder)) and ".iokr-" not in line for line in refused)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert last == "done" or after == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_folder_with_other_files_is_no_obstacle_but_a_file_is(tmp_path):

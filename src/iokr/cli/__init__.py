@@ -1,43 +1,30 @@
 """The command `iokr`: a sub-command a file. They parse, call the library and draw, nothing else.
 
-Nothing heavy is imported before a sub-command runs, so that `iokr --help` answers at once.
+Nothing is imported before signals are taken care of, and nothing heavy before a sub-command runs, so that `iokr --help`
+answers at once.
 """
 
-import sys
+from typing import TYPE_CHECKING, Any
 
-import typer
+from iokr.cli.signals import end_at_signals
 
-from iokr.cli.bench import bench
-from iokr.cli.demo.command import demo
-from iokr.cli.doctor import doctor
-from iokr.cli.links.command import links
-from iokr.cli.reproduce import reproduce
-from iokr.cli.shared import guarded, show_version
+if TYPE_CHECKING:
+    from iokr.cli.commands import app
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (demo, reproduce, bench, doctor):
-    app.command()(guarded(command))
-app.add_typer(links)
 
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from iokr.cli.commands import app
 
-@app.callback(invoke_without_command=True)
-def iokr(
-    context: typer.Context,
-    version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", callback=show_version, is_eager=True
-    ),
-) -> None:
-    """Input Output Kernel Regression: predict vectors, labels or any other objects."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main() -> None:
-    """Run the command line; the exit code is 0 when done, 1 for bad input, 2 for wrong usage."""
+    """Run the command line; exit code 0 when done, 1 for bad input, 2 for wrong usage, 130 and 143 at a signal."""
+    end_at_signals()
+    from iokr.cli.commands import app
+
     app(prog_name="iokr")

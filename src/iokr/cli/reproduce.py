@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from iokr.cli.shared import Force, FormatOption, Output, Quiet, Repeat, Seed, Verbose, perform, print_tables, say
+from iokr.cli.signals import INTERRUPTED, closing_words
 
 
 def reproduce(
@@ -25,9 +26,11 @@ def reproduce(
 ) -> None:
     """Run a published experiment again, our numbers beside theirs.
 
-    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json and report.html. Finished cells are kept
-    there too, in cells.jsonl: the same command goes on from them when it was interrupted.
+    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json, report.html, and the finished cells in
+    cells.jsonl. Until the end they are kept in iokr-NAME.partial: the same command goes on from them when it was
+    interrupted.
     """
+    from iokr._folders import ResultFolder
     from iokr.report import Table
     from iokr_lab import EXPERIMENTS, find
 
@@ -44,12 +47,26 @@ def reproduce(
     if short and full:
         raise typer.BadParameter("choose one of --short and --full.", param_hint="--short")
     folder, plan = output or Path(f"iokr-{name}"), "short" if short else "full" if full else "default"
+
+    def kept() -> str:
+        return f"What is finished is in {where}; the same command goes on from there." if _any(where) else ""
+
+    where = ResultFolder(folder).partial
     try:
-        perform(
-            context,
-            lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
-            folder,
-        )
+        with closing_words(kept):
+            perform(
+                context,
+                lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
+                folder,
+            )
     except KeyboardInterrupt:
-        say(f"iokr: interrupted. What is finished is in {folder}; the same command goes on from there.")
+        say(" ".join(filter(None, [INTERRUPTED, kept()])))
         raise typer.Exit(130) from None
+
+
+def _any(partial: Path) -> bool:
+    """Whether a folder holds any finished cell."""
+    try:
+        return (partial / "cells.jsonl").stat().st_size > 0
+    except OSError:
+        return False

@@ -6,11 +6,14 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from iokr._text import printable
+from iokr.cli.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from iokr.report import Report, Table
@@ -24,6 +27,7 @@ __all__ = [
     "Quiet",
     "Repeat",
     "Seed",
+    "SpreadsheetSafe",
     "Verbose",
     "bar",
     "command_line",
@@ -45,6 +49,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Every random choice fo
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often to repeat; default: what it thinks enough.")
 ]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option("--spreadsheet-safe", help="An apostrophe before text in tables that a spreadsheet would execute."),
+]
 FormatOption = Annotated[
     Format | None, typer.Option("--format", help="Format of the tables; default: to be read by people, files as tsv.")
 ]
@@ -61,15 +69,15 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
-            typer.echo("iokr: interrupted.", err=True)
+            say(INTERRUPTED)
             raise typer.Exit(130) from None
         except BrokenPipeError:  # the reader of our output, say `head`, has seen enough
             sys.stderr.close()
             raise typer.Exit(0) from None
         except Exception as error:  # the last resort: whatever happened, no traceback unless asked for
             if options.get("verbose"):
-                traceback.print_exc()
-            typer.echo(f"iokr: {_in_words(error)}", err=True)
+                say(traceback.format_exc().rstrip())
+            say(f"iokr: {_in_words(error)}")
             raise typer.Exit(1) from None
 
     return run
@@ -80,15 +88,16 @@ def _warnings_in_words(*, verbose: bool) -> Iterator[None]:
     """Warnings as single lines, each once; with `verbose` as Python shows them."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, category: Any, filename: str, lineno: int, *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
-        if text not in seen:
+        if verbose:
+            say(warnings.formatwarning(message, category, filename, lineno).rstrip())
+        elif text not in seen:
             seen.add(text)
-            typer.echo(f"iokr: warning: {text}", err=True)
+            say(f"iokr: warning: {text}")
 
     with warnings.catch_warnings():
-        if not verbose:
-            warnings.showwarning = show
+        warnings.showwarning = show
         yield
 
 
@@ -119,9 +128,9 @@ def command_line() -> str:
 
 
 def say(message: str, *, quiet: bool = False) -> None:
-    """A message for people, on standard error."""
+    """A message for people, on standard error; what a terminal would obey is escaped, here and in all that is shown."""
     if not quiet:
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
 
 
 @contextmanager
@@ -141,12 +150,12 @@ def _rich_bar() -> "Iterator[Progress]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as rich:
         task = rich.add_task("", total=None)
 
         def progress(done: int, total: int, what: str) -> None:
-            rich.update(task, completed=done, total=total, description=what)
+            rich.update(task, completed=done, total=total, description=printable(what))
 
         yield progress
 
@@ -158,18 +167,22 @@ def _plain_lines() -> "Progress":
     def progress(done: int, total: int, what: str) -> None:
         nonlocal last
         if what != last:
-            typer.echo(f"{what} ({done} of {total})", err=True)
+            say(f"{what} ({done} of {total})")
             last = what
 
     return progress
 
 
-def print_tables(tables: "Sequence[Table]", format: Format | None = None) -> None:
-    """Tables on standard output: drawn on a terminal, aligned lines elsewhere, or in the `format` asked for."""
+def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spreadsheet_safe: bool = False) -> None:
+    """Tables on standard output: drawn on a terminal, aligned lines elsewhere, or in the `format` asked for.
+
+    Only a `format` that does not go to a terminal has every character as it is.
+    """
     if format is not None:
         from iokr.report import Report
 
-        typer.echo(Report("", "", tuple(tables)).table_text(format), nl=False)
+        text = Report("", "", tuple(tables)).table_text(format, spreadsheet_safe=spreadsheet_safe)
+        typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     elif sys.stdout.isatty():
         for table in tables:
             _draw(table)
@@ -186,19 +199,19 @@ def _draw(table: "Table") -> None:
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
         style = "bold cyan" if column in table.ours else None
-        drawn.add_column(column, justify="right" if table.numeric(column) else "left", style=style)
+        drawn.add_column(Text(printable(column)), justify="right" if table.numeric(column) else "left", style=style)
     for i, row in enumerate(table.texts()):
-        drawn.add_row(*(Text(cell) for cell in row), style="bold cyan" if i in table.our_rows else None)
+        drawn.add_row(*(Text(printable(cell)) for cell in row), style="bold cyan" if i in table.our_rows else None)
     console = Console()
-    console.print(Text(table.title, style="bold"))
+    console.print(Text(printable(table.title), style="bold"))
     console.print(drawn)
     if table.note:
-        console.print(Text(table.note, style="dim"))
+        console.print(Text(printable(table.note), style="dim"))
 
 
 def _aligned(table: "Table") -> str:
     """The table in plain characters, its columns under each other."""
-    rows = [table.columns, *table.texts()]
+    rows = [[printable(cell).replace("\n", " ") for cell in row] for row in (table.columns, *table.texts())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = [table.numeric(column) for column in table.columns]
     lines = [
@@ -208,7 +221,7 @@ def _aligned(table: "Table") -> str:
         ).rstrip()
         for row in rows
     ]
-    return "\n".join([table.title, *lines] + ([table.note] if table.note else []))
+    return "\n".join([printable(table.title), *lines] + ([printable(table.note)] if table.note else []))
 
 
 def perform(
@@ -219,21 +232,31 @@ def perform(
     --force, --format, --quiet and --verbose are read from the command; `more` are the files of the folder beyond those
     of every run.
     """
+    from iokr._folders import ResultFolder
     from iokr.report import check_folder, require_report_packages, write_run
 
     force, format, quiet, verbose = (context.params[name] for name in ("force", "format", "quiet", "verbose"))
-    suffix = format or Format.tsv
+    suffix, safe = format or Format.tsv, bool(context.params.get("spreadsheet_safe"))
+
+    def check() -> None:
+        if folder is not None:
+            check_folder(folder, force=force, format=suffix, more=more)
+
     if folder is not None:
         require_report_packages()
-        check_folder(folder, force=force, format=suffix, more=more)
-    with bar(quiet=quiet) as progress:
-        report = run(progress)
-    paths: list[Path] = []
-    try:
-        if folder is not None:  # before the tables, whose reader may leave
-            paths = write_run(report.with_info({"command": command_line()}), folder, force=force, format=suffix)
-    finally:  # a full disk does not lose the tables
-        print_tables([table for table in report.tables if format or verbose or not table.folded], format)
+        check()
+    with nullcontext() if folder is None else ResultFolder(folder).reserved():
+        check()  # again, now that nobody else writes to it
+        with bar(quiet=quiet) as progress:
+            report = run(progress)
+        paths: list[Path] = []
+        try:
+            if folder is not None:  # before the tables, whose reader may leave
+                told = report.with_info({"command": command_line()})
+                paths = write_run(told, folder, force=force, format=suffix, spreadsheet_safe=safe)
+        finally:  # a full disk does not lose the tables
+            shown = [table for table in report.tables if format or verbose or not table.folded]
+            print_tables(shown, format, spreadsheet_safe=safe)
     if verbose:
         say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
     if paths:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.datasets.bounded import Arrays, check_parquet, open_arrays
 from iokr.datasets.file_table import FileTable
 
 __all__ = ["read_array", "read_parquet"]
@@ -19,10 +20,13 @@ def read_parquet(path: Path, n_text: int) -> FileTable:
     import pandas as pd
 
     try:
+        check_parquet(path)
         frame = pd.read_parquet(path)
     except ImportError as error:
         raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'iokr[parquet]'") from error
     except (OSError, ValueError) as error:
+        if str(error).startswith(str(path)):
+            raise
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
     if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):  # the ids are the index
         frame = frame.reset_index(allow_duplicates=True)
@@ -63,8 +67,7 @@ def _text(cell: Any) -> str:
 
 def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
     """The rows of an .npy file, or of the array `name` of an .npz file."""
-    arrays = _load(path)
-    array = _choose(path, arrays, name, n_text)
+    array, ids = _load(path, name)
     where = str(path) if name is None else f"{path}:{name}"
     if array.ndim == 1:
         array = array[:, None]
@@ -76,11 +79,12 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
         return _rows(where, np.char.strip(array.astype(str)))
     values = array.astype(np.float64)
     if n_text == 1 and array.shape[1] > 1:  # features or a kernel: ids are beside them, or are the row numbers
-        ids = arrays.get("ids", np.arange(len(array)))
+        numbered = ids is None
+        ids = np.arange(len(array)) if ids is None else ids
         if ids.shape != (len(array),):
             raise ValueError(f"{where} has {len(array)} rows, but the array ids of {path} has shape {ids.shape}.")
         text = np.array([[_text(cell)] for cell in ids.tolist()], dtype=str)
-        return _rows(where, text, numbered="ids" not in arrays).with_values(values)
+        return _rows(where, text, numbered=numbered).with_values(values)
     if array.shape[1] < n_text:
         raise ValueError(f"{where}: expected at least {n_text} columns, got {array.shape[1]}.")
     head = values[:, :n_text]
@@ -91,27 +95,27 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
     return _rows(where, text, numbered=True).with_values(values[:, n_text:])
 
 
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file; the array of an .npy file under the empty name."""
+def _load(path: Path, name: str | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """The array called `name`, or the only one that can be meant, and the ids beside it."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": loaded}
-        with loaded as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        with open_arrays(path) as arrays:
+            chosen = _choose(path, arrays, name)
+            return arrays[chosen], arrays["ids"] if "ids" in arrays and chosen != "ids" else None
+    except (ValueError, OSError, EOFError, zlib.error, SyntaxError, RecursionError) as error:
+        if str(error).startswith(str(path)):
+            raise
         raise ValueError(f"{path} is not a file of arrays: {error}") from error
 
 
-def _choose(path: Path, arrays: dict[str, NDArray[Any]], name: str | None, n_text: int) -> NDArray[Any]:
-    """The array called `name`, or the only one that can be meant."""
+def _choose(path: Path, arrays: Arrays, name: str | None) -> str:
+    """The name of the array that is meant."""
     if name is not None:
         if name not in arrays:
             raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}.")
-        return arrays[name]
+        return name
     if list(arrays) == [""]:
-        return arrays[""]
-    tables = {key: array for key, array in arrays.items() if array.ndim == 2 or len(arrays) == 1}
+        return ""
+    tables = [key for key in arrays if len(arrays) == 1 or arrays.ndim(key) == 2]
     if len(tables) != 1:
         raise ValueError(f"{path} holds {', '.join(arrays) or 'no arrays'}; name one of them: {path}:NAME.")
-    return next(iter(tables.values()))
+    return tables[0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._text import printable
 from iokr.datasets.edges import adjacency_of
 from iokr.datasets.file_table import FileTable
 from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes, rejected
@@ -71,6 +72,11 @@ class NetworkFiles:
     def n_links(self) -> int:
         """How many links are known."""
         return self.adjacency.nnz // 2
+
+    @property
+    def n_learned(self) -> int:
+        """How many of them join two labelled nodes: those that a model learns from."""
+        return self.adjacency[self.labeled][:, self.labeled].nnz // 2
 
     def counts(self) -> dict[str, int]:
         """How often each reason was given."""
@@ -187,8 +193,8 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
             other, row, first = seen[pair]
             if other != weight:
                 raise ValueError(
-                    f"{table.at(i)}: the link {source} – {target} has weight {weight:g}, but {other:g} in "
-                    f"{table.unit} {table.lines[row]}."
+                    f"{table.at(i)}: the link {printable(f'{source} – {target}')} has weight {weight:g}, but "
+                    f"{other:g} in {table.unit} {table.lines[row]}."
                 )
             reason = "duplicate" if first == source else "duplicate, the other way round"
             action, detail = "counted once", f"as in {table.unit} {table.lines[row]}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._text import printable
 from iokr._validation import check_psd
 from iokr.datasets.file_table import FileTable
 from iokr.datasets.tables import read_table
@@ -276,9 +277,10 @@ def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Reje
     difference = np.abs(K - K.T)
     if difference.max() > 1e-6 * np.abs(K).max():
         i, j = divmod(int(difference.argmax()), len(K))
+        one, other = printable(names[i]), printable(names[j])
         raise ValueError(
-            f"{table.at(i)}: a kernel must be symmetric, but k({names[i]}, {names[j]}) = {K[i, j]:g} and "
-            f"k({names[j]}, {names[i]}) = {K[j, i]:g}."
+            f"{table.at(i)}: a kernel must be symmetric, but k({one}, {other}) = {K[i, j]:g} and "
+            f"k({other}, {one}) = {K[j, i]:g}."
         )
     return names, np.asarray(check_psd((K + K.T) / 2, table.name)), rejections
 

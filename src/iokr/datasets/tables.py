@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._memory import check_memory
 from iokr.datasets.array_tables import read_array, read_parquet
+from iokr.datasets.bounded import open_gzip
 from iokr.datasets.file_table import FileTable
 
 __all__ = ["MISSING", "read_table", "split_name"]
@@ -94,6 +97,9 @@ def _read_text(path: Path, suffix: str, n_text: int, names: frozenset[str]) -> F
     if not rows:
         passed = f"; {comments} lines begin with # and were taken for comments" if comments else ""
         raise ValueError(f"{path} holds a header and no rows{passed}.")
+    longest = max(len(cell) for row in rows for cell in row[:n_text])
+    room = 4 * longest * n_text * len(rows) + 8 * len(rows) * len(rows[0])
+    check_memory(room, f"{path}, {len(rows)} rows with ids of up to {longest} characters,", "Give a smaller file.")
     text = np.array([row[:n_text] for row in rows], dtype=str)
     table = FileTable(str(path), text, np.empty((len(rows), 0)), columns, np.array(lines), comments=comments, head=head)
     return table.with_values(_numbers([row[n_text:] for row in rows], table))
@@ -128,7 +134,7 @@ def _without_nul(path: Path, line: int, cells: list[str]) -> list[str]:
 
 def _open(path: Path) -> IO[str]:
     if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+        return io.TextIOWrapper(open_gzip(path), encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from iokr.report.figures import Figure, Pictures, require_report_packages
-from iokr.report.tables import Table, plain, text_of
+from iokr.report.tables import Table, no_formula, plain, text_of
 
 __all__ = ["Report", "Text"]
 
@@ -87,9 +87,14 @@ class Report:
         blocks = [(kind.__name__, list(items)) for kind, items in groupby(self.items, type)]
         return template.render(report=self, blocks=blocks)
 
-    def table_text(self, format: str = "tsv") -> str:
-        """Every table in one: the rows of all, the title of their table in the first column."""
+    def table_text(self, format: str = "tsv", *, spreadsheet_safe: bool = False) -> str:
+        """Every table in one: the rows of all, the title of their table in the first column.
+
+        Text is as it is, unless it is to be `spreadsheet_safe`, in TSV and CSV.
+        """
         rows = [{"table": table.title, **row} for table in self.tables for row in table.flat()]
+        if spreadsheet_safe and format != "json":
+            rows = [{name: no_formula(cell) for name, cell in row.items()} for row in rows]
         if format == "json":
             return json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n"
         file = io.StringIO()

@@ -3,18 +3,22 @@
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from iokr._folders import ResultFolder
 from iokr.report.page import Report
 from iokr.report.tables import plain
 
-__all__ = ["check_folder", "run_info", "usable_cores", "versions", "write_run"]
+__all__ = ["CELLS", "check_folder", "run_info", "usable_cores", "versions", "write_run"]
+
+CELLS = "cells.jsonl"  # what a study has finished: whoever takes it up again adds to it
 
 
 def run_info(*, seed: int | None = None, seconds: float | None = None, files: Sequence[Path] = ()) -> dict[str, Any]:
@@ -76,15 +80,30 @@ def usable_cores() -> int:
 def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
     """Refuse a folder that cannot be written to, and one that holds a run or one of the files `more`, unless `force`.
 
+    A symbolic link to a folder is followed. One in the folder that leads out of it, by the name of a file to be
+    written, is refused also with `force`.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from iokr.report import check_folder
     >>> check_folder(Path("a-folder-that-does-not-exist"))
     """
+    if folder.is_symlink() and not folder.exists():
+        raise FileExistsError(f"{folder} is a symbolic link to {os.readlink(folder)}, which is not there.")
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; give a folder with -o.")
-    there = [name for name in (*_run_files(format), *more) if (folder / name).exists()]
+    names = (*_run_files(format), *more)
+    for name in names:
+        path = folder / name
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            raise FileExistsError(
+                f"{path} is a symbolic link out of the folder, to {os.readlink(path)}; remove it, or give another "
+                "folder with -o."
+            )
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder where a file is to be written; give another with -o.")
+    there = [name for name in names if os.path.lexists(folder / name) and name != CELLS]
     if there and not force:
         raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -96,8 +115,14 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
         raise PermissionError(f"{folder} cannot be written to: {error.strerror}; give another with -o.") from error
 
 
-def write_run(report: Report, folder: Path, *, force: bool = False, format: str = "tsv") -> list[Path]:
+def write_run(
+    report: Report, folder: Path, *, force: bool = False, format: str = "tsv", spreadsheet_safe: bool = False
+) -> list[Path]:
     """Write the table, metrics.json, run.json, the report's own files and report.html; return their paths.
+
+    All of them or none: a new folder takes the place of the old one when it is whole (`iokr._folders`). run.json lists
+    them with their SHA-256. With `force`, files of an earlier run that this one does not write are removed if nobody
+    has changed them since; all other files in the folder stay.
 
     Examples
     --------
@@ -108,14 +133,37 @@ def write_run(report: Report, folder: Path, *, force: bool = False, format: str 
     ...     [path.name for path in write_run(Report("Title", "Summary."), Path(folder))]
     ['table.tsv', 'metrics.json', 'run.json', 'report.html']
     """
-    check_folder(folder, force=force, format=format, more=tuple(report.files))
-    *data, page = _run_files(format)
-    texts = (report.table_text(format), _json(report.metrics()), _json(report.info))
-    contents = {**dict(zip(data, texts, strict=True)), **report.files, page: report.html()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        (folder / name).write_text(content, encoding="utf-8")
+    result = ResultFolder(folder)
+    with result.reserved():
+        check_folder(folder, force=force, format=format, more=tuple(report.files))
+        table, metrics, run, page = _run_files(format)
+        rows = report.table_text(format, spreadsheet_safe=spreadsheet_safe)
+        texts = {table: rows, metrics: _json(report.metrics()), run: "", **report.files}
+        texts[page] = report.html()
+        contents = {name: text.encode() for name, text in texts.items()}
+        sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
+        contents[run] = _json({**report.info, "files": sums}).encode()
+        result.write(contents, dropped=_unchanged(folder) - set(contents))
+        _forget(result.partial, contents)
     return [folder / name for name in contents]
+
+
+def _unchanged(folder: Path) -> set[str]:
+    """The files of the run in a folder that are as that run wrote them."""
+    try:
+        listed = json.loads((folder / "run.json").read_bytes())["files"].items()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return set()
+    own = {name: digest for name, digest in listed if Path(name).name == name and (folder / name).is_file()}
+    return {name for name, digest in own.items() if _sha256(folder / name) == digest}
+
+
+def _forget(partial: Path, contents: Collection[str]) -> None:
+    """What an unfinished run has kept, now that it is in the folder."""
+    with suppress(OSError):
+        for name in contents:
+            (partial / name).unlink(missing_ok=True)
+        partial.rmdir()
 
 
 def _run_files(format: str) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
-__all__ = ["Spread", "Table", "plain", "text_of"]
+__all__ = ["Spread", "Table", "no_formula", "plain", "text_of"]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,24 @@ def text_of(cell: Any) -> str:
     if isinstance(cell, float):
         return f"{cell:.4g}"
     return str(cell)
+
+
+def no_formula(cell: Any) -> Any:
+    """The cell; text that a spreadsheet takes for a formula gets an apostrophe before it, which makes it text there.
+
+    Examples
+    --------
+    >>> from iokr.report.tables import no_formula
+    >>> [no_formula(cell) for cell in ("=1+2", "-x", "-1.5", "plain", -1.5)]
+    ["'=1+2", "'-x", '-1.5', 'plain', -1.5]
+    """
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _texts_of(cells: list[Any]) -> list[str]:

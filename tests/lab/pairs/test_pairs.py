@@ -106,10 +106,12 @@ def test_an_interrupted_run_goes_on_where_it_stopped(networks, tmp_path):
         return {"roc": 0.6, "C": 1.0, "gap": 1e-4, "seconds": 0.1}
 
     with pytest.raises(KeyboardInterrupt):
-        run(replace(pairs.STUDY, work=some), TINY, folder=tmp_path)
-    kept = Cells(tmp_path / "cells.jsonl", {"plan": TINY.key(), "data": {}})
+        run(replace(pairs.STUDY, work=some), TINY, folder=tmp_path / "run")
+    kept = Cells(tmp_path / "run.partial" / "cells.jsonl", {"plan": TINY.key(), "data": {}})
     assert 1 <= len(kept.earlier) <= 9
-    report = run(replace(pairs.STUDY, work=rest), TINY, folder=tmp_path, progress=lambda *step: steps.append(step))
+    report = run(
+        replace(pairs.STUDY, work=rest), TINY, folder=tmp_path / "run", progress=lambda *step: steps.append(step)
+    )
     total = len(cases(TINY, None))
     assert len(again) == total - len(kept.earlier) and not set(again) & set(kept.values)
     assert steps[-1][:2] == (total, total)

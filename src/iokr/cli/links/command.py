@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, guarded, perform
+from iokr.cli.group import Commands
+from iokr.cli.shared import (
+    Force,
+    FormatOption,
+    Output,
+    Quiet,
+    Seed,
+    SpreadsheetSafe,
+    Verbose,
+    guarded,
+    perform,
+)
 
 if TYPE_CHECKING:
     from iokr.cli.links.model import Options
@@ -15,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["links"]
 
 links = typer.Typer(
+    cls=Commands,
     name="links",
     help="Predict links of a network from features of its nodes.",
     no_args_is_help=True,
@@ -79,6 +91,7 @@ def cv(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Into how many parts the nodes are cut.")] = 5,
     output: Output = Path("iokr-links-cv"),
     force: Force = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,
@@ -119,6 +132,7 @@ def predict(
     top: Annotated[int, typer.Option("--top", min=1, help="How many links to list.")] = 1000,
     output: Output = Path("iokr-links"),
     force: Force = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,

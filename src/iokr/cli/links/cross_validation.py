@@ -50,7 +50,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
     best = table.rows[1]
     report = Report(
         f"Links of a network, {folds} folds",
-        f"{len(labeled)} nodes with {task.network.n_links} known links. For pairs of a known and a new node the "
+        f"{len(labeled)} nodes with {task.network.n_learned} known links. For pairs of a known and a new node the "
         f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked.",
         (
             table,
@@ -65,6 +65,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
             "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches. Early "
             "precision is the fraction of links among the first pairs, as many as there are links.",
             *([_TRANSDUCTIVE] if options.nodes else []),
+            *task.notes(),
             options.in_words(),
         ),
         files={"curves.tsv": _curves_tsv(curves), "rejected.tsv": task.rejected()},

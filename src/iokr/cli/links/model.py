@@ -23,6 +23,7 @@ from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF, Cosine, Linear
 from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Table
+from iokr.report.tables import no_formula
 
 __all__ = ["Options", "Task"]
 
@@ -43,6 +44,11 @@ class Options:
     beta: float
     unlabeled: bool
     scoring: str
+    spreadsheet_safe: bool = False
+
+    def cell(self, value: Any) -> str:
+        """A value for a TSV file, as it is or, if that was asked for, safe for spreadsheets."""
+        return str(no_formula(value)) if self.spreadsheet_safe else str(value)
 
     def paths(self) -> list[Path]:
         """The files that are read."""
@@ -118,7 +124,7 @@ class Task:
         rows: list[dict[str, Any]] = [
             {"what": "nodes", "count": len(nodes.ids), "": measured},
             {"what": "labelled nodes", "count": len(network.labeled), "": listed},
-            {"what": "known links", "count": network.n_links, "": by_row},
+            {"what": "known links, learned from", "count": network.n_learned, "": by_row},
         ]
         if network.comments:
             rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
@@ -130,13 +136,23 @@ class Task:
     def rejected(self) -> str:
         """The rows that did not fit, as TSV."""
         rows = [tuple(field.name for field in fields(Rejection)), *map(astuple, self.network.rejections)]
-        return "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
+        return "".join("\t".join(self.options.cell(_line(value)) for value in row) + "\n" for row in rows)
+
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known about ids that begin like a formula, if there are any."""
+        odd = [name for name in self.ids.tolist() if no_formula(name) != name]
+        if not odd:
+            return ()
+        some = f"{len(odd)} ids begin with =, +, - or @" if len(odd) > 1 else "An id begins with =, +, - or @"
+        if self.options.spreadsheet_safe:
+            return (f"{some}: in TSV files an apostrophe stands before them; other files have ids as they are.",)
+        return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
 
 
 _LABELED = {"edges": "those in the edge list", "all": "all"}
 
 
-def _cell(value: Any) -> str:
+def _line(value: Any) -> str:
     """A value without tabs and line ends."""
     return " ".join(str("" if value is None else value).split())
 

@@ -31,7 +31,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
     network = _network(task, found)
     report = Report(
         "New links of a network",
-        f"{len(task.ids)} nodes, {task.network.n_links} known links between {len(task.network.labeled)} of them; the "
+        f"{len(task.ids)} nodes, {task.network.n_learned} known links between {len(task.network.labeled)} of them; the "
         f"{len(found)} best other pairs, {sum(row['above threshold'] for row in found)} of them above the threshold "
         f"{model.threshold_:.3g}.",
         (_first(found), task.input_table(), _chosen_table(task, model), *_drawing(task, found, seed)),
@@ -42,10 +42,11 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
             "`iokr links cv` tells how good the ranking is on links that the model has not seen.",
             "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
             "that was missed), one of them new, or both new.",
+            *task.notes(),
             options.in_words(),
         ),
         files={
-            "edges.tsv": _edges_tsv(found),
+            "edges.tsv": _edges_tsv(found, options),
             "network.graphml": to_graphml(network),
             "network.cyjs": to_cytoscape(network),
             "rejected.tsv": task.rejected(),
@@ -57,7 +58,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
 def _ranked(task: Task, model: Any, top: int) -> list[dict[str, Any]]:
     """Rows of the list of predicted links."""
     known = task.network.adjacency
-    outside = task.network.n_links - known[task.network.labeled][:, task.network.labeled].nnz // 2
+    outside = task.network.n_links - task.network.n_learned
     pairs, scores = (np.asarray(a) for a in model.predict_links(top=top + outside))
     fresh = np.asarray(known[pairs[:, 0], pairs[:, 1]]).ravel() == 0
     labeled = np.isin(np.arange(len(task.ids)), task.network.labeled)
@@ -84,11 +85,13 @@ def _first(found: list[dict[str, Any]]) -> Table:
     return Table(f"The first {len(rows)} of {len(found)} predicted links", rows, note=note, ours=("score",))
 
 
-def _edges_tsv(found: list[dict[str, Any]]) -> str:
+def _edges_tsv(found: list[dict[str, Any]], options: Options) -> str:
     lines = ["rank\tsource\ttarget\tscore\tpair\tabove_threshold"]
     for row in found:
         above = "yes" if row["above threshold"] else "no"
-        lines.append("\t".join([*(str(row[name]) for name in ("rank", "source", "target", "score", "pair")), above]))
+        lines.append(
+            "\t".join([*(options.cell(row[name]) for name in ("rank", "source", "target", "score", "pair")), above])
+        )
     return "\n".join(lines) + "\n"
 
 
