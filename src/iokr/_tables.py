@@ -137,7 +137,7 @@ def _evaluated(X: Any) -> Any:
     if hasattr(type(X), "iloc"):
         return X
     try:
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
 
         return pyarrow.table(X) if hasattr(X, "__arrow_c_stream__") else pyarrow.interchange.from_dataframe(X)
     except (ImportError, TypeError, ValueError, AttributeError):
