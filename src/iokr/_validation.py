@@ -36,6 +36,7 @@ __all__ = [
     "check_weight",
 ]
 
+_USUAL = 1e140
 _TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
 
 
@@ -200,6 +201,10 @@ def check_psd(K: Array, name: str) -> Array:
     """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest."""
     K = check_symmetric(K, name)
     xp = array_namespace(K)
+    largest = float(xp.max(xp.abs(K)))
+    if largest > 0 and not 1 / _USUAL < largest < _USUAL:  # squares of the entries leave the floats
+        check_psd(K / largest, name)
+        return K
     diagonal = xp.linalg.diagonal(K)
     if float(xp.min(diagonal)) < 0:
         raise ValueError(_indefinite(name, f"its diagonal has the entry {float(xp.min(diagonal)):.3g}"))
