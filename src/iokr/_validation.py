@@ -45,6 +45,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 _INDEX = int(np.iinfo(np.int64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
+_USUAL = 1e140
 _TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
 
 
@@ -252,6 +253,10 @@ def check_psd(K: Array, name: str) -> Array:
     """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest."""
     K = check_symmetric(K, name)
     xp = array_namespace(K)
+    largest = float(xp.max(xp.abs(K)))
+    if largest > 0 and not 1 / _USUAL < largest < _USUAL:  # squares of the entries leave the floats
+        check_psd(K / largest, name)
+        return K
     diagonal = xp.linalg.diagonal(K)
     if float(xp.min(diagonal)) < 0:
         raise ValueError(_indefinite(name, f"its diagonal has the entry {float(xp.min(diagonal)):.3g}"))

@@ -13,7 +13,19 @@ import members
 import reference
 from iokr import IOKR, IOKRCV, LinkPredictor, OutputKernelTree, PairModel
 from iokr._objects import BadObject, as_objects
-from iokr.kernels import RBF, Cosine, Features, FromFunction, Hamming, Laplacian, Linear, Polynomial, Tanimoto
+from iokr.kernels import (
+    RBF,
+    Cosine,
+    Features,
+    FromFunction,
+    GlobalAlignment,
+    Hamming,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Tanimoto,
+)
 from libraries import library_of
 
 KINDS = ("vectors", "sparse vectors", "fingerprints", "matrices", "series", "bags", "rankings")
@@ -163,6 +175,36 @@ def test_distances_too_small_for_a_bandwidth(refuses):
     with refuses(ValueError, "gamma", "multiply"):
         RBF().fit(X * 1e-170)
     assert RBF().fit(X * 1e-140).gamma_ > 1e270
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e300, 1e-200])
+@pytest.mark.filterwarnings("error")
+def test_given_matrices_of_any_scale(refuses, scale):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(8, 3)), rng.normal(size=(8, 2))
+    expected = IOKR(Precomputed(), alpha=0.1).fit(X @ X.T, Y).predict(X @ X.T)
+    found = IOKR(Precomputed(), alpha=0.1 * scale).fit(scale * (X @ X.T), Y).predict(scale * (X @ X.T))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    with refuses(ValueError, "positive semi-definite"):
+        IOKR(Precomputed(), alpha=scale).fit(scale * (X @ X.T - 0.1 * np.eye(8)), Y)
+
+
+def test_numbers_too_small_to_square(refuses):
+    rng = np.random.default_rng(0)
+    with refuses(BadObject, "3", "multiply"):
+        X = rng.uniform(size=(6, 4))
+        X[3] *= 1e-200
+        Tanimoto()(X)
+    with refuses(ValueError, "sigma", "multiply"):
+        GlobalAlignment()(list(rng.normal(size=(5, 7)) * 1e-200))
+    assert Tanimoto()(np.zeros((2, 3))).min() == 1.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_trees_refuse_what_is_beyond_their_precision(refuses):
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    with refuses(ValueError, "X", "too large"):
+        OutputKernelTree().fit(X * 1e200, X)
 
 
 def test_a_function_of_the_user_does_not_warn(refuses):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, matmul, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, exp_, row_sq_norms, scaled_sq_distances, to_numpy
 from iokr._component import component
 from iokr._curves import interpolate, quadrature_weights, read_curves
-from iokr._objects import as_objects
+from iokr._objects import Parts, as_objects
 from iokr._validation import check_number, check_vectors
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.structured.series import GlobalAlignment
@@ -205,27 +205,32 @@ class Periodic(Kernel):
     domain = "vectors"
 
     def fit(self, X: Any) -> Periodic:
-        """Check γ and p."""
+        """Check γ and p, and fix an origin among the data, from which places lose no digits."""
         check_number(self.gamma, "gamma", minimum=0.0, strict=True)
         check_number(self.period, "period", minimum=0.0, strict=True)
+        X = check_vectors(X, sparse=False)
+        self.center_ = array_namespace(X).sort(X, axis=0)[X.shape[0] // 2, :]
         return self
 
-    def represent(self, X: Any) -> Array:
-        """Places on the circle: cosine and sine of each coordinate."""
+    def represent(self, X: Any) -> Parts:
+        """Places on the circle, p/(2π) (cos θ − 1, sin θ) for each coordinate, and their squared norms."""
         X = check_vectors(X, sparse=False)
         xp = array_namespace(X)
-        angle = 2 * np.pi / self.period * X
-        return xp.concat([xp.cos(angle), xp.sin(angle)], axis=1)
+        away = X - asarray_like(self.center_, X)[None, :]
+        arc = xp.remainder(xp.abs(away), self.period)  # exact
+        arc = xp.where(arc > self.period / 2, arc - self.period, arc) * xp.sign(away)
+        angle, radius = arc * (2 * np.pi / self.period), self.period / (2 * np.pi)
+        R = radius * xp.concat([-2 * xp.sin(angle / 2) ** 2, xp.sin(angle)], axis=1)
+        return Parts(R, row_sq_norms(R))
 
-    def block(self, R: Any, S: Any) -> Array:
+    def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(s_i, t_j)."""
-        squares = 2 * (R.shape[1] // 2) - 2 * matmul(R, S.T)  # 4 Σ sin² of half the angle between
-        xp = array_namespace(squares)
-        return xp.exp(-self.gamma * np.square(self.period / (2 * np.pi)) * xp.clip(squares, min=0.0))
+        (X, x_norms), (Z, z_norms) = R, S
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma))
 
-    def diag(self, R: Any) -> Array:
+    def diag(self, R: Parts) -> Array:
         """Ones."""
-        return array_namespace(R).ones_like(R[:, 0])
+        return array_namespace(R.parts[1]).ones_like(R.parts[1])
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """∂^order k(s, t)/∂t^order for numbers, order 1 or 2."""

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy
+from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy, unwarned
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import distinct, error_context, n_objects, take
@@ -130,11 +130,13 @@ class OutputTrees(StructuredEstimator):
             X = to_numpy(X)
         finite = True if is_sparse(X) else "allow-nan"
         checks = {"accept_sparse": "csr", "dtype": np.float32, "order": "C", "ensure_all_finite": finite}
-        if names is None:
-            X = validate_data(self, X, reset=reset, **checks)
-        else:
+        if names is not None:
             check_names(self, names, reset=reset)
-            X = check_array(X, input_name="X", estimator=self, **checks)
+        with unwarned():  # what does not fit into float32 is refused
+            if names is None:
+                X = validate_data(self, X, reset=reset, **checks)
+            else:
+                X = check_array(X, input_name="X", estimator=self, **checks)
         if is_sparse(X):
             X.sort_indices()
         return X

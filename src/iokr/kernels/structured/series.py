@@ -104,6 +104,11 @@ class GlobalAlignment(Kernel):
         points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]
         apart = pdist(points)
         self.sigma_ = float(np.median(apart) * np.sqrt(np.median(R.lengths))) if len(apart) else 1.0
+        if self.sigma_ < 1 / _LARGEST:
+            raise ValueError(
+                f"`sigma`, by default about the distance between points, is {self.sigma_:.3g}, its square no float; "
+                "multiply the data by a constant."
+            )
         return self
 
     def represent(self, X: Any) -> Parts:

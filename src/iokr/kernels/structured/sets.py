@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, gemm, is_array, is_sparse, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, gemm, is_array, is_sparse, row_sizes, row_sq_norms, to_numpy
 from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import BadObjectType, Parts, as_objects, is_numeric, n_objects
+from iokr._objects import BadObject, BadObjectType, Parts, as_objects, is_numeric, n_objects
 from iokr._tables import read
 from iokr._validation import check_computed, check_vectors
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
@@ -18,6 +18,7 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["Jaccard", "Tanimoto"]
 
+_SMALLEST = 1e-290  # x·x of a row that is not empty
 _ELEMENTS = 1 << 13  # whose presence is kept as bits, at most
 _WORDS = 8  # of 64 bits are compared in the time in which a shared element is counted
 
@@ -51,6 +52,11 @@ class Tanimoto(Kernel):
             )
         norms = row_sq_norms(R)
         check_computed(norms, "Row", "x·x", room=4.0)
+        xp = array_namespace(norms)
+        lost = (norms < _SMALLEST) & (row_sizes(R) > 0) if bool(xp.any(norms < _SMALLEST)) else norms < 0
+        if bool(xp.any(lost)):
+            row = int(xp.argmax(xp.astype(lost, xp.int8)))
+            raise BadObject("Row", row, " has numbers too small: x·x vanishes; multiply the data by a constant.")
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
