@@ -226,10 +226,12 @@ def test_run_folder(report, tmp_path):
 
 def test_nothing_is_overwritten_without_force(report, tmp_path):
     (tmp_path / "report.html").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"already holds report\.html; use --force"):
+    with pytest.raises(FileExistsError, match=r"already holds report\.html, which no run has written; move it away"):
         write_run(report, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     write_run(report, tmp_path / "run")
+    with pytest.raises(FileExistsError, match=r"already holds table\.tsv; use --force"):
+        write_run(report, tmp_path / "run")
     (tmp_path / "run" / "report.html").write_text("changed")
     write_run(report, tmp_path / "run", force=True)
     assert "A title" in (tmp_path / "run" / "report.html").read_text()
@@ -242,9 +244,7 @@ def test_what_no_run_has_written_is_not_written_over(report, tmp_path, after):
         write_run(report, tmp_path)
     (tmp_path / "edges.tsv").write_text("mine")
     own = Report("t", "s", files={"edges.tsv": "a\tb\n"})
-    with pytest.raises(
-        FileExistsError, match=r"edges\.tsv was not written by a run, so it is not written over; move it"
-    ):
+    with pytest.raises(FileExistsError, match=r"already holds edges\.tsv, which no run has written; move it away"):
         write_run(own, tmp_path, force=True)
     assert (tmp_path / "edges.tsv").read_text() == "mine"
 

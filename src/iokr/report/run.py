@@ -105,15 +105,14 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder where a file is to be written; give another with -o.")
     there = [name for name in names if os.path.lexists(folder / name) and name != CELLS]
-    if there and not force:
-        raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
     written = _listed(folder)
     others = [name for name in there if written is not None and name not in written and name != "run.json"]
     if others:
         raise FileExistsError(
-            f"{folder / others[0]} was not written by a run, so it is not written over; move it away, or give another "
-            "folder with -o."
+            f"{folder} already holds {others[0]}, which no run has written; move it away, or -o another folder."
         )
+    if there and not force:
+        raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir():
         raise NotADirectoryError(f"{folder} cannot be made, as {above} is a file; give another folder with -o.")
