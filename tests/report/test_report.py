@@ -226,11 +226,27 @@ def test_run_folder(report, tmp_path):
 
 def test_nothing_is_overwritten_without_force(report, tmp_path):
     (tmp_path / "report.html").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"already holds report\.html; use --force"):
+    with pytest.raises(FileExistsError, match=r"already holds report\.html, which no run has written; move it away"):
         write_run(report, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    write_run(report, tmp_path, force=True)
-    assert "A title" in (tmp_path / "report.html").read_text()
+    write_run(report, tmp_path / "run")
+    with pytest.raises(FileExistsError, match=r"already holds table\.tsv; use --force"):
+        write_run(report, tmp_path / "run")
+    (tmp_path / "run" / "report.html").write_text("changed")
+    write_run(report, tmp_path / "run", force=True)
+    assert "A title" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["after a run", "without one"])
+def test_what_no_run_has_written_is_not_written_over(report, tmp_path, after):
+    """As the user's edges.tsv is, with `-o . --force`."""
+    if after:
+        write_run(report, tmp_path)
+    (tmp_path / "edges.tsv").write_text("mine")
+    own = Report("t", "s", files={"edges.tsv": "a\tb\n"})
+    with pytest.raises(FileExistsError, match=r"already holds edges\.tsv, which no run has written; move it away"):
+        write_run(own, tmp_path, force=True)
+    assert (tmp_path / "edges.tsv").read_text() == "mine"
 
 
 def test_with_force_files_of_others_stay_and_unchanged_ones_of_the_earlier_run_go(report, tmp_path):
@@ -276,6 +292,7 @@ def test_a_link_within_the_folder_is_replaced_and_its_target_stays(report, tmp_p
     folder.mkdir()
     (folder / "mine.tsv").write_text("mine")
     (folder / "table.tsv").symlink_to("mine.tsv")
+    (folder / "run.json").write_text('{"files": {"table.tsv": ""}}')
     with pytest.raises(FileExistsError, match="already holds table"):
         write_run(report, folder)
     write_run(report, folder, force=True)

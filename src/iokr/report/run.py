@@ -80,7 +80,8 @@ def usable_cores() -> int:
 def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
     """Refuse a folder that cannot be written to, and one that holds a run or one of the files `more`, unless `force`.
 
-    A symbolic link to a folder is followed. One in the folder that leads out of it, by the name of a file to be
+    With `force` too a file that no run has written, as run.json lists them, is not written over. A symbolic link to a
+    folder is followed. One in the folder that leads out of it, by the name of a file to be
     written, is refused also with `force`.
 
     Examples
@@ -104,6 +105,12 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder where a file is to be written; give another with -o.")
     there = [name for name in names if os.path.lexists(folder / name) and name != CELLS]
+    written = _listed(folder)
+    others = [name for name in there if written is not None and name not in written and name != "run.json"]
+    if others:
+        raise FileExistsError(
+            f"{folder} already holds {others[0]}, which no run has written; move it away, or -o another folder."
+        )
     if there and not force:
         raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -148,14 +155,21 @@ def write_run(
     return [folder / name for name in contents]
 
 
+def _listed(folder: Path) -> dict[str, str] | None:
+    """The files of the run in a folder with their SHA-256; None when its run.json does not say."""
+    try:
+        listed = json.loads((folder / "run.json").read_bytes())["files"]
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return listed if isinstance(listed, dict) else None
+
+
 def _unchanged(folder: Path) -> set[str]:
     """The files of the run in a folder that are as that run wrote them."""
-    try:
-        listed = json.loads((folder / "run.json").read_bytes())["files"].items()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return set()
-    own = {name: digest for name, digest in listed if Path(name).name == name and (folder / name).is_file()}
-    return {name for name, digest in own.items() if _sha256(folder / name) == digest}
+    own = {name: digest for name, digest in (_listed(folder) or {}).items() if Path(name).name == name}
+    return {name for name, digest in own.items() if (folder / name).is_file() and _sha256(folder / name) == digest}
 
 
 def _forget(partial: Path, contents: Collection[str]) -> None:
