@@ -19,6 +19,7 @@ from iokr._array.factorizations import (
     triangular_congruence,
     tridiagonalize,
 )
+from iokr._array.homes import home_of, put_home
 from iokr._array.namespaces import (
     Array,
     array_namespace,
@@ -52,6 +53,7 @@ __all__ = [
     "exp_",
     "eye_like",
     "gemm",
+    "home_of",
     "inverse",
     "is_array",
     "is_numpy",
@@ -61,6 +63,7 @@ __all__ = [
     "matmul",
     "mirror_upper",
     "pivoted_cholesky",
+    "put_home",
     "row_sq_norms",
     "same_home",
     "set_diagonal",
