@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Tensor:
 
 
 def write_container(
-    file: BinaryIO, arrays: Mapping[str, np.ndarray], metadata: Callable[[dict[str, str]], dict[str, str]]
+    file: IO[bytes], arrays: Mapping[str, np.ndarray], metadata: Callable[[dict[str, str]], dict[str, str]]
 ) -> None:
     """Write C-contiguous arrays and their metadata, which `metadata` makes from the SHA-256 of every array.
 
@@ -110,7 +110,7 @@ def _hashed(data: memoryview, pool: ThreadPoolExecutor, move: Callable[[memoryvi
 class Container:
     """An open file whose header has been checked: `tensors`, `metadata`, and the arrays when they are asked for."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file, self.path = file, path
         self.size = os.fstat(file.fileno()).st_size
         self.tensors, self.metadata, self._begin = self._read_header()

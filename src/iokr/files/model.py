@@ -6,16 +6,15 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib import metadata as packages
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
+from iokr._files import write_atomically
 from iokr.files.arrays import ArrayReader
 from iokr.files.container import BadFile, Container, open_container, write_container
 from iokr.files.reading import Reader, UnknownClass
@@ -95,7 +94,7 @@ def save(
         text = json.dumps({**structure, "sha256": digests}, separators=(",", ":"), ensure_ascii=False)
         return {_KEY: text, _DIGEST: _digest(text)}
 
-    with _replacing(Path(path)) as file:
+    with write_atomically(Path(path)) as file:
         write_container(file, tensors, describe)
 
 
@@ -236,16 +235,3 @@ def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any])
         if hole.kind == "function" and not callable(parts[hole.path]):
             raise TypeError(f"`parts[{hole.path!r}]` must be a function, got {parts[hole.path]!r:.60}.")
     return holes
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when it is whole."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            yield file  # type: ignore[misc]
-            file.flush()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
