@@ -21,7 +21,7 @@ from iokr.files.reading import Reader, UnknownClass
 from iokr.files.registry import name_of
 from iokr.files.structure import Hole, Writer
 
-__all__ = ["FORMAT", "fingerprint", "load", "read_structure", "save", "verify"]
+__all__ = ["FORMAT", "fingerprint", "load", "load_beside", "read_structure", "save", "verify"]
 
 FORMAT = 1
 _KEY, _DIGEST = "iokr", "iokr_sha256"
@@ -35,6 +35,7 @@ def save(
     *,
     data: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a fitted model, or any component, to one file that `load` reads and that executes nothing.
 
@@ -52,6 +53,8 @@ def save(
         The training data, `{"X": X, "y": y}`, of which hashes are kept: see `fingerprint`.
     provenance : mapping of names to texts and numbers, default=None
         Where the model comes from; `iokr show` prints it.
+    beside : mapping of names to data, default=None
+        What belongs to the model and is not part of it, such as the ids of its nodes; `iokr.files.load_beside` reads it.
 
     Examples
     --------
@@ -71,6 +74,7 @@ def save(
         )
     writer = Writer(model)
     root = writer.node(model)
+    beside_node = writer.node(dict(beside or {}), "beside")
     entries, tensors = writer.arrays.finish()
     structure = {
         "format": FORMAT,
@@ -79,6 +83,7 @@ def save(
         "holes": [vars(hole) for hole in writer.holes],
         "data": {name: fingerprint(value) for name, value in (data or {}).items()},
         "provenance": _checked_provenance(provenance),
+        "beside": beside_node,
         "objects": writer.objects,
         "arrays": entries,
     }
@@ -124,15 +129,24 @@ def load(
     model
         Predicts the same to the last bit on the machine that saved it.
     """
-    parts = dict(parts or {})
+    return _load(path, "model", parts, mmap, device)
+
+
+def load_beside(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `save` was given as `beside`."""
+    return dict(_load(path, "beside", None, False, None))
+
+
+def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, device: str | None) -> Any:
     with open_container(path) as file:
         structure = read_structure(file)
-        holes = _holes(file, structure, parts)
+        parts = dict(parts or {})
+        holes = _holes(file, structure, parts) if what == "model" else []
         arrays = None if mmap else file.read(structure["sha256"])
         try:
             tensors = file.mapped if arrays is None else arrays.__getitem__
             reader = ArrayReader(structure["arrays"], tensors, mapped=mmap, device=device)
-            return Reader(structure["objects"], reader, holes, parts).value(structure["model"])
+            return Reader(structure["objects"], reader, holes, parts).value(structure[what])
         except UnknownClass as error:
             raise file.bad(
                 f"it names the class {error}, which iokr {packages.version('iokr')} does not have; it was written by "
