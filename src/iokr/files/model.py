@@ -54,7 +54,7 @@ def save(
     provenance : mapping of names to texts and numbers, default=None
         Where the model comes from; `iokr show` prints it.
     beside : mapping of names to data, default=None
-        What belongs to the model and is not part of it, such as the ids of its nodes; `iokr.files.load_beside` reads it.
+        What belongs to the model and is not part of it, such as ids of nodes; `iokr.files.load_beside` reads it.
 
     Examples
     --------
