@@ -17,7 +17,7 @@ import reference
 from iokr import kernels, losses, manifolds, operator_kernels, rivals
 from iokr._objects import as_objects
 from iokr.decoders import Assignment, FixedPoint, GraphEdits, NGramPath, Positions, Threshold
-from iokr.embeddings import Eigen, Identity, KernelPCA, Nystroem
+from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
 N, M = 14, 5
 
@@ -94,6 +94,18 @@ def tasks(model: Any) -> Fitted:
     return Fitted(model.fit(vectors(), vectors(seed=3, p=3)), lambda m: m.predict(vectors(M, 1)), {})
 
 
+def curves(model: Any, gaps: bool = False, parts: Any = None) -> Fitted:
+    y = np.cumsum(vectors(seed=5, p=7), axis=1)
+    if gaps:
+        y[0, 2] = y[3, 5] = np.nan
+    return Fitted(model.fit(vectors(), y), lambda m: m.predict(vectors(M, 1)), parts or {})
+
+
+def conformal(model: Any, **arguments: Any) -> Fitted:
+    fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
+    return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
+
+
 def decoded(decoder: Any, kind: str, kernel: Any) -> Fitted:
     model = iokr.IOKR(output_kernel=kernel, decoder=decoder).fit(vectors(), members.objects(kind, N))
     return Fitted(model, lambda m: m.predict(vectors(M, 1)), {})
@@ -138,6 +150,19 @@ CASES |= {
     "MultiTask output": lambda: tasks(iokr.MultiTask(coupling="output")),
     "MultiTask learned": lambda: tasks(iokr.MultiTask(learn_tasks=True)),
     "MultiTaskCV": lambda: tasks(iokr.MultiTaskCV(alphas=(0.1, 1.0))),
+    "Functional": lambda: curves(iokr.Functional()),
+    "Functional gaps": lambda: curves(iokr.Functional(), gaps=True),
+    "Functional bsplines": lambda: curves(iokr.Functional(basis=Basis.bsplines(5))),
+    "Functional fourier": lambda: curves(iokr.Functional(basis=Basis.fourier(3))),
+    "Functional principal": lambda: curves(iokr.Functional(basis=Basis.principal(2))),
+    "Functional functions": lambda: curves(
+        iokr.Functional(basis=Basis([np.sinc, np.i0])),
+        parts={"basis__functions__0": np.sinc, "basis__functions__1": np.i0},
+    ),
+    "FunctionalCV": lambda: curves(iokr.FunctionalCV()),
+    "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
+    "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
+    "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),
     "decoder Threshold": lambda: decoded(Threshold(), "fingerprints", kernels.Linear()),
     "decoder Assignment": lambda: decoded(Assignment(), "rankings", kernels.Kendall()),
     "decoder Positions": lambda: decoded(Positions(), "sequences", kernels.Positional(kernels.Delta())),

@@ -46,6 +46,16 @@ HELD = {
     "Multiple": "iokr.gram.operators",
     "Symmetric": "iokr.gram.operators",
     "Oblique": "iokr.gram.operators",
+    "CurveOperator": "iokr.estimators.functional.operator",
+    "TableBasis": "iokr.embeddings.basis",
+    "FunctionBasis": "iokr.embeddings.basis",
+    "FourierBasis": "iokr.embeddings.basis",
+    "SplineBasis": "iokr.embeddings.basis",
+    "NamedBasis": "iokr.embeddings.basis",
+    "ClosedScores": "iokr.estimators.conformal.closed",
+    "SplitScores": "iokr.estimators.conformal.split",
+    "LeftOut": "iokr.estimators.conformal.left_out",
+    "LeftOutPart": "iokr.estimators.conformal.left_out:Part",
     "DiagonalBlocks": "iokr.operator_kernels.blocks:Diagonal",
 }
 

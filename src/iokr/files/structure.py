@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -209,6 +209,9 @@ def _foreign_parameters(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str
     if isinstance(value, BaseEstimator) and name_of(type(value)) is not None:
         for name, part in value.get_params(deep=False).items():
             yield from _foreign_parameters(part, (*path, name))
+    elif is_dataclass(value) and not isinstance(value, type) and name_of(type(value)) is not None:
+        for field in fields(value):
+            yield from _foreign_parameters(getattr(value, field.name), (*path, field.name))
     elif isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from _foreign_parameters(part, (*path, str(i)))
