@@ -125,9 +125,9 @@ def train(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Learn from a network and keep the model in a file, for nodes that come later.
+    """Learn from a network, and keep the model in a file.
 
-    `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE` says what is in it.
+    It is for nodes that come later: `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE` says what is in it.
     """
     from iokr.cli.links.training import train as learn
 
