@@ -29,7 +29,8 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _LARGEST_HEADER = 100_000_000  # what readers of the format accept
 _MOST_AXES = 32
-_CHUNK = 1 << 23  # bytes hashed while the next are written or read
+_CHUNK = 1 << 25  # bytes hashed while the next are written or read
+_SMALL = 1 << 20  # bytes that are hashed sooner than another thread is asked to
 
 
 class BadFile(ValueError):
@@ -95,6 +96,9 @@ def _bytes_of(array: np.ndarray) -> memoryview:
 
 def _hashed(data: memoryview, pool: ThreadPoolExecutor, move: Callable[[memoryview], Any]) -> str:
     """The SHA-256 of `data`, part by part while `move` brings the next part to or from the disk."""
+    if len(data) <= _SMALL:
+        move(data)
+        return sha256(data).hexdigest()
     digest, waiting = sha256(), None
     for start in range(0, len(data), _CHUNK):
         part = data[start : start + _CHUNK]

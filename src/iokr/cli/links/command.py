@@ -127,7 +127,8 @@ def train(
 ) -> None:
     """Learn from a network, and keep the model in a file.
 
-    It is for nodes that come later: `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE` says what is in it.
+    It is for nodes that come later: `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE`
+    says what is in it.
     """
     from iokr.cli.links.training import train as learn
 
