@@ -13,7 +13,7 @@ SOURCES = Path(iokr.__file__).parents[1]
 ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
-    *("cli", "report", "rivals"),
+    *("cli", "report", "files", "rivals"),
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),

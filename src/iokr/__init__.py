@@ -26,6 +26,8 @@ _HOMES = {
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
+    "load": "iokr.files.model",
+    "save": "iokr.files.model",
 }
 
 __all__ = [
@@ -46,6 +48,8 @@ __all__ = [
     "SharedCandidates",
     "Unlabeled",
     "__version__",
+    "load",
+    "save",
 ]
 
 if TYPE_CHECKING:
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
     from iokr.estimators.trees.boosting import OutputKernelBoosting
     from iokr.estimators.trees.forest import OutputKernelForest
     from iokr.estimators.trees.tree import OutputKernelTree
+    from iokr.files.model import load, save
 
 
 def __getattr__(name: str) -> Any:

@@ -207,7 +207,7 @@ def test_the_list_of_commands_says_whole_sentences(group):
 
 @pytest.mark.parametrize(
     ("typed", "found"),
-    [("iokr de", ["demo"]), ("iokr links ", ["cv", "predict"]), ("iokr links predict --lab", ["--labeled"])],
+    [("iokr de", ["demo"]), ("iokr links ", ["cv", "train", "predict"]), ("iokr links predict --lab", ["--labeled"])],
 )
 def test_shells_complete(typed, found):
     """What bash asks for, once `iokr --install-completion` has been run."""

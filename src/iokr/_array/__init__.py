@@ -22,6 +22,7 @@ from iokr._array.factorizations import (
     triangular_congruence,
     tridiagonalize,
 )
+from iokr._array.homes import home_of, put_home
 from iokr._array.namespaces import (
     Array,
     array_namespace,
@@ -70,6 +71,7 @@ __all__ = [
     "eye_like",
     "far_center",
     "gemm",
+    "home_of",
     "inverse",
     "is_array",
     "is_numpy",
@@ -79,6 +81,7 @@ __all__ = [
     "matmul",
     "mirror_upper",
     "pivoted_cholesky",
+    "put_home",
     "row_sizes",
     "row_sq_norms",
     "same_home",

@@ -11,6 +11,7 @@ from iokr.cli.group import Commands
 from iokr.cli.links.command import links
 from iokr.cli.reproduce import reproduce
 from iokr.cli.shared import guarded, show_version
+from iokr.cli.show import show
 
 __all__ = ["app"]
 
@@ -20,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, reproduce, bench, doctor):
+for command in (demo, reproduce, bench, show, doctor):
     app.command()(guarded(command))
 app.add_typer(links)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,7 +84,13 @@ class Nodes:
     comments: int = 0
 
 
-def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str = "reject") -> Nodes:
+def read_nodes(
+    path: Path | str,
+    *,
+    ids: Path | str | None = None,
+    missing: str = "reject",
+    means: Mapping[str, float] | None = None,
+) -> Nodes:
     """Features of nodes from a table whose first column is the id.
 
     Parameters
@@ -97,6 +103,8 @@ def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str 
     missing : {"reject", "mean", "zero"}, default="reject"
         What to do with nodes some of whose features are missing: leave them out, or fill in the mean of the column,
         or zero. Nodes without any feature are left out in any case. All of them are listed.
+    means : mapping of names of columns to numbers, optional
+        The means to fill in, those of other nodes; None is those of the table.
 
     Returns
     -------
@@ -127,17 +135,18 @@ def read_nodes(path: Path | str, *, ids: Path | str | None = None, missing: str 
             f"{table.name} has ids and no features; expected numbers after the first column{_parted(table)}."
         )
     keep, repeated = _first_of_each(table)
-    values, absent, notes = _fill(table, keep, missing)
+    values, absent, notes = _fill(table, keep, missing, means)
     keep = keep[~absent]
     if not len(keep):
         raise ValueError(
             f"{table.name}: every node has missing features ({notes[0].detail} in {table.unit} {notes[0].line}); "
             "fill them with --missing mean, or --missing zero."
         )
-    names = table.columns or tuple(f"x{j + 1}" for j in range(values.shape[1]))
     X = values[~absent]
     origin = table.text[:, 0]
-    return Nodes(table.text[keep, 0], X, names, None, (*repeated, *notes), origin, table.numbered, table.comments)
+    return Nodes(
+        table.text[keep, 0], X, _names(table), None, (*repeated, *notes), origin, table.numbered, table.comments
+    )
 
 
 def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) -> Nodes:
@@ -209,6 +218,11 @@ def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
     return replace(table, text=names.text, numbered=False)
 
 
+def _names(table: FileTable) -> tuple[str, ...]:
+    """Of the features."""
+    return tuple(table.columns) or tuple(f"x{j + 1}" for j in range(table.values.shape[1]))
+
+
 def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]]:
     """Rows of the first occurrence of each id; rows without id and repeated rows are listed, contradictions stop."""
     first: dict[str, int] = {}
@@ -231,18 +245,19 @@ def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]
 
 
 def _fill(
-    table: FileTable, keep: NDArray[np.int64], missing: str
+    table: FileTable, keep: NDArray[np.int64], missing: str, means: Mapping[str, float] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[Rejection]]:
     """(values with holes filled, which nodes to leave out, what to list)."""
     values = table.values[keep].copy()
     holes = np.isnan(values)
     counts, p = holes.sum(axis=1), values.shape[1]
     empty = holes.all(axis=0)
-    if empty.any():
+    if empty.any() and means is None:
         raise ValueError(f"{table.name}, column {table.column(int(np.argmax(empty)))}: there is no value in it.")
     absent = counts == p if missing != "reject" else counts > 0
     if missing == "mean":
-        values[holes] = np.broadcast_to(np.nanmean(values, axis=0), values.shape)[holes]
+        mean = np.nanmean(values, axis=0) if means is None else [means[name] for name in _names(table)]
+        values[holes] = np.broadcast_to(mean, values.shape)[holes]
     elif missing == "zero":
         values[holes] = 0.0
     filled = {"mean": "filled with the mean of the column", "zero": "filled with 0"}.get(missing, "")

@@ -11,7 +11,7 @@ import numpy as np
 from iokr._curves import interpolate
 from iokr._validation import check_integer, check_number
 
-__all__ = ["Basis", "FittedBasis"]
+__all__ = ["Basis", "FittedBasis", "FourierBasis", "FunctionBasis", "NamedBasis", "SplineBasis", "TableBasis"]
 
 FittedBasis = Callable[[np.ndarray, int], np.ndarray]
 """(points, derivative) ↦ Φ (m, d)."""
@@ -48,12 +48,12 @@ class Basis:
     @classmethod
     def fourier(cls, d: int, period: float | None = None, residual: bool = True) -> Basis:
         """1, √2 cos(2πjθ/p), √2 sin(2πjθ/p), …: d functions, orthonormal over a period (None: the range)."""
-        return cls(_Named("fourier", (d, period)), residual)
+        return cls(NamedBasis("fourier", (d, period)), residual)
 
     @classmethod
     def bsplines(cls, d: int, degree: int = 3, residual: bool = True) -> Basis:
         """d B-splines with even knots over the range of the grid: local, and not orthogonal."""
-        return cls(_Named("bsplines", (d, degree)), residual)
+        return cls(NamedBasis("bsplines", (d, degree)), residual)
 
     @classmethod
     def principal(cls, r: int, residual: bool = True) -> Basis:
@@ -62,19 +62,19 @@ class Basis:
         They are learned from all training curves, so leave-one-out, which holds them fixed, is optimistic; folds learn
         them anew.
         """
-        return cls(_Named("principal", (r,)), residual)
+        return cls(NamedBasis("principal", (r,)), residual)
 
     @property
     def learned(self) -> bool:
         """Whether it needs complete curves to learn from."""
-        return isinstance(self.functions, _Named) and self.functions.kind == "principal"
+        return isinstance(self.functions, NamedBasis) and self.functions.kind == "principal"
 
     def fitted(self, points: np.ndarray, centred: np.ndarray | None = None, w: np.ndarray | None = None) -> FittedBasis:
         """Φ on this grid and anywhere; `centred` are the curves (n, T) that principal components come from."""
-        if isinstance(self.functions, _Named):
+        if isinstance(self.functions, NamedBasis):
             return self.functions.fitted(points, centred, w)
         if isinstance(self.functions, Sequence) and all(callable(f) for f in self.functions) and len(self.functions):
-            return _Functions(tuple(self.functions))
+            return FunctionBasis(tuple(self.functions))
         try:
             values = np.asarray(self.functions, dtype=float)
         except (TypeError, ValueError):
@@ -84,11 +84,11 @@ class Basis:
                 f"`functions` must be a finite matrix ({len(points)}, d), a row for each point of the grid, or "
                 f"functions of the points, got {self.functions!r:.60}."
             )
-        return _Table(points, values)
+        return TableBasis(points, values)
 
 
 @dataclass(frozen=True)
-class _Table:
+class TableBasis:
     """Values on the grid."""
 
     points: np.ndarray
@@ -101,7 +101,7 @@ class _Table:
 
 
 @dataclass(frozen=True)
-class _Functions:
+class FunctionBasis:
     """Callables."""
 
     functions: tuple[Any, ...]
@@ -113,7 +113,7 @@ class _Functions:
 
 
 @dataclass(frozen=True)
-class _Fourier:
+class FourierBasis:
     d: int
     period: float
     start: float
@@ -128,7 +128,7 @@ class _Fourier:
 
 
 @dataclass(frozen=True)
-class _BSplines:
+class SplineBasis:
     knots: np.ndarray
     degree: int
 
@@ -142,7 +142,7 @@ class _BSplines:
 
 
 @dataclass(frozen=True)
-class _Named:
+class NamedBasis:
     """Functions known by name, once the grid is."""
 
     kind: str
@@ -160,13 +160,13 @@ class _Named:
                 if self.arguments[1] is None
                 else check_number(self.arguments[1], "period", minimum=0.0, strict=True)
             )
-            return _Fourier(d, period, float(points[0]))
+            return FourierBasis(d, period, float(points[0]))
         if self.kind == "bsplines":
             degree = check_integer(self.arguments[1], "degree", minimum=0)
             if d <= degree:
                 raise ValueError(f"`d` must be above the degree {degree} of the splines, got {d}.")
             inner = np.linspace(points[0], points[0] + span, d - degree + 1)
-            return _BSplines(np.r_[[inner[0]] * degree, inner, [inner[-1]] * degree], degree)
+            return SplineBasis(np.r_[[inner[0]] * degree, inner, [inner[-1]] * degree], degree)
         if centred is None or w is None or np.isnan(centred).any():
             raise ValueError(
                 "`principal` components are learned from complete curves, and some have gaps; use `curve_kernel`, "
@@ -176,4 +176,4 @@ class _Named:
         rank = int(np.sum(s > max(centred.shape) * np.finfo(float).eps * s[0])) if s[0] > 0 else 0
         if d > rank:
             raise ValueError(f"`r` is {d}, but the centred curves have {rank} principal components; lower it.")
-        return _Table(points, (Vt[:d] / np.sqrt(w)).T)
+        return TableBasis(points, (Vt[:d] / np.sqrt(w)).T)

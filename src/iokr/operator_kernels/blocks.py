@@ -18,7 +18,7 @@ from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["BlockKernel", "Transformable", "check_blocks", "diagonal_regularization"]
+__all__ = ["BlockKernel", "Diagonal", "Transformable", "check_blocks", "diagonal_regularization"]
 
 _CHECKED = 2000  # rows of the matrix that is checked to be positive semi-definite
 
@@ -251,10 +251,10 @@ def diagonal_regularization(mix: float) -> BlockKernel:
     """
     if not 0 <= check_number(mix, "mix") <= 1:
         raise ValueError(f"`mix` must be between 0 and 1, got {mix!r}.")
-    return BlockKernel(_Diagonal(float(mix)))
+    return BlockKernel(Diagonal(float(mix)))
 
 
-class _Diagonal:
+class Diagonal:
     """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z)."""
 
     def __init__(self, mix: float) -> None:

@@ -1,4 +1,4 @@
-"""`iokr links cv` and `iokr links predict`."""
+"""`iokr links cv`, `iokr links train` and `iokr links predict`."""
 
 import enum
 from dataclasses import fields
@@ -18,6 +18,7 @@ from iokr.cli.shared import (
     Verbose,
     guarded,
     perform,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -113,11 +114,56 @@ def cv(
     )
 
 
+@links.command("train")
+@guarded
+def train(
+    context: typer.Context,
+    edges: Edges,
+    nodes: Annotated[
+        str, typer.Option("-i", "--nodes", metavar="FILE", help="Features of the nodes; the first column is the id.")
+    ],
+    ids: Ids = None,
+    labeled: Labeled = "edges",
+    missing: MissingOption = Missing.reject,
+    scale: Scale = True,
+    input_kernel: InputKernelOption = InputKernel.gaussian,
+    beta: Beta = 1.0,
+    unlabeled: Semi = False,
+    scoring: ScoringOption = Scoring.roc_auc,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
+        "model.safetensors"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Write over an earlier model.")] = False,
+    seed: Seed = 0,
+    format: FormatOption = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Learn from a network, and keep the model in a file.
+
+    It is for nodes that come later: `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE`
+    says what is in it.
+    """
+    from iokr.cli.links.training import train as learn
+
+    options = _options(context)
+    if output.exists() and not force:
+        raise FileExistsError(f"{output} exists; give --force to write over it, or another -o.")
+    perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
+    say(f"\nwrote {output}", quiet=quiet)
+
+
 @links.command("predict")
 @guarded
 def predict(
     context: typer.Context,
-    edges: Edges,
+    edges: Annotated[
+        str | None, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
+    ] = None,
     nodes: Nodes = None,
     kernel: Kernels = None,
     ids: Ids = None,
@@ -140,9 +186,25 @@ def predict(
 ) -> None:
     """List the pairs most likely to be linked that are not known to be.
 
+    With --model nothing is learned: pairs with a node of --nodes that the model has not seen are listed, their features
+    scaled and checked as at training.
+
     The folder gets edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (every row of a file that did not fit), the table, metrics.json, run.json and report.html.
     """
+    if (edges is None) == (model is None):
+        raise typer.BadParameter("give either --edges, to learn, or --model.", param_hint="--edges / --model")
+    if model is not None:
+        from iokr.cli.links.training import predict_new
+
+        new = _new_nodes(context)
+        perform(
+            context,
+            lambda progress: predict_new(model, new, ids, top=top, seed=seed, safe=spreadsheet_safe, progress=progress),
+            output,
+            more=PREDICT_FILES,
+        )
+        return
     from iokr.cli.links.prediction import predict_links
 
     options = _options(context)
@@ -154,20 +216,38 @@ def predict(
     )
 
 
+def _new_nodes(context: typer.Context) -> str:
+    """The file of new nodes; options of learning have no effect on a model that has learned."""
+    if context.params["nodes"] is None:
+        raise typer.BadParameter("--model needs --nodes, the features of new nodes.", param_hint="--nodes")
+    learning = ("kernel", "labeled", "missing", "scale", "input_kernel", "combine", "beta", "unlabeled", "scoring")
+    for name in learning:
+        if _is_given(context, name):
+            raise typer.BadParameter(
+                "has a meaning when a model is learned, with --edges only.", param_hint=f"--{name.replace('_', '-')}"
+            )
+    return str(context.params["nodes"])
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _options(context: typer.Context) -> "Options":
-    """What both commands share, checked for usage."""
+    """What the commands that learn share, checked for usage."""
     from iokr.cli.links.model import Options
 
-    given = context.params
+    given = {"kernel": None, "combine": Combine.mean, "spreadsheet_safe": False, **context.params}
     if (given["nodes"] is None) == (not given["kernel"]):
         raise typer.BadParameter("give either --nodes or --kernel.", param_hint="--nodes / --kernel")
     if not 0 < given["beta"] < float("inf"):
         raise typer.BadParameter(f"must be a positive number, got {given['beta']}.", param_hint="--beta")
     idle = ("combine",) if given["nodes"] else ("missing", "scale", "input_kernel")
     for name in idle:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if _is_given(context, name):
             other = "--kernel" if given["nodes"] else "--nodes"
             raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=f"--{name.replace('_', '-')}")
     values = {field.name: given[field.name] for field in fields(Options) if field.name != "kernels"}
+    values = {name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in values.items()}
     return Options(kernels=tuple(given["kernel"] or ()), **values)

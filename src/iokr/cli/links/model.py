@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Table
 from iokr.report.tables import no_formula
 
-__all__ = ["Options", "Task"]
+__all__ = ["Options", "Scaling", "Task", "rejected_tsv"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Task:
     network: NetworkFiles
     X: NDArray[Any]
     model: LinkPredictorCV
+    scaling: Scaling
 
     @classmethod
     def of(cls, options: Options) -> Task:
@@ -90,7 +92,7 @@ class Task:
             labeled=options.labeled,
             missing=options.missing,
         )
-        X, kernels = _inputs(options, network)
+        X, kernels, scaling = _inputs(options, network)
         manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
         model = LinkPredictorCV(
             kernels,
@@ -100,7 +102,7 @@ class Task:
             output_kernel=Normalized(Diffusion(options.beta)),
             manifold=manifold,
         )
-        return cls(options, network, X, model)
+        return cls(options, network, X, model, scaling)
 
     @property
     def graph(self) -> Any:
@@ -135,8 +137,7 @@ class Task:
 
     def rejected(self) -> str:
         """The rows that did not fit, as TSV."""
-        rows = [tuple(field.name for field in fields(Rejection)), *map(astuple, self.network.rejections)]
-        return "".join("\t".join(self.options.cell(_line(value)) for value in row) + "\n" for row in rows)
+        return rejected_tsv(self.network.rejections, self.options.cell)
 
     def notes(self) -> tuple[str, ...]:
         """What is to be known about ids that begin like a formula, if there are any."""
@@ -149,6 +150,12 @@ class Task:
         return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
 
 
+def rejected_tsv(rejections: Sequence[Rejection], cell: Callable[[Any], str] = str) -> str:
+    """Rows that did not fit, as TSV; `cell` writes a value."""
+    rows = [tuple(field.name for field in fields(Rejection)), *map(astuple, rejections)]
+    return "".join("\t".join(cell(_line(value)) for value in row) + "\n" for row in rows)
+
+
 _LABELED = {"edges": "those in the edge list", "all": "all"}
 
 
@@ -157,34 +164,51 @@ def _line(value: Any) -> str:
     return " ".join(str("" if value is None else value).split())
 
 
-def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel]]:
-    """Nodes as the kernels take them, and the kernels to choose from, of size about 1 as `ALPHAS` expects."""
+def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel], Scaling]:
+    """Nodes as the kernels take them, the kernels to choose from, of size about 1 as `ALPHAS` expects, the scaling."""
     nodes = network.nodes
     if nodes.kernels is not None:
         given: list[Kernel] = [Precomputed(K / np.diagonal(K).mean()) for K in nodes.kernels.values()]
         numbers = np.arange(len(nodes.ids))
         if len(given) == 1:
-            return numbers, given
+            return numbers, given, Scaling()
         unit: list[Kernel] = [Normalized(kernel) for kernel in given]
-        return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)]
+        return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)], Scaling()
     X = np.asarray(nodes.X)
     if not np.ptp(X, axis=0).any():
         raise ValueError(f"{options.nodes}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
     if options.input_kernel == "tanimoto":
-        return X, [Tanimoto()]
-    if options.scale:
-        X = _scaled(X)
+        return X, [Tanimoto()], Scaling()
+    scaling = Scaling.of(X) if options.scale else Scaling()
+    X = scaling(X)
     if options.input_kernel == "gaussian":
         gamma = float(RBF().fit(X[network.labeled]).gamma_)
-        return X, [RBF(gamma * width) for width in WIDTHS]
+        return X, [RBF(gamma * width) for width in WIDTHS], scaling
     if options.input_kernel == "cosine":
-        return X, [Cosine()]
-    return X / np.sqrt((X**2).sum(axis=1).mean()), [Linear()]
+        return X, [Cosine()], scaling
+    length = float(np.sqrt((X**2).sum(axis=1).mean()))
+    return X / length, [Linear()], replace(scaling, length=length)
 
 
-def _scaled(X: NDArray[Any]) -> NDArray[Any]:
-    """Every feature with mean 0 and variance 1; one that does not vary is 0."""
-    size = np.abs(X).max(axis=0)
-    X = X / np.where(size > 0, size, 1.0)  # so that squares do not overflow
-    deviation = X.std(axis=0)
-    return np.asarray((X - X.mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf))
+@dataclass(frozen=True)
+class Scaling:
+    """((x / size) − mean) / deviation / length: what was done to the features at training, for new nodes too."""
+
+    size: Any = 1.0  # so that squares do not overflow
+    mean: Any = 0.0
+    deviation: Any = 1.0
+    length: float = 1.0
+
+    @classmethod
+    def of(cls, X: NDArray[Any]) -> Scaling:
+        """Every feature with mean 0 and variance 1; one that does not vary is 0."""
+        size = np.abs(X).max(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        X = X / size
+        deviation = X.std(axis=0)
+        return cls(size, X.mean(axis=0), np.where(deviation > 1e-12, deviation, np.inf))
+
+    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Features, scaled."""
+        scaled = X if np.isscalar(self.deviation) else (X / self.size - self.mean) / self.deviation
+        return np.asarray(scaled if self.length == 1.0 else scaled / self.length)

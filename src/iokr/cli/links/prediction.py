@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +13,7 @@ from iokr.kernels.vectors import RBF
 from iokr.report import Figure, Network, Report, Table, Text, draw_network, layout, run_info, to_cytoscape, to_graphml
 from iokr.report.progress import Progress
 
-__all__ = ["predict_links"]
+__all__ = ["chosen_table", "edges_tsv", "first_links", "predict_links"]
 
 DRAWN = 150  # predicted links in the drawing; with more it shows nothing
 SHOWN = 20  # links in the table
@@ -34,7 +35,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
         f"{len(task.ids)} nodes, {task.network.n_learned} known links between {len(task.network.labeled)} of them; the "
         f"{len(found)} best other pairs, {sum(row['above threshold'] for row in found)} of them above the threshold "
         f"{model.threshold_:.3g}.",
-        (_first(found), task.input_table(), _chosen_table(task, model), *_drawing(task, found, seed)),
+        (first_links(found), task.input_table(), chosen_table(task, model), *_drawing(task, found, seed)),
         (
             "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close. Scores rank; "
             "they are no probabilities.",
@@ -46,7 +47,7 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
             options.in_words(),
         ),
         files={
-            "edges.tsv": _edges_tsv(found, options),
+            "edges.tsv": edges_tsv(found, options.cell),
             "network.graphml": to_graphml(network),
             "network.cyjs": to_cytoscape(network),
             "rejected.tsv": task.rejected(),
@@ -78,20 +79,19 @@ def _ranked(task: Task, model: Any, top: int) -> list[dict[str, Any]]:
     ]
 
 
-def _first(found: list[dict[str, Any]]) -> Table:
+def first_links(found: list[dict[str, Any]]) -> Table:
     """The head of the list, that fits a narrow screen."""
     rows = [{"rank": r["rank"], "link": f"{r['source']} – {r['target']}", "score": r["score"]} for r in found[:SHOWN]]
     note = "The whole list is in `edges.tsv`, with the kind of each pair."
     return Table(f"The first {len(rows)} of {len(found)} predicted links", rows, note=note, ours=("score",))
 
 
-def _edges_tsv(found: list[dict[str, Any]], options: Options) -> str:
+def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> str:
+    """The whole list; `cell` writes a value."""
     lines = ["rank\tsource\ttarget\tscore\tpair\tabove_threshold"]
     for row in found:
         above = "yes" if row["above threshold"] else "no"
-        lines.append(
-            "\t".join([*(options.cell(row[name]) for name in ("rank", "source", "target", "score", "pair")), above])
-        )
+        lines.append("\t".join([*(cell(row[name]) for name in ("rank", "source", "target", "score", "pair")), above]))
     return "\n".join(lines) + "\n"
 
 
@@ -132,7 +132,8 @@ def _chosen(value: float, tried: Any, best: float | None = None) -> str:
     return f"{value:.4g}{', ' if end else ''}{'best at ' if end and at != value else ''}{end}"
 
 
-def _chosen_table(task: Task, model: Any) -> Table:
+def chosen_table(task: Task, model: Any) -> Table:
+    """What leave-one-out has chosen."""
     semi = model.manifold is not None
     best = model.alphas[int(np.argmax(model.scores_[model.best_index_[:-1]]))]
     rows = [

@@ -18,11 +18,11 @@ from iokr._validation import check_integer, check_number
 from iokr.estimators.trees.base import OutputTrees, Training
 from iokr.estimators.trees.growing import Grown, grow, indicator, leaf_weights
 
-__all__ = ["OutputKernelBoosting"]
+__all__ = ["OutputKernelBoosting", "Stage"]
 
 
 @dataclass(frozen=True)
-class _Stage:
+class Stage:
     """One step: its tree, ν times the mean residual of each node's members, and their weights."""
 
     grown: Grown
@@ -121,7 +121,7 @@ class OutputKernelBoosting(OutputTrees):
         self.mean_ = w @ Psi
         R, E = Psi - self.mean_, E - w @ E  # residuals, as members' weights (or vectors) and in orthonormal coordinates
         errors, gains, lost = [float(w @ row_sq_norms(E))], [], []
-        self._stages: list[_Stage] = []
+        self._stages: list[Stage] = []
         rng = check_random_state(self.random_state)
         for _ in track(progress, self, range(n_trees), "tree"):
             bag = self._bag(data, rng)
@@ -130,7 +130,7 @@ class OutputKernelBoosting(OutputTrees):
             grown = grow(data.X, data.space.seen(E, view), bag, self._parameters(), seed, data.rows)
             B = leaf_weights([grown])
             values = nu * (B @ R)
-            self._stages.append(_Stage(grown, values, B))
+            self._stages.append(Stage(grown, values, B))
             before = row_sq_norms(E)
             R -= values[grown.leaf]
             E -= (nu * (B @ E))[grown.leaf]

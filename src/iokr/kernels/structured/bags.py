@@ -15,7 +15,7 @@ from iokr._tables import read
 from iokr._validation import check_computed
 from iokr.kernels.base import Kernel, fit_part
 
-__all__ = ["SetKernel"]
+__all__ = ["Bags", "SetKernel"]
 
 
 @component
@@ -61,21 +61,21 @@ class SetKernel(Kernel):
             self.base_ = fit_part(self.base, "base", members)
         return self
 
-    def represent(self, X: Any) -> _Bags:
+    def represent(self, X: Any) -> Bags:
         """Members one after the other, and where each set begins."""
         members, starts = _flatten(X, self.base)
         with _named_by_set(starts):
             R = self.base_.represent(members)
             check_computed(self.base_.diag(R))
-        return _Bags(R, starts, np.arange(len(starts) - 1))
+        return Bags(R, starts, np.arange(len(starts) - 1))
 
-    def block(self, R: _Bags, S: _Bags) -> Array:
+    def block(self, R: Bags, S: Bags) -> Array:
         """The (n, m) array of means of k(x, z)."""
         (left, sizes), (right, others) = R.chosen(), S.chosen()
         K = self.base_.block(left, right)
         return matmul(matmul(_averages(sizes, K), K), _averages(others, K).T)
 
-    def diag(self, R: _Bags) -> Array:
+    def diag(self, R: Bags) -> Array:
         """The mean of k over each set with itself."""
         values = []
         for i in range(len(R)):
@@ -87,7 +87,7 @@ class SetKernel(Kernel):
         return xp.stack(values) if values else np.empty(0)
 
 
-class _Bags:
+class Bags:
     """Represented members of many sets; indexing takes sets."""
 
     def __init__(self, members: Any, starts: np.ndarray, rows: np.ndarray) -> None:
@@ -97,8 +97,8 @@ class _Bags:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, index: Any) -> _Bags:
-        return _Bags(self.members, self.starts, self.rows[index])
+    def __getitem__(self, index: Any) -> Bags:
+        return Bags(self.members, self.starts, self.rows[index])
 
     def chosen(self) -> tuple[Any, np.ndarray]:
         """The members of these sets and how many each has."""

@@ -20,7 +20,7 @@ from iokr._objects import BadObject, BadObjectType, as_objects, key, n_objects
 from iokr._validation import check_integer
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
 
-__all__ = ["Graph", "ShortestPath", "WeisfeilerLehman", "graphs"]
+__all__ = ["Graph", "Levels", "ShortestPath", "WeisfeilerLehman", "graphs"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _from_pair(x: Any, i: int) -> Graph:
     return Graph(starts, columns[order].astype(np.intp), [key(name) for name in names])
 
 
-class _Levels(Vocabulary):
+class Levels(Vocabulary):
     """Labels, then level by level what a node and its neighbours were called one level before.
 
     A feature of level h > 0 is (own column, columns of the neighbours, sorted), so that names of two vocabularies are
@@ -105,12 +105,12 @@ class _Levels(Vocabulary):
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def _columns_of(self, other: _Levels) -> np.ndarray:
+    def _columns_of(self, other: Levels) -> np.ndarray:
         return self._translated(other.levels, grow=False)
 
-    def merged(self, other: _Levels) -> tuple[_Levels, np.ndarray]:
+    def merged(self, other: Levels) -> tuple[Levels, np.ndarray]:
         """Both in one, which begins with this one, and the columns of `other` in it."""
-        both = _Levels([dict(level) for level in self.levels])
+        both = Levels([dict(level) for level in self.levels])
         return both, other._translated(both.levels, grow=True)
 
     def _translated(self, levels: list[dict[Any, int]], *, grow: bool) -> np.ndarray:
@@ -191,7 +191,7 @@ class WeisfeilerLehman(CountKernel):
             levels.append(level)
             columns.append(names)
         rows = np.tile(np.repeat(np.arange(len(parsed)), sizes), depth + 1)
-        return Counts.of(rows, np.array(columns, dtype=np.intp).ravel(), len(parsed), _Levels(levels))
+        return Counts.of(rows, np.array(columns, dtype=np.intp).ravel(), len(parsed), Levels(levels))
 
 
 @component

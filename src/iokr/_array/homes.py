@@ -1,0 +1,48 @@
+"""Arrays out of their library and back: what a file holds of them, and where they are put."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_cupy_namespace, is_torch_array
+
+from iokr._array.namespaces import Array, array_namespace, is_numpy
+
+LIBRARIES = {"torch": "iokr[torch]", "cupy": "iokr[cuda12] or iokr[cuda13]", "array_api_strict": "array-api-strict"}
+
+
+def home_of(x: Any) -> tuple[str, str] | None:
+    """(library, device) of an array, in words; None for NumPy's."""
+    if is_numpy(x):
+        return None
+    if is_torch_array(x):
+        return "torch", str(x.device)
+    if is_cupy_namespace(array_namespace(x)):
+        return "cupy", f"cuda:{x.device.id}"
+    return type(x).__module__.partition(".")[0], str(x.device)
+
+
+def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
+    """A NumPy array as one of `library`: torch's on `device`, the host by default, where both share memory.
+
+    CuPy's are put on the current device, unless `device` is "cpu": then they stay NumPy's.
+    """
+    if library not in LIBRARIES:
+        raise ValueError(f"`library` must be one of {', '.join(LIBRARIES)}, got {library!r:.40}.")
+    if library == "cupy" and device == "cpu":
+        return x
+    try:
+        module: Any = import_module(library)
+    except ImportError as error:
+        raise ImportError(
+            f"These arrays are of {library}, which is not installed; install {LIBRARIES[library]}."
+        ) from error
+    if library == "torch":
+        with warnings.catch_warnings():  # that a mapped file cannot be written to
+            warnings.simplefilter("ignore")
+            tensor = module.from_numpy(x)
+        return tensor if device is None else tensor.to(device)
+    return module.asarray(x)

@@ -1,0 +1,7 @@
+"""Models as files: one safetensors file each, read by any version that knows its format, nothing executed."""
+
+from iokr.files.container import BadFile
+from iokr.files.model import FORMAT, fingerprint, load, load_beside, save, verify
+from iokr.files.show import describe
+
+__all__ = ["FORMAT", "BadFile", "describe", "fingerprint", "load", "load_beside", "save", "verify"]

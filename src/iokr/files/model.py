@@ -1,0 +1,251 @@
+"""`save` and `load`: one file, in the safetensors format, its structure one JSON string of the header."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib import metadata as packages
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iokr._files import write_atomically
+from iokr.files.arrays import ArrayReader
+from iokr.files.container import BadFile, Container, open_container, write_container
+from iokr.files.reading import Reader, UnknownClass
+from iokr.files.registry import name_of
+from iokr.files.structure import Hole, Writer
+
+__all__ = ["FORMAT", "fingerprint", "load", "load_beside", "read_structure", "save", "verify"]
+
+FORMAT = 1
+_KEY, _DIGEST = "iokr", "iokr_sha256"
+_PACKAGES = ("iokr", "numpy", "scipy", "scikit-learn")
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    data: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted model, or any component, to one file that `load` reads and that executes nothing.
+
+    The file is in the safetensors format: every reader of that sees the arrays, and the structure as one JSON string.
+    It holds parameters and fitted values, with the versions and a hash of every array, and takes the place of an older
+    file only when it is whole. Functions and objects of other packages are not stored: they are named, and given again
+    to `load`. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : estimator or component of iokr
+    path : path
+        By custom with the suffix `.safetensors`.
+    data : mapping of names to data, default=None
+        The training data, `{"X": X, "y": y}`, of which hashes are kept: see `fingerprint`.
+    provenance : mapping of names to texts and numbers, default=None
+        Where the model comes from; `iokr show` prints it.
+    beside : mapping of names to data, default=None
+        What belongs to the model and is not part of it, such as ids of nodes; `iokr.files.load_beside` reads it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from iokr import IOKR, load, save
+    >>> model = IOKR(alpha=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "model.safetensors"))
+    ...     again = load(os.path.join(folder, "model.safetensors"))
+    >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
+    True
+    """
+    if name_of(type(model)) is None:
+        raise TypeError(
+            f"`model` must be an estimator or a component of iokr, got {type(model).__name__}; of a pipeline or a "
+            "search save the fitted step, such as `pipeline[-1]` or `search.best_estimator_`."
+        )
+    writer = Writer(model)
+    root = writer.node(model)
+    beside_node = writer.node(dict(beside or {}), "beside")
+    entries, tensors = writer.arrays.finish()
+    structure = {
+        "format": FORMAT,
+        "versions": {"python": platform.python_version(), **{name: packages.version(name) for name in _PACKAGES}},
+        "model": root,
+        "holes": [vars(hole) for hole in writer.holes],
+        "data": {name: fingerprint(value) for name, value in (data or {}).items()},
+        "provenance": _checked_provenance(provenance),
+        "beside": beside_node,
+        "objects": writer.objects,
+        "arrays": entries,
+    }
+    for hole in writer.holes:
+        warnings.warn(
+            f"The file does not hold {hole}; to load it pass `parts={{{hole.path!r}: …}}`"
+            + (", the fitted one." if hole.kind == "object" else "."),
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def describe(digests: dict[str, str]) -> dict[str, str]:
+        text = json.dumps({**structure, "sha256": digests}, separators=(",", ":"), ensure_ascii=False)
+        return {_KEY: text, _DIGEST: _digest(text)}
+
+    with write_atomically(Path(path)) as file:
+        write_container(file, tensors, describe)
+
+
+def load(
+    path: str | os.PathLike[str],
+    parts: Mapping[str, Any] | None = None,
+    mmap: bool = False,
+    *,
+    device: str | None = None,
+) -> Any:
+    """Read a model that `save` has written. Nothing in the file is executed, whoever wrote it.
+
+    Parameters
+    ----------
+    path : path
+    parts : mapping, default=None
+        The functions and foreign objects that the file names, by the paths of `get_params`: `{"kernel__f": f}`.
+    mmap : bool, default=False
+        Leave the arrays in the file and read them when they are used: large models open in milliseconds, and processes
+        share their memory. Header, places and sizes are checked, hashes are not (`iokr show FILE --verify` does that),
+        arrays cannot be written to, and answers may differ in the last bit where the model held strided arrays.
+    device : str, default=None
+        Where arrays of torch go, "cpu" unless you say "cuda"; with "cpu" those of CuPy become NumPy's.
+
+    Returns
+    -------
+    model
+        Predicts the same to the last bit on the machine that saved it.
+    """
+    return _load(path, "model", parts, mmap, device)
+
+
+def load_beside(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `save` was given as `beside`."""
+    return dict(_load(path, "beside", None, False, None))
+
+
+def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, device: str | None) -> Any:
+    with open_container(path) as file:
+        structure = read_structure(file)
+        parts = dict(parts or {})
+        holes = _holes(file, structure, parts) if what == "model" else []
+        arrays = None if mmap else file.read(structure["sha256"])
+        try:
+            tensors = file.mapped if arrays is None else arrays.__getitem__
+            reader = ArrayReader(structure["arrays"], tensors, mapped=mmap, device=device)
+            return Reader(structure["objects"], reader, holes, parts).value(structure[what])
+        except UnknownClass as error:
+            raise file.bad(
+                f"it names the class {error}, which iokr {packages.version('iokr')} does not have; it was written by "
+                f"iokr {structure['versions'].get('iokr')}"
+            ) from None
+        except BadFile:
+            raise
+        except _MALFORMED as error:
+            raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.100})") from error
+
+
+def read_structure(file: Container) -> dict[str, Any]:
+    """The structure of an open file, checked as far as it can be without the arrays."""
+    text = file.metadata.get(_KEY)
+    if text is None:
+        raise file.bad("it is a safetensors file, but iokr has not written it")
+    try:
+        structure = json.loads(text)
+        number = structure["format"]
+    except (*_MALFORMED,) as error:
+        raise file.bad(f"its structure is no JSON object with a format ({error!s:.80})") from None
+    if number != FORMAT:
+        raise file.bad(
+            f"it has the format {number!r:.20} (iokr {_version(structure)}), and iokr {packages.version('iokr')} reads "
+            f"format {FORMAT}; a newer iokr may read it"
+        )
+    if _digest(text) != file.metadata.get(_DIGEST):
+        raise file.bad("its structure is not what was saved (its hash differs)")
+    expected = {"versions": dict, "holes": list, "objects": list, "arrays": list, "sha256": dict}
+    for name, kind in expected.items():
+        if not isinstance(structure.get(name), kind):
+            raise file.bad(f"its structure has no {name}")
+    if set(structure["sha256"]) != set(file.tensors):
+        raise file.bad("it has other arrays than its structure says")
+    return dict(structure)
+
+
+def verify(path: str | os.PathLike[str]) -> None:
+    """Compare every array of a file with its hash, in little memory; `BadFile` names one that differs."""
+    with open_container(path) as file:
+        file.verify(read_structure(file)["sha256"])
+
+
+def fingerprint(value: Any) -> str:
+    """A hash of data of any kind that files can hold: equal data give equal hashes, whatever their layout in memory."""
+    writer = Writer()
+    if isinstance(value, np.ndarray):
+        value = np.ascontiguousarray(value)
+    text = json.dumps([writer.node(value, "data"), writer.objects])
+    entries, tensors = writer.arrays.finish()
+    digest = sha256(text.encode("utf-8", "surrogatepass") + json.dumps(entries).encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
+        digest.update(tensors[name].tobytes())
+    return digest.hexdigest()
+
+
+def _version(structure: Any) -> Any:
+    versions = structure.get("versions")
+    return versions.get("iokr", "unknown") if isinstance(versions, dict) else "unknown"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _checked_provenance(provenance: Mapping[str, Any] | None) -> dict[str, Any]:
+    found = dict(provenance or {})
+    try:
+        if len(json.dumps(found, allow_nan=False)) < 1 << 20:
+            return found
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`provenance` must hold texts and numbers ({error}).") from None
+    raise ValueError("`provenance` must be a few lines: it has more than a megabyte.")
+
+
+def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any]) -> list[Hole]:
+    """The holes of a file, each with its part."""
+    try:
+        holes = [
+            Hole(**{name: str(hole[name]) for name in ("path", "kind", "module", "name")})
+            for hole in structure["holes"]
+        ]
+    except _MALFORMED as error:
+        raise file.bad(f"its list of parts to be given is malformed ({error!s:.80})") from None
+    missing = [hole for hole in holes if hole.path not in parts]
+    if missing:
+        given = ", ".join(f"{hole.path!r}: {hole.name}" for hole in missing)
+        raise ValueError(
+            f"{file.path} does not hold {'; '.join(map(str, missing))}. Pass what belongs there: "
+            f"`load(path, parts={{{given}}})`."
+        )
+    unknown = sorted(set(parts) - {hole.path for hole in holes})
+    if unknown:
+        known = ", ".join(f"`{hole.path}`" for hole in holes) or "none"
+        raise ValueError(
+            f"`parts` has {', '.join(map(repr, unknown))}, but the parts that {file.path} asks for are: {known}."
+        )
+    for hole in holes:
+        if hole.kind == "function" and not callable(parts[hole.path]):
+            raise TypeError(f"`parts[{hole.path!r}]` must be a function, got {parts[hole.path]!r:.60}.")
+    return holes

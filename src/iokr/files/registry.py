@@ -1,0 +1,108 @@
+"""The classes that model files may name: public components, and the values that fitted ones hold. No others are made.
+
+A name in a file is looked up here and nowhere else. Names stay what they are when a class moves to another module.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+__all__ = ["FOLDERS", "HELD", "REFUSED", "class_of", "name_of", "registered"]
+
+FOLDERS = (
+    *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
+    *("rivals", "model_selection"),
+)
+
+# Values that fitted models hold: the name in files, the module, the class where it has another name.
+HELD = {
+    "Border": "iokr.estimators.inputs",
+    "FittedInputs": "iokr.estimators.regression.posing",
+    "FittedOutputs": "iokr.estimators.outputs",
+    "Targets": "iokr.estimators.outputs",
+    "Solution": "iokr.problem",
+    "LinkNetwork": "iokr.estimators.links.network:Network",
+    "PairData": "iokr.estimators.pairs.data",
+    "Examples": "iokr.estimators.pairs.data",
+    "OnePerPair": "iokr.estimators.pairs.strategies",
+    "BothOrders": "iokr.estimators.pairs.strategies",
+    "OnePerNode": "iokr.estimators.pairs.local",
+    "TaskMetric": "iokr.estimators.multitask.similarity",
+    "Grown": "iokr.estimators.trees.growing",
+    "Stage": "iokr.estimators.trees.boosting",
+    "Parts": "iokr._objects",
+    "CholeskyFactor": "iokr._array.factorizations",
+    "Landmarks": "iokr.kernels.nystroem",
+    "Vocabulary": "iokr.kernels._data.counts",
+    "Counts": "iokr.kernels._data.counts",
+    "Ragged": "iokr.kernels._data.ragged",
+    "Bags": "iokr.kernels.structured.bags",
+    "Graph": "iokr.kernels.structured.graphs",
+    "GraphLevels": "iokr.kernels.structured.graphs:Levels",
+    "SequencePositions": "iokr.kernels.structured.sequences:Positions",
+    "GraphSketch": "iokr.decoders.graphs:Sketch",
+    "Multiple": "iokr.gram.operators",
+    "Symmetric": "iokr.gram.operators",
+    "Oblique": "iokr.gram.operators",
+    "CurveOperator": "iokr.estimators.functional.operator",
+    "TableBasis": "iokr.embeddings.basis",
+    "FunctionBasis": "iokr.embeddings.basis",
+    "FourierBasis": "iokr.embeddings.basis",
+    "SplineBasis": "iokr.embeddings.basis",
+    "NamedBasis": "iokr.embeddings.basis",
+    "ClosedScores": "iokr.estimators.conformal.closed",
+    "SplitScores": "iokr.estimators.conformal.split",
+    "LeftOut": "iokr.estimators.conformal.left_out",
+    "LeftOutPart": "iokr.estimators.conformal.left_out:Part",
+    "DiagonalBlocks": "iokr.operator_kernels.blocks:Diagonal",
+}
+
+REFUSED = {"kernels.GraKeL": "GraKeL holds graphs as objects of that package, which are no plain data"}
+
+
+@cache
+def _held() -> dict[type, str]:
+    return {_import(name): name for name in HELD}
+
+
+@cache
+def _import(name: str) -> type:
+    module, _, other = HELD[name].partition(":")
+    return getattr(import_module(module), other or name)  # type: ignore[no-any-return]
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in files; None for one that they may not name."""
+    parts = cls.__module__.split(".")
+    if parts[0] != "iokr":
+        return None
+    if _public("", cls.__name__) is cls:
+        return cls.__name__
+    if len(parts) > 1 and parts[1] in FOLDERS and _public(parts[1], cls.__name__) is cls:
+        return f"{parts[1]}.{cls.__name__}"
+    return _held().get(cls)
+
+
+def class_of(name: Any) -> type | None:
+    """The class of that name; None if there is none."""
+    if not isinstance(name, str):
+        return None
+    folder, _, short = name.rpartition(".")
+    if folder in FOLDERS:
+        return _public(folder, short)
+    if folder:
+        return None
+    return _import(short) if short in HELD else _public("", short)
+
+
+def _public(folder: str, name: str) -> type | None:
+    module = import_module(f"iokr.{folder}".rstrip("."))
+    cls = getattr(module, name, None) if name in module.__all__ else None
+    return cls if isinstance(cls, type) else None
+
+
+def registered(value: Any) -> bool:
+    """Whether an object is of a class that files may name."""
+    return name_of(type(value)) is not None

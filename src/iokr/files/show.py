@@ -1,0 +1,132 @@
+"""What is in a model file, in words, from its header alone."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from iokr._memory import human_bytes
+from iokr.files.container import Container, open_container
+from iokr.files.model import read_structure
+from iokr.files.registry import class_of
+
+__all__ = ["describe"]
+
+_DEEP = 6
+_LINE = 100  # characters
+_MANY = 8  # arrays that are listed
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
+    """Sections of names and words: the file, the parameters, what was fitted, parts to be given, arrays, provenance.
+
+    Only the header is read, and nothing is made of it, so that files that ask for parts can be looked at too.
+    """
+    with open_container(path) as file:
+        structure = read_structure(file)
+        try:
+            return _sections(file, structure)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+            raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.80})") from None
+
+
+def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    words = _Words(structure, file)
+    root = structure["objects"][structure["model"]["object"]]
+    parameters = _parameters(root["class"])
+    fields = root["fields"]
+    fitted = {name: words.of(node) for name, node in fields.items() if name.endswith("_") and name[0] != "_"}
+    versions = structure["versions"]
+    sections = {
+        "File": {
+            "model": f"{root['class']}, {'fitted' if fitted else 'not fitted'}",
+            "size": f"{human_bytes(file.size)}, {len(file.tensors)} arrays",
+            "format": f"{structure['format']}, written by iokr {versions.get('iokr')}",
+            "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if name != "iokr"),
+        },
+        "Parameters": {name: words.of(fields[name]) for name in parameters if name in fields},
+        "Fitted": fitted,
+        "To be given to load": {
+            hole["path"]: f"{hole['kind']} {hole['module']}.{hole['name']}" for hole in structure["holes"]
+        },
+        "Beside the model": {words.of(key): words.of(node) for key, node in structure["beside"]["dict"]},
+        "Largest arrays": _largest(file),
+        "Hashes of the training data": {name: str(digest) for name, digest in structure["data"].items()},
+        "Provenance": {name: _short(str(value)) for name, value in structure["provenance"].items()},
+    }
+    return {title: {str(k): _short(v) for k, v in rows.items()} for title, rows in sections.items() if rows}
+
+
+def _largest(file: Container) -> dict[str, str]:
+    order = sorted(file.tensors, key=lambda name: -file.tensors[name].nbytes)[:_MANY]
+    return {
+        name: f"{tensor.dtype} of shape {tensor.shape}, {human_bytes(tensor.nbytes)}"
+        for name in order
+        for tensor in [file.tensors[name]]
+    }
+
+
+def _parameters(name: str) -> list[str]:
+    """The arguments of a class, in their order."""
+    cls: Any = class_of(name)
+    return [] if cls is None else [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
+
+
+class _Words:
+    """Nodes of a structure in words."""
+
+    def __init__(self, structure: Mapping[str, Any], file: Container) -> None:
+        self._objects, self._arrays, self._holes = structure["objects"], structure["arrays"], structure["holes"]
+        self._file = file
+
+    def of(self, node: Any, depth: int = 0) -> str:
+        """A value as Python would write it, large things by their kind and size."""
+        if not isinstance(node, dict):
+            return repr(node)
+        ((tag, content),) = node.items()
+        if depth > _DEEP:
+            return "…"
+        match tag:
+            case "float" | "type" | "dtype":
+                return str(content)
+            case "list" | "tuple" | "set" | "frozenset":
+                inside = ", ".join(self.of(item, depth + 1) for item in content[:_MANY])
+                more = ", …" if len(content) > _MANY else ""
+                return f"{'(' if tag == 'tuple' else '['}{inside}{more}{')' if tag == 'tuple' else ']'}"
+            case "dict":
+                return f"{{{', '.join(f'{self.of(k)}: {self.of(v, depth + 1)}' for k, v in content[:_MANY])}}}"
+            case "packed":
+                return f"{content['parts'][0]['kind']} in arrays"
+            case "array":
+                return self._array(self._arrays[content])
+            case "hole":
+                return str(self._holes[content]["name"])
+            case "object":
+                return self._object(self._objects[content], depth)
+        return str(tag)
+
+    def _array(self, entry: Mapping[str, Any]) -> str:
+        tensor = self._file.tensors.get(entry.get("tensor", entry.get("real")))
+        shape = entry.get("shape") if tensor is None else tensor.shape
+        kind = entry.get("dtype") or (tensor.dtype if tensor is not None else "")
+        return f"{entry.get('library', 'array')} {kind} of shape {tuple(shape or ())}"
+
+    def _object(self, entry: Mapping[str, Any], depth: int) -> str:
+        if "class" not in entry:
+            kind = next(name for name in ("sparse", "tree", "random", "objects") if name in entry)
+            shape = entry.get("shape", entry.get("objects", ""))
+            return f"{entry['sparse'] if kind == 'sparse' else kind} {tuple(shape) if shape else ''}".rstrip()
+        fields = entry["fields"]
+        arguments = [
+            f"{name}={self.of(fields[name], depth + 1)}"
+            for name in _parameters(entry["class"])
+            if fields.get(name) is not None
+        ]
+        return f"{entry['class'].rpartition('.')[2]}({', '.join(arguments)})"

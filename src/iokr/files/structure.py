@@ -1,0 +1,234 @@
+"""A model as data: every object by the name of its class and its fields, written once, arrays apart."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from iokr._array import is_array, is_numpy, is_sparse
+from iokr.files.arrays import ArrayWriter
+from iokr.files.objects import SPARSE, Packer, is_graph, kind_of
+from iokr.files.registry import REFUSED, name_of
+from iokr.files.trees import is_tree, tree_fields
+
+__all__ = ["BIT_GENERATORS", "TYPES", "Hole", "Writer"]
+
+TYPES: dict[str, Any] = {
+    cls.__name__: cls for cls in (str, bytes, int, float, bool, tuple, list, set, frozenset, dict, np.ndarray)
+}
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_FEW = 16  # objects of a list that are written one by one
+_LONG = 200  # characters of a text that goes to the arrays
+_LARGE = 1 << 16  # bytes of an array that is not put end to end with others
+_SEQUENCES = (list, tuple, set, frozenset)
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A function or a foreign object, which a file names and does not hold."""
+
+    path: str  # as in get_params
+    kind: str  # "function" or "object"
+    module: str
+    name: str  # of the function, or of the object's class
+
+    def __str__(self) -> str:
+        what = "the function" if self.kind == "function" else "an object of"
+        return f"`{self.path}`, {what} {self.module}.{self.name}"
+
+
+class Writer:
+    """`node` describes a value in JSON; objects, arrays and holes are collected beside it."""
+
+    def __init__(self, model: Any = None) -> None:
+        self.arrays, self.objects = ArrayWriter(), list[Any]()
+        self.holes: list[Hole] = []
+        self._packer = Packer(self.arrays.add, _describe)
+        self._numbers: dict[int, int] = {}  # of objects by their address
+        self._alive: list[Any] = []
+        self._given = dict(_foreign_parameters(model, ()))
+        self._by_address = {id(value): path for path, value in self._given.items()}
+
+    def node(self, value: Any, path: str = "", *, few: int = _FEW) -> Any:
+        """A value in JSON; a container of more than `few` plain things as arrays."""
+        cls = type(value)
+        if value is None or cls is bool or (cls is str and len(value) <= _LONG and value.isprintable()):
+            return value
+        if cls is int and abs(value) < 1 << 63:
+            return value
+        if cls is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if cls in _SEQUENCES or cls is dict:
+            return self._container(value, path, few)
+        if cls in (int, str, complex, bytes) or isinstance(value, np.generic) or is_graph(value):
+            return {"packed": self._packer.pack([value], path)}
+        if cls is slice or cls is range:
+            return {cls.__name__: [self.node(getattr(value, name), path) for name in ("start", "stop", "step")]}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, type) and (known := [name for name in TYPES if TYPES[name] is value]):
+            return {"type": known[0]}
+        if is_array(value) and not (is_numpy(value) and value.dtype == object):
+            return {"array": self.arrays.add(value, path)}
+        return self._object(value, path)
+
+    def _container(self, value: Any, path: str, few: int) -> Any:
+        name = type(value).__name__
+        if len(value) > few and _is_plain(value):
+            return {"packed": self._packer.pack([value], path)}
+        if isinstance(value, dict):
+            pairs = [(self.node(k, f"{path}.keys"), self.node(v, f"{path}.{k}")) for k, v in value.items()]
+            return {"dict": [list(pair) for pair in pairs]}
+        items = value
+        if isinstance(value, (set, frozenset)):
+            items = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+        return {name: [self.node(item, f"{path}.{i}") for i, item in enumerate(items)]}
+
+    def _object(self, value: Any, path: str) -> dict[str, int]:
+        """Things that have an identity: each is written where it is first seen."""
+        number = self._numbers.get(id(value))
+        if number is not None:
+            return {"object": number}
+        special = self._special(value)
+        if special is None and name_of(type(value)) is None:
+            return {"hole": self._hole(value, path)}
+        number = self._numbers[id(value)] = len(self.objects)
+        self._alive.append(value)
+        self.objects.append(None)
+        if special is not None:
+            tag, fields = special
+            few = 0 if "objects" in tag else _FEW
+            nodes = {f: self.node(v, path if f == "items" else f"{path}.{f}", few=few) for f, v in fields.items()}
+            self.objects[number] = {**tag, "fields": nodes}
+        else:
+            self.objects[number] = self._component(value, path)
+        return {"object": number}
+
+    def _special(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """(tag, fields) of what is no object of ours but is known."""
+        cls = type(value)
+        if is_sparse(value) and cls.__name__ in SPARSE:
+            parts = {name: getattr(value, name) for name in SPARSE[cls.__name__]}
+            return {"sparse": cls.__name__, "shape": [int(n) for n in value.shape]}, parts
+        if is_tree(value):
+            return {"tree": "sklearn"}, tree_fields(value)
+        if isinstance(value, np.random.Generator) and type(value.bit_generator).__name__ in BIT_GENERATORS:
+            return {"random": type(value.bit_generator).__name__}, {"state": value.bit_generator.state}
+        if cls is np.random.RandomState:
+            return {"random": "RandomState"}, {"state": value.get_state(legacy=False)}
+        if cls is np.ndarray:
+            return None if value.dtype != object else ({"objects": list(value.shape)}, {"items": list(value.ravel())})
+        return None
+
+    def _component(self, value: Any, path: str) -> dict[str, Any]:
+        name = name_of(type(value))
+        if name in REFUSED:
+            raise TypeError(f"`{path or name}` cannot be saved: {REFUSED[name]}.")
+        described = _describe(value)
+        assert described is not None and name is not None
+        state = described[1]
+        parameters = set(value.get_params(deep=False)) if isinstance(value, BaseEstimator) else set()
+
+        def rank(field: str) -> int:  # parameters first, then what was fitted of each, so that these name the holes
+            return 0 if field in parameters else 1 if field.removesuffix("_") in parameters else 2
+
+        nodes = {f: self.node(state[f], f"{path}.{f}".lstrip(".")) for f in sorted(state, key=rank)}
+        return {"class": name, "fields": {f: nodes[f] for f in state}}
+
+    def _hole(self, value: Any, path: str) -> int:
+        """The number of the hole that a function or a foreign object leaves."""
+        hole = Hole(self._parameter(value, path), *_named(value, path))
+        known = [k for k, other in enumerate(self.holes) if other.path == hole.path]
+        if known:
+            return known[0]
+        self.holes.append(hole)
+        return len(self.holes) - 1
+
+    def _parameter(self, value: Any, path: str) -> str:
+        """The parameter that an object is, or was fitted from."""
+        if id(value) in self._by_address:
+            return self._by_address[id(value)]
+        place = "__".join(part.removesuffix("_") for part in path.split("."))
+        if place in self._given:
+            return place
+        alike = [p for p, given in self._given.items() if type(given) is type(value)]
+        if len(alike) == 1 and not _is_function(value):
+            return alike[0]
+        cls = type(value)
+        raise TypeError(
+            f"`{path}` is an object of {cls.__module__}.{cls.__qualname__}, which a file cannot hold as data, and no "
+            "parameter of the model that could be left out."
+        )
+
+
+def _describe(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """(name, state) of an object of ours; None for others."""
+    name = name_of(type(value))
+    if name is None or name in REFUSED:
+        return None
+    if isinstance(value, tuple):
+        return name, value._asdict()  # type: ignore[attr-defined]
+    state = value.__getstate__() or {}
+    return name, {f: v for f, v in state.items() if not f.startswith(("_skl_", "_sklearn"))}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether an object can be put end to end with others."""
+    kind = kind_of(value, _describe)
+    if kind is None:
+        return False
+    match kind[0]:
+        case "tuple" | "list" | "set" | "frozenset":
+            return all(map(_is_plain, value))
+        case "dict":
+            return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
+        case "array":
+            return bool(value.nbytes <= _LARGE)
+        case "objects":
+            return all(map(_is_plain, value.ravel()))
+        case "object":
+            described = _describe(value)
+            return not isinstance(value, BaseEstimator) and all(
+                map(_is_plain, described[1].values() if described else ())
+            )
+    return True
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and hasattr(value, "__qualname__") and not isinstance(value, type)
+
+
+def _foreign_parameters(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """(path, object) of the parameters that are functions or objects of others."""
+    if isinstance(value, BaseEstimator) and name_of(type(value)) is not None:
+        for name, part in value.get_params(deep=False).items():
+            yield from _foreign_parameters(part, (*path, name))
+    elif is_dataclass(value) and not isinstance(value, type) and name_of(type(value)) is not None:
+        for field in fields(value):
+            yield from _foreign_parameters(getattr(value, field.name), (*path, field.name))
+    elif isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from _foreign_parameters(part, (*path, str(i)))
+    elif path and (_is_function(value) or (hasattr(value, "__dict__") and kind_of(value, _describe) is None)):
+        yield "__".join(path), value
+
+
+def _named(value: Any, path: str) -> tuple[str, str, str]:
+    """(kind, module, name) of something that a program finds again by its name."""
+    kind, named = ("function", value) if _is_function(value) else ("object", type(value))
+    module, name = getattr(named, "__module__", None) or "", getattr(named, "__qualname__", "")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not named:
+        raise TypeError(
+            f"`{path}` is {value!r:.80}, which has no name in its module, so that a file cannot say what belongs "
+            "there; define it at the top of a module."
+        )
+    return kind, module, name

@@ -1,0 +1,65 @@
+"""Files of every format so far are read: their arrays bit for bit, their answers to rounding."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator
+
+import iokr
+import reference
+from fitted_models import CASES, fitted, flat
+from iokr.files import verify
+from iokr.files.container import open_container
+from iokr.files.model import read_structure
+from tolerance import rounding
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted(GOLDEN.rglob("*.safetensors"))
+PARTS = {"a function": {"kernel__f": reference.linear}}
+N, CONDITION = 14, 1e6  # objects in each file; of no system that they solve is the condition larger
+
+
+def words(answer):
+    return str(sorted(answer)) if isinstance(answer, frozenset) else str(answer)
+
+
+def name_of(path):
+    return next(name for name in CASES if name.replace(" ", "_") == path.stem)
+
+
+def test_an_estimator_each_has_a_small_file():
+    found = {name_of(path).split()[0] for path in FILES}
+    assert {"IOKR", "IOKRCV", "LinkPredictor", "LinkPredictorCV", "PairModel", "MultiTask", "MultiTaskCV"} <= found
+    assert {"OutputKernelTree", "OutputKernelForest", "OutputKernelBoosting"} <= found
+    assert max(path.stat().st_size for path in FILES) < 60_000
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_arrays_bit_for_bit_and_answers_to_rounding(path):
+    verify(path)
+    stored = np.load(path.with_suffix(".npz"))
+    with open_container(path) as file:
+        arrays = file.read(read_structure(file)["sha256"])
+    assert {f"array:{name}" for name in arrays} == {key for key in stored if key.startswith("array:")}
+    for name, array in arrays.items():
+        expected = stored[f"array:{name}"]
+        assert array.dtype == expected.dtype and array.shape == expected.shape
+        assert array.tobytes() == expected.tobytes()
+    model = iokr.load(path, parts=PARTS.get(name_of(path)))
+    assert isinstance(model, BaseEstimator)
+    answers = flat(fitted(name_of(path)).answer(model))
+    assert len(answers) == sum(key.startswith("answer:") for key in stored)
+    for i, answer in enumerate(answers):
+        expected = stored[f"answer:{i}"]
+        if isinstance(answer, np.ndarray):
+            size = float(np.max(np.abs(expected), initial=1.0))
+            assert np.max(np.abs(answer - expected), initial=0.0) <= rounding(N, CONDITION, 10) * size
+        else:
+            assert words(answer) == str(expected)
+
+
+def test_texts_are_what_they_were():
+    model = iokr.load(GOLDEN / "format1" / "IOKR_strings.safetensors")
+    assert_array_equal(model.decoder_.Y_fit_, fitted("IOKR strings").model.decoder_.Y_fit_)

@@ -1,0 +1,44 @@
+"""A file in words, without the parts that it asks for."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import iokr
+import reference
+from fitted_models import CASES, fitted
+from iokr.files import BadFile, describe
+from iokr.kernels import Features, FromFunction
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_every_model_has_words(name, tmp_path):
+    model = fitted(name).model
+    iokr.save(model, tmp_path / "m")
+    sections = describe(tmp_path / "m")
+    assert sections["File"]["model"].endswith(f"{type(model).__name__}, fitted")
+    assert set(sections["Parameters"]) == set(model.get_params(deep=False))
+    assert all(len(words) <= 100 for rows in sections.values() for words in rows.values())
+
+
+def test_parts_and_provenance_are_told(tmp_path):
+    with pytest.warns(UserWarning, match="right__f"), pytest.warns(UserWarning, match="left__transformer"):
+        iokr.save(Features(StandardScaler()) + FromFunction(reference.linear), tmp_path / "m", provenance={"who": "me"})
+    sections = describe(tmp_path / "m")
+    assert sections["File"]["model"] == "kernels.Sum, not fitted"
+    assert sections["To be given to load"]["right__f"] == "function reference.linear"
+    assert sections["Parameters"]["left"] == "Features(transformer=StandardScaler)"
+    assert sections["Provenance"] == {"who": "me"}
+
+
+def test_values_are_written_as_python_does(tmp_path):
+    iokr.save(iokr.IOKR(iokr.kernels.RBF(0.5) + iokr.kernels.Precomputed(np.eye(3))), tmp_path / "m")
+    words = describe(tmp_path / "m")["Parameters"]["kernel"]
+    assert words == "Sum(left=RBF(gamma=0.5), right=Precomputed(matrix=array F64 of shape (3, 3)))"
+
+
+def test_damaged_files_are_refused(tmp_path):
+    (tmp_path / "m").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    with pytest.raises(BadFile, match="iokr has not written it"):
+        describe(tmp_path / "m")

@@ -1,0 +1,233 @@
+"""A small fitted model of every public estimator, for every kind of output, with what it answers."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+import iokr
+import members
+import reference
+from iokr import kernels, losses, manifolds, operator_kernels, rivals
+from iokr._objects import as_objects
+from iokr.decoders import Assignment, FixedPoint, GraphEdits, NGramPath, Positions, Threshold
+from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
+
+N, M = 14, 5
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, what it answers, and the parts that its file asks for."""
+
+    model: Any
+    answer: Callable[[Any], Any]
+    parts: dict[str, Any]
+
+
+def vectors(n=N, seed=0, p=4):
+    return np.random.default_rng(seed).normal(size=(n, p))
+
+
+def network_graphs(n, seed=0):
+    """Graphs of NetworkX, labelled and not, with names of any kind for the nodes."""
+    made = []
+    for adjacency, labels in members.objects("graphs", n, seed):
+        graph = nx.from_numpy_array(np.array(adjacency))
+        nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+        made.append(nx.relabel_nodes(graph, {0: "root", 1: (1, 2)}))
+    return as_objects(made)
+
+
+OUTPUTS = {  # the kind: outputs, a kernel on them
+    "vectors": (vectors(seed=3, p=2), None),
+    "one number": (vectors(seed=3)[:, 0], None),
+    "sparse": (members.objects("sparse vectors", N), kernels.Linear()),
+    "strings": (members.objects("strings", N), kernels.Spectrum(2)),
+    "labels": (members.objects("labels", N), kernels.Delta()),
+    "sets": (members.objects("sets", N), kernels.Jaccard()),
+    "rankings": (members.objects("rankings", N), kernels.Kendall()),
+    "sequences": (members.objects("sequences", N), kernels.Positional(kernels.Delta())),
+    "graphs": (members.objects("graphs", N), kernels.WeisfeilerLehman(2)),
+    "networkx": (network_graphs(N), kernels.ShortestPath()),
+    "series": (members.objects("series", N), kernels.GlobalAlignment()),
+    "fingerprints": (members.objects("fingerprints", N), kernels.Tanimoto()),
+    "bags": (members.objects("bags", N), kernels.SetKernel(kernels.RBF(0.4))),
+    "indices": (np.arange(N), kernels.Precomputed(members.KERNELS["Precomputed"][0][0].matrix)),
+}
+VECTORS = ("vectors", "one number")
+
+
+def structured(make: Callable[..., Any], kind: str, **fixed: Any) -> Fitted:
+    """A model of X and one kind of outputs; trees are told their output kernel too."""
+    y, kernel = OUTPUTS[kind]
+    model = make(output_kernel=kernel, **fixed).fit(vectors(), y)
+    return Fitted(model, lambda m: (m.decision_function(vectors(M, 1)), m.predict(vectors(M, 1))), {})
+
+
+def _network():
+    links = np.triu(np.random.default_rng(2).uniform(size=(N, N)) < 0.35, k=1)
+    return (links | links.T).astype(float)
+
+
+def links(model: Any) -> Fitted:
+    """A model of a network, of which the last nodes have features only."""
+    if isinstance(model, rivals.KDE):
+        return Fitted(model.fit(vectors(), _network()), lambda m: m.decision_function(vectors(M, 1)), {})
+    fitted = model.fit(vectors(), _network(), labeled=np.arange(N - 3))
+    return Fitted(fitted, lambda m: (m.decision_function(), m.decision_function(vectors(M, 1))), {})
+
+
+def pairs(**arguments: Any) -> Fitted:
+    ends = np.array([(i, j) for i in range(N) for j in range(i)])
+    model = iokr.PairModel(**arguments).fit(vectors(), ends, _network()[ends[:, 0], ends[:, 1]])
+    return Fitted(model, lambda m: (m.decision_function(ends), m.predict(ends[:7])), {})
+
+
+def tasks(model: Any) -> Fitted:
+    return Fitted(model.fit(vectors(), vectors(seed=3, p=3)), lambda m: m.predict(vectors(M, 1)), {})
+
+
+def curves(model: Any, gaps: bool = False, parts: Any = None) -> Fitted:
+    y = np.cumsum(vectors(seed=5, p=7), axis=1)
+    if gaps:
+        y[0, 2] = y[3, 5] = np.nan
+    return Fitted(model.fit(vectors(), y), lambda m: m.predict(vectors(M, 1)), parts or {})
+
+
+def conformal(model: Any, **arguments: Any) -> Fitted:
+    fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
+    return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
+
+
+def decoded(decoder: Any, kind: str, kernel: Any) -> Fitted:
+    model = iokr.IOKR(output_kernel=kernel, decoder=decoder).fit(vectors(), members.objects(kind, N))
+    return Fitted(model, lambda m: m.predict(vectors(M, 1)), {})
+
+
+def regression(kernel: Any = None, X: Any = None, new: Any = None, parts: Any = None, **arguments: Any) -> Fitted:
+    X, new = (vectors() if X is None else X), (vectors(M, 1) if new is None else new)
+    model = iokr.IOKR(kernel, **arguments).fit(X, vectors(seed=3))
+    return Fitted(model, lambda m: (m.decision_function(new), m.loo_decision_function()), parts(model) if parts else {})
+
+
+def semi(manifold: Any) -> Fitted:
+    model = iokr.IOKR(manifold=manifold).fit(vectors(), vectors(seed=3, p=2), X_unlabeled=vectors(6, 4))
+    return Fitted(model, lambda m: m.decision_function(vectors(M, 1)), {})
+
+
+TREES = {
+    "OutputKernelTree": {"random_state": 0},
+    "OutputKernelForest": {"n_estimators": 3, "bootstrap": True, "random_state": 0},
+    "OutputKernelBoosting": {"n_estimators": 3, "random_state": 0},
+}
+CASES: dict[str, Callable[[], Fitted]] = {}
+for _kind in OUTPUTS:
+    CASES[f"IOKR {_kind}"] = lambda kind=_kind: structured(iokr.IOKR, kind)
+    CASES[f"IOKRCV {_kind}"] = lambda kind=_kind: structured(iokr.IOKRCV, kind, alphas=(0.1, 1.0))
+    for _name, _fixed in TREES.items():
+        CASES[f"{_name} {_kind}"] = lambda name=_name, kind=_kind, fixed=_fixed: structured(
+            getattr(iokr, name), kind, **fixed
+        )
+CASES |= {
+    "IOKRCV folds": lambda: structured(
+        lambda **k: iokr.IOKRCV([kernels.RBF(), kernels.Linear()], cv=3, loss=losses.Huber(), alphas=(0.1, 1.0), **k),
+        "vectors",
+    ),
+    "LinkPredictor": lambda: links(iokr.LinkPredictor()),
+    "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
+    "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
+    "PairModel kernel": lambda: pairs(mix=0.3),
+    "PairModel duplicate": lambda: pairs(strategy="duplicate"),
+    "PairModel local": lambda: pairs(strategy="local", loss=losses.MaxMargin()),
+    "MultiTask": lambda: tasks(iokr.MultiTask()),
+    "MultiTask output": lambda: tasks(iokr.MultiTask(coupling="output")),
+    "MultiTask learned": lambda: tasks(iokr.MultiTask(learn_tasks=True)),
+    "MultiTaskCV": lambda: tasks(iokr.MultiTaskCV(alphas=(0.1, 1.0))),
+    "Functional": lambda: curves(iokr.Functional()),
+    "Functional gaps": lambda: curves(iokr.Functional(), gaps=True),
+    "Functional bsplines": lambda: curves(iokr.Functional(basis=Basis.bsplines(5))),
+    "Functional fourier": lambda: curves(iokr.Functional(basis=Basis.fourier(3))),
+    "Functional principal": lambda: curves(iokr.Functional(basis=Basis.principal(2))),
+    "Functional functions": lambda: curves(
+        iokr.Functional(basis=Basis([np.sinc, np.i0])),
+        parts={"basis__functions__0": np.sinc, "basis__functions__1": np.i0},
+    ),
+    "FunctionalCV": lambda: curves(iokr.FunctionalCV()),
+    "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
+    "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
+    "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),
+    "decoder Threshold": lambda: decoded(Threshold(), "fingerprints", kernels.Linear()),
+    "decoder Assignment": lambda: decoded(Assignment(), "rankings", kernels.Kendall()),
+    "decoder Positions": lambda: decoded(Positions(), "sequences", kernels.Positional(kernels.Delta())),
+    "decoder NGramPath": lambda: decoded(NGramPath(), "strings", kernels.Spectrum(2)),
+    "decoder FixedPoint": lambda: decoded(FixedPoint(), "vectors", kernels.RBF(0.4)),
+    "decoder GraphEdits": lambda: decoded(GraphEdits(), "graphs", kernels.WeisfeilerLehman(2)),
+    "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(rank=3)),
+    "embedding KernelPCA": lambda: structured(iokr.IOKR, "strings", embedding=KernelPCA()),
+    "embedding Nystroem": lambda: structured(iokr.IOKR, "strings", embedding=Nystroem(rank=3)),
+    "embedding Identity": lambda: structured(iokr.IOKR, "vectors", embedding=Identity(centered=True)),
+    "operator Covariance": lambda: structured(
+        lambda **k: iokr.IOKR(operator_kernels.ConditionalCovariance(kernels.RBF()), **k), "strings"
+    ),
+    "operator Decomposable": lambda: structured(
+        lambda **k: iokr.IOKR(operator_kernels.Decomposable(kernels.RBF(), np.array([[2.0, 1.0], [1.0, 2.0]])), **k),
+        "vectors",
+    ),
+    "operator diagonal_regularization": lambda: regression(operator_kernels.diagonal_regularization(0.3)),
+    "manifold Laplacian": lambda: semi(manifolds.Laplacian(0.1, 3)),
+    "manifold Heat": lambda: semi(manifolds.Heat(0.1, 0.2)),
+    "loss EpsilonInsensitive": lambda: structured(iokr.IOKR, "strings", loss=losses.EpsilonInsensitive(0.1)),
+    "X strided": lambda: regression(X=np.repeat(vectors(), 2, axis=1)[:, ::2]),
+    "X backwards": lambda: regression(X=vectors()[::-1, ::-1]),
+    "X Fortran": lambda: regression(X=np.asfortranarray(vectors()), new=np.asfortranarray(vectors(M, 1))),
+    "X read-only": lambda: regression(X=_read_only(vectors())),
+    "X sparse": lambda: regression(X=sparse.csr_array(vectors()), new=sparse.csr_matrix(vectors(M, 1))),
+    "X float32": lambda: regression(X=vectors().astype(np.float32)),
+    "a function": lambda: regression(
+        kernels.FromFunction(reference.linear), parts=lambda _: {"kernel__f": reference.linear}
+    ),
+    "a transformer": lambda: regression(
+        0.5 * kernels.Features(StandardScaler()),
+        parts=lambda model: {"kernel__base__transformer": model.kernel_.base_.transformer_},
+    ),
+}
+for _name in rivals.__all__:
+    if _name != "LinkRival":
+        CASES[f"rivals.{_name}"] = lambda name=_name: links(getattr(rivals, name)())
+
+
+def _read_only(X):
+    X.setflags(write=False)
+    return X
+
+
+@cache
+def fitted(name: str) -> Fitted:
+    """The case of that name, fitted once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CASES[name]()
+
+
+def flat(answer: Any) -> list[Any]:
+    """Answers as a list of comparable things; graphs by their nodes and edges."""
+    if isinstance(answer, tuple) and any(isinstance(part, np.ndarray) for part in answer):
+        return [x for part in answer for x in flat(part)]
+    if isinstance(answer, np.ndarray) and answer.dtype == object:
+        return [_plain(x) for x in answer]
+    return [np.asarray(answer)]
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, nx.Graph):
+        return (list(x.nodes(data=True)), list(x.edges(data=True)))
+    if isinstance(x, np.ndarray):
+        return x.tolist()
+    return tuple(map(_plain, x)) if isinstance(x, tuple) else x
