@@ -2,6 +2,7 @@
 
 from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
+from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
@@ -22,6 +23,7 @@ from iokr.kernels.structured.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
+    "ARD",
     "RBF",
     "Aligned",
     "CartesianPair",

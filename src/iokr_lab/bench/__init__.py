@@ -22,6 +22,7 @@ BENCHMARKS = {
     "trees": "Output-kernel forests, beside scikit-learn's on coordinates of the outputs; splits on fewer coordinates",
     "kernels": "Gram matrices of strings, rankings, sets, graphs and series: loops over pairs, GraKeL, tslearn",
     "pairs": "Ridge and margin on pairs of nodes without a matrix of pairs, beside dense Grams and the vec trick",
+    "tuning": "Widths of a kernel by gradients: one evaluation beside the bare calls of its arithmetic",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 
@@ -33,7 +34,7 @@ def available() -> list[tuple[str, str]]:
     --------
     >>> from iokr_lab.bench import available
     >>> [name for name, title in available()]
-    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'gpu']
+    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'tuning', 'gpu']
     """
     return list(BENCHMARKS.items())
 
