@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "IOKR": "iokr.estimators.regression.iokr",
     "IOKRCV": "iokr.estimators.regression.cv",
+    "Functional": "iokr.estimators.functional.model",
+    "FunctionalCV": "iokr.estimators.functional.cv",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -21,6 +23,7 @@ _HOMES = {
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
+    "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
@@ -30,6 +33,9 @@ __all__ = [
     "IOKR",
     "IOKRCV",
     "CandidateSets",
+    "Conformal",
+    "Functional",
+    "FunctionalCV",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
@@ -46,6 +52,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.conformal.model import Conformal
+    from iokr.estimators.functional.cv import FunctionalCV
+    from iokr.estimators.functional.model import Functional
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor

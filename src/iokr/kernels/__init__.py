@@ -4,6 +4,7 @@ from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
+from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
@@ -24,6 +25,7 @@ from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polyno
 
 __all__ = [
     "ARD",
+    "L2",
     "RBF",
     "Aligned",
     "CartesianPair",
@@ -54,6 +56,8 @@ __all__ = [
     "Nystroem",
     "PairKernel",
     "PairwiseKernel",
+    "Periodic",
+    "Pointwise",
     "Polynomial",
     "Positional",
     "Precomputed",
@@ -68,6 +72,7 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "TensorPair",
+    "Warped",
     "WeisfeilerLehman",
     "order_ranks",
 ]
