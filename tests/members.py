@@ -36,6 +36,7 @@ from iokr.embeddings import Curves, Identity, Implicit, KernelPCA
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.kernels import (
+    ARD,
     L2,
     RBF,
     Aligned,
@@ -163,6 +164,7 @@ def _graph60() -> np.ndarray:
 
 
 KERNELS = {  # name of the class: instances, each with the kind of its objects
+    "ARD": [(ARD(), "vectors"), (ARD([0.3, 0.0, 2.0, 0.1]), "vectors"), (ARD(0.3), "sparse vectors")],
     "RBF": [(RBF(), "vectors"), (RBF(0.3), "sparse vectors")],
     "Laplacian": [(Laplacian(), "vectors"), (Laplacian(0.3), "vectors")],
     "Linear": [(Linear(), "vectors"), (Linear(), "sparse vectors")],

@@ -19,6 +19,7 @@ _HOMES = {
     "MultiTask": "iokr.estimators.multitask.model",
     "MultiTaskCV": "iokr.estimators.multitask.cv",
     "PairModel": "iokr.estimators.pairs.model",
+    "PairModelCV": "iokr.estimators.pairs.cv",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
@@ -45,6 +46,7 @@ __all__ = [
     "OutputKernelForest",
     "OutputKernelTree",
     "PairModel",
+    "PairModelCV",
     "SharedCandidates",
     "Unlabeled",
     "__version__",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from iokr.estimators.links.predictor import LinkPredictor
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
+    from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR

@@ -7,6 +7,7 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.model import MultiTask
+from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
@@ -28,4 +29,5 @@ __all__ = [
     "OutputKernelForest",
     "OutputKernelTree",
     "PairModel",
+    "PairModelCV",
 ]

@@ -2,6 +2,7 @@
 
 from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
+from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
@@ -23,6 +24,7 @@ from iokr.kernels.structured.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
+    "ARD",
     "L2",
     "RBF",
     "Aligned",

@@ -1,7 +1,9 @@
 """Folds over objects and over nodes of a network, and metrics out of fold."""
 
 from iokr.model_selection.links import cross_validate_links
+from iokr.model_selection.network import Network
 from iokr.model_selection.nodes import NodeKFold
 from iokr.model_selection.ranks import cross_val_rank
+from iokr.model_selection.tuning import tune
 
-__all__ = ["NodeKFold", "cross_val_rank", "cross_validate_links"]
+__all__ = ["Network", "NodeKFold", "cross_val_rank", "cross_validate_links", "tune"]

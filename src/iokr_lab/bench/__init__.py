@@ -23,6 +23,7 @@ BENCHMARKS = {
     "kernels": "Gram matrices of strings, rankings, sets, graphs and series: loops over pairs, GraKeL, tslearn",
     "pairs": "Ridge and margin on pairs of nodes without a matrix of pairs, beside dense Grams and the vec trick",
     "files": "Saving, loading and mapping a model of a gigabyte: its bytes and their hashes, the package safetensors",
+    "tuning": "Widths of a kernel by gradients: one evaluation beside the bare calls of its arithmetic",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 
@@ -34,7 +35,7 @@ def available() -> list[tuple[str, str]]:
     --------
     >>> from iokr_lab.bench import available
     >>> [name for name, title in available()]
-    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'files', 'gpu']
+    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'files', 'tuning', 'gpu']
     """
     return list(BENCHMARKS.items())
 

@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from iokr.datasets.edges import adjacency_of
+from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.nodes import Diffusion
@@ -180,19 +181,22 @@ def work(case: Fold, plan: PairsPlan, data: Data) -> dict[str, Any]:
     train, test = list(folds.split(pairs, y))[case.fold]
     alphas = [alpha_of(cost) for cost in plan.costs]
 
-    def model(tol: float) -> PairModel:
-        solver = CoordinateDescent(tol, plan.steps)
-        return PairModel(K, strategy=case.strategy, mix=case.mix, loss=MaxMargin(), solver=solver)
-
-    scores = np.zeros(len(alphas))
     inner = StratifiedKFold(max(plan.inner, 5), shuffle=True, random_state=plan.seed + 1)
-    for one, other in itertools.islice(inner.split(pairs[train], y[train]), plan.inner):
-        fit, check = train[one], train[other]
-        path = model(plan.tol_inner).path(nodes, pairs[fit], y[fit], alphas)
-        scores += [roc(y[check], fitted.decision_function(pairs[check])) for fitted in path]
-    best = int(np.argmax(scores))
+    search = PairModelCV(
+        K,
+        strategies=(case.strategy,),
+        mixes=(case.mix,),
+        alphas=alphas,
+        loss=MaxMargin(),
+        cv=list(itertools.islice(inner.split(pairs[train], y[train]), plan.inner)),
+        solver=CoordinateDescent(plan.tol_inner, plan.steps),
+        refit=False,
+    ).fit(nodes, pairs[train], y[train])
+    best = alphas.index(search.alpha_)
     # From C = 1 up: an SVM with a large C is found sooner, and surer, from one with a smaller.
-    *_, fitted = model(plan.tol).path(nodes, pairs[train], y[train], alphas[: best + 1])
+    solver = CoordinateDescent(plan.tol, plan.steps)
+    model = PairModel(K, strategy=case.strategy, mix=case.mix, loss=MaxMargin(), solver=solver)
+    *_, fitted = model.path(nodes, pairs[train], y[train], alphas[: best + 1])
     return {
         "roc": roc(y[test], fitted.decision_function(pairs[test])),
         "C": plan.costs[best],

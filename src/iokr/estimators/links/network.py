@@ -16,6 +16,7 @@ from iokr._tables import read
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
+from iokr.model_selection.network import Network as CutNetwork
 from iokr.model_selection.nodes import check_labeled
 
 __all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_kernel"]
@@ -28,6 +29,7 @@ class Network:
     n_nodes: int  # N
     labeled: np.ndarray  # (n,), in the order of the rows of `graph`
     graph: csr_array  # (n, n), weights of the links between labelled nodes, symmetric
+    part: np.ndarray | None = None  # (N,), the numbers of the nodes in the network that they were cut from
 
     @property
     def unlabeled(self) -> np.ndarray:
@@ -99,7 +101,8 @@ def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
     N = n_objects(X)
     index = check_labeled(labeled, N)
     n = len(index)
-    W = _matrix(adjacency)
+    part = adjacency.nodes if isinstance(adjacency, CutNetwork) else None
+    W = _matrix(adjacency if part is None else adjacency.adjacency)
     if W.shape not in {(n, n), (N, N)}:
         sizes = f"({n}, {n})" if n == N else f"({n}, {n}), the labelled nodes, or ({N}, {N}), all nodes"
         raise ValueError(f"`adjacency` must have the shape {sizes}, got {tuple(W.shape)}.")
@@ -113,7 +116,7 @@ def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
     graph = check_graph(W, "adjacency")
     if graph.nnz == 0:
         raise ValueError("`adjacency` has no link between two labelled nodes: there is nothing to learn from.")
-    return Network(N, index, graph)
+    return Network(N, index, graph, part)
 
 
 def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, Array]:

@@ -14,7 +14,7 @@ from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import n_objects
-from iokr._validation import check_computed, check_integer, check_number
+from iokr._validation import check_computed, check_integer, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
@@ -23,9 +23,11 @@ from iokr.estimators.links.ranking import best_pairs, f1_threshold
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
+from iokr.kernels.nodes import check_graph
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
-from iokr.model_selection import NodeKFold
+from iokr.metrics.pairs import roc_auc_pairs
+from iokr.model_selection import Network, NodeKFold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.solvers.base import Solver
 
@@ -98,6 +100,43 @@ class LinkRegression(KernelModel):
         check_matrix(len(self.labeled_), len(self.labeled_), self.nodes_, 2.0, _SCORES)
         H = self.model_.loo_decision_function()
         return self._cast(check_computed(gemm(H, H), "Node", "⟨h(u), h(v)⟩"))
+
+    def score(self, X: Any, adjacency: Any) -> float:
+        """ROC area of pairs with a new node: the fraction of (link, other pair) that the scores put in this order.
+
+        Parameters
+        ----------
+        X : as at fit, m nodes
+        adjacency : array or sparse matrix of shape (m, m), or `Network`
+            Of a matrix, all pairs of the m nodes count. A `Network` that was cut like that of `fit`, as
+            `GridSearchCV` does, knows which nodes are new and which links they have to those of `fit`: pairs of a new
+            and a labelled node count as well, and pairs of two nodes of `fit` do not, unless there are no others.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        m = n_objects(X)
+        S = to_numpy(self.decision_function(X, X))
+        if not isinstance(adjacency, Network):
+            W = check_graph(adjacency, "adjacency")
+            if W.shape[0] != m:
+                raise ValueError(f"`adjacency` has {W.shape[0]} nodes but X has {m}; it needs a row and a column each.")
+            return _roc(W.toarray()[np.triu_indices(m, k=1)] != 0, S[np.triu_indices(m, k=1)])
+        check_same_length(X, adjacency, "X", "adjacency")
+        known = np.empty(0, dtype=np.intp) if self.network_.part is None else self.network_.part[self.labeled_]
+        new = ~np.isin(adjacency.nodes, known)
+        among = np.triu(new[:, None] | new[None, :], k=1)
+        if not new.any():  # the nodes of `fit` themselves
+            among = np.triu(np.ones((m, m), dtype=bool), k=1)
+        truth, scores = [adjacency.links_to(adjacency.nodes)[among]], [S[among]]
+        others = ~np.isin(known, adjacency.nodes)
+        if new.any() and others.any():
+            beside = to_numpy(self.decision_function(X))[:, self.labeled_]
+            truth.append(adjacency.links_to(known[others])[new].ravel())
+            scores.append(beside[new][:, others].ravel())
+        return _roc(np.concatenate(truth), np.concatenate(scores))
 
     @cached_property
     def threshold_(self) -> float:
@@ -203,6 +242,16 @@ class LinkRegression(KernelModel):
         return asarray_like(pairs, H1), self._cast(asarray_like(scores, H1))
 
 
+def _roc(linked: np.ndarray, scores: np.ndarray) -> float:
+    """The area, which needs links and other pairs."""
+    if not linked.any() or linked.all():
+        raise ValueError(
+            f"Of {len(linked)} pairs with a new node {int(linked.sum())} are linked: the ROC area needs links and "
+            "other pairs; use fewer folds, or more nodes."
+        )
+    return roc_auc_pairs(linked, scores)
+
+
 @component
 class LinkPredictor(LinkRegression):
     """κ̂(u, v) = ⟨h(u), h(v)⟩ with h : nodes → F learned on the labelled nodes, where ⟨ψ(i), ψ(j)⟩ = k_Y(i, j).
@@ -276,7 +325,7 @@ class LinkPredictor(LinkRegression):
         ----------
         X : array, sparse matrix, or sequence of N nodes
             Features of all nodes, labelled or not.
-        adjacency : array or sparse matrix of shape (n, n) or (N, N)
+        adjacency : array or sparse matrix of shape (n, n) or (N, N), or `Network`
             Symmetric weights of at least 0: over the labelled nodes in the order of `labeled`, or over all nodes, of
             which only rows and columns in `labeled` are read.
         labeled : integers of shape (n,), or mask of shape (N,), default=None

@@ -1,11 +1,12 @@
-"""Selection of strength and alpha of a multi-task model: exact leave-one-out in closed form."""
+"""Selection of kernel, width, strength and alpha of a multi-task model: exact leave-one-out in closed form."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,9 +18,8 @@ from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.similarity import check_coordinates, check_strength, task_operator, task_similarity
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.posing import Data, check_data, pose
-from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_values, drop_single_axes
-from iokr.kernels.base import Kernel
+from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
+from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_grid, check_values, drop_single_axes
 from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]
@@ -29,20 +29,26 @@ _STRENGTHS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 
 @component
 class MultiTaskCV(TaskRegression):
-    """argmin over μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by exact leave-one-out in closed form.
+    """argmin over k, γ, μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by leave-one-out in closed form.
 
-    One eigendecomposition of K is reused for every strength and every alpha (with missing targets, each has a system of
-    its own). The similarity of the tasks is held fixed in leave-one-out, and so is a learned operator; both have seen
-    the row that is left out, which makes the error a little optimistic. `GridSearchCV(MultiTask(), ...)` refits
-    everything.
+    One eigendecomposition of K is reused for every width, every strength and every alpha (with missing targets, each
+    has a system of its own). The similarity of the tasks is held fixed in leave-one-out, and so is a learned operator;
+    both have seen the row that is left out, which makes the error a little optimistic. `GridSearchCV(MultiTask(), ...)`
+    refits everything.
 
     Parameters
     ----------
-    kernel, tasks, embedding, manifold, decoder, tol, max_iter :
+    kernel, manifold :
+        As in `MultiTask`, or lists of them, which are searched: `[Laplacian(0.01), Laplacian(0.1)]` are two strengths
+        of one manifold.
+    tasks, embedding, decoder, tol, max_iter :
         As in `MultiTask`, with ``coupling="operator"`` and the square loss. Coupling through the outputs does not
         change the error on y, so there would be nothing to choose.
     strengths : sequence of float
         Values of μ in [0, 1); 0, independent tasks, is among the default ones.
+    widths : sequence of float, default=None
+        Values of γ in the similarity M_pq = exp(−γ‖Y^p − Y^q‖²) of the tasks, larger is more local; None takes 1/γ the
+        median of these squared distances. Not with `tasks`, nor with `learn_tasks`.
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
     learn_tasks : bool, default=False
@@ -50,10 +56,10 @@ class MultiTaskCV(TaskRegression):
 
     Attributes
     ----------
-    alpha_, strength_ : float
-        The selected values; `strength_` is None when the operator is learned.
+    alpha_, strength_, width_ : float
+        The selected values; `strength_` is None when the operator is learned, `width_` without `widths`.
     loo_errors_ : array
-        Mean leave-one-out error on y, axes strength × alpha, axes of length one dropped.
+        Mean leave-one-out error on y, axes kernel × manifold × width × strength × alpha, axes of length one dropped.
     best_index_ : tuple of int
         Index of the smallest error.
     tasks_, A_, objective_, solution_, solver_, kernel_, embedding_, decoder_, n_features_in_ :
@@ -71,62 +77,111 @@ class MultiTaskCV(TaskRegression):
     (0.9, 1.0, (3, 3))
     """
 
-    kernel: Kernel | None = None
+    kernel: Any = None
     _: KW_ONLY
     tasks: Any = None
     strengths: Sequence[float] = _STRENGTHS
+    widths: Sequence[float] | None = None
     alphas: Sequence[float] = ALPHAS
     learn_tasks: bool = False
     embedding: Embedding | None = None
-    manifold: Manifold | None = None
+    manifold: Any = None
     decoder: Decoder | None = None
     tol: float = 1e-6
     max_iter: int = 1000
+
+    _searched: ClassVar[tuple[str, ...]] = ("manifold",)
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTaskCV:
         """Select and learn h; arguments as in `MultiTask.fit`."""
         self.__dict__.pop("objective_", None)
         self._check_components()
-        kernel, tol, max_iter = self._check_tasks()
-        alphas = check_values(self.alphas, "alphas", strict=True)
+        grid = check_grid(self.kernel, None, self.alphas, None)
+        kernels, tol, max_iter = self._check_tasks(grid.kernels)
+        alphas, manifolds = grid.alphas, self._manifolds()
         strengths = [check_strength(mu, "strengths") for mu in check_values(self.strengths, "strengths", strict=False)]
-        progress = begin(self, len(alphas) if self.learn_tasks else len(strengths), X=X, y=y)
-        given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
+        widths = self._widths()
+        turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(strengths))
+        progress = begin(self, turns, X=X, y=y)
+        given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
-        M = None if self.learn_tasks else task_similarity(data.targets.observed(), given.weight, self.tasks)
-        inputs, problem = pose(data, kernel, self.manifold)
-        tasks = TaskProblem(problem)
-        if M is None:
-            each = partial(track, progress, self, name="alpha")
-            errors, learned = _by_learning(tasks, alphas, each, tol=tol, max_iter=max_iter)
-        else:
-            operators = [task_operator(M, mu) for mu in strengths]
-            each = partial(track, progress, self, name="strength")
-            errors = np.array([tasks.path(A).loo_errors(problem.Psi, alphas) for A in each(operators)])
-        if not np.all(np.isfinite(errors)):
-            raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
-        i, k = index = best_of(errors)
+        similarities: list[np.ndarray | None] = [None]
+        if not self.learn_tasks:
+            observed = data.targets.observed()
+            similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
+        operators = [[task_operator(M, mu) for mu in strengths] for M in similarities if M is not None]
+        each = partial(track, progress, self, name="alpha" if self.learn_tasks else "strength")
+        found: list[np.ndarray] = []
+        best: _Best | None = None
+        for kernel, manifold in itertools.product(kernels, manifolds):
+            part = data if manifold is not None else replace(data, given=replace(given, X_unlabeled=None))
+            inputs, problem = pose(part, kernel, manifold)
+            tasks, learned = TaskProblem(problem), None
+            if self.learn_tasks:
+                errors, learned = _by_learning(tasks, alphas, each, tol=tol, max_iter=max_iter)
+            else:
+                rows = [tasks.path(A).loo_errors(problem.Psi, alphas) for A in each(itertools.chain(*operators))]
+                errors = np.array(rows).reshape(len(widths), len(strengths), len(alphas))
+            if not np.all(np.isfinite(errors)):
+                raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
+            found.append(errors)
+            if best is None or errors.min() < best.error:
+                best = _Best(float(errors.min()), part, inputs, tasks, learned)
+        assert best is not None
+        errors = np.array(found).reshape(len(kernels), len(manifolds), *found[0].shape)
+        _, _, w, i, k = index = best_of(errors)
         self.loo_errors_, self.best_index_ = drop_single_axes(errors, index)
-        self.alpha_, self.strength_ = alphas[k], strengths[i] if M is not None else None
-        if M is None:
-            self._keep_learned(data, inputs, tasks, learned[k], self.alpha_)
+        self.alpha_, self.strength_ = alphas[k], None if self.learn_tasks else strengths[i]
+        self.width_ = widths[w]
+        if best.learned is not None:
+            self._keep_learned(best.data, best.inputs, best.tasks, best.learned[k], self.alpha_)
         else:
-            self._keep_operator(data, inputs, tasks, operators[i], self.alpha_)
-            self.tasks_ = M
+            self._keep_operator(best.data, best.inputs, best.tasks, operators[w][i], self.alpha_)
+            self.tasks_ = similarities[w]
         end(progress, self, X=X, y=y)
         return self
+
+    def _manifolds(self) -> list[Manifold | None]:
+        """One, or those of a list."""
+        if not isinstance(self.manifold, (list, tuple)):
+            return [self.manifold]
+        if not self.manifold:
+            raise ValueError("`manifold` is an empty list; give at least one.")
+        return list(self.manifold)
+
+    def _widths(self) -> list[float | None]:
+        """Those of the similarity of the tasks; None is the median rule."""
+        if self.widths is None:
+            return [None]
+        if self.learn_tasks or self.tasks is not None:
+            name = "learn_tasks" if self.learn_tasks else "tasks"
+            raise ValueError(
+                f"`widths` are of the similarity that is estimated, which `{name}` replaces; leave one out."
+            )
+        return list(check_values(self.widths, "widths", strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The kernel and manifold with the smallest error so far, posed."""
+
+    error: float
+    data: Data
+    inputs: FittedInputs
+    tasks: TaskProblem
+    learned: list[LearnedOperator] | None
 
 
 def _by_learning(
     tasks: TaskProblem, alphas: list[float], track: Track, *, tol: float, max_iter: int
 ) -> tuple[np.ndarray, list[LearnedOperator]]:
-    """Errors (1, alphas) and the operators; each alpha starts where its larger neighbour ended."""
-    errors = np.empty((1, len(alphas)))
+    """Errors (1, 1, alphas) and the operators; each alpha starts where its larger neighbour ended."""
+    errors = np.empty((1, 1, len(alphas)))
     learned: dict[int, LearnedOperator] = {}
     last = None
     for k in track(sorted(range(len(alphas)), key=lambda k: -alphas[k])):
         last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
-        errors[0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]])[0]
+        errors[0, 0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]])[0]
     return errors, [learned[k] for k in range(len(alphas))]

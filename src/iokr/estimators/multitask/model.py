@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any
 
@@ -50,19 +51,21 @@ class TaskRegression(KernelRegression):
 
     tasks_: np.ndarray | None
 
-    def _check_tasks(self) -> tuple[Kernel, float, int]:
-        """The scalar kernel, the tolerance and the number of steps."""
-        kernel = check_kernel(self.kernel)
-        if isinstance(kernel, OperatorKernel):
-            raise TypeError(
-                f"`kernel` of {type(self).__name__} must be a scalar kernel, got {kernel!r:.80}: the operator comes "
-                "from the tasks. To bring your own use `IOKR`."
-            )
+    def _check_tasks(self, kernels: Sequence[Any]) -> tuple[list[Kernel], float, int]:
+        """The scalar kernels, the tolerance and the number of steps."""
+        scalar = []
+        for kernel in map(check_kernel, kernels):
+            if isinstance(kernel, OperatorKernel):
+                raise TypeError(
+                    f"`kernel` of {type(self).__name__} must be a scalar kernel, got {kernel!r:.80}: the operator "
+                    "comes from the tasks. To bring your own use `IOKR`."
+                )
+            scalar.append(kernel)
         check_choice(self.learn_tasks, "learn_tasks", (True, False))
         if self.learn_tasks and self.tasks is not None:
             raise ValueError("`learn_tasks=True` learns how tasks go together, so `tasks` must be None.")
         tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        return kernel, tol, check_integer(self.max_iter, "max_iter", minimum=1)
+        return scalar, tol, check_integer(self.max_iter, "max_iter", minimum=1)
 
     def _keep_learned(
         self, data: Data, inputs: FittedInputs, tasks: TaskProblem, learned: LearnedOperator, alpha: float
@@ -203,7 +206,7 @@ class MultiTask(TaskRegression):
         self.__dict__.pop("objective_", None)
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        kernel, tol, max_iter = self._check_tasks()
+        [kernel], tol, max_iter = self._check_tasks([self.kernel])
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)

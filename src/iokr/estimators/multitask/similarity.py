@@ -26,13 +26,16 @@ __all__ = [
 _TOL = 1e-8  # a matrix is called indefinite beyond this fraction of its largest eigenvalue
 
 
-def task_similarity(Y: Array, weight: np.ndarray | None = None, given: Any = None) -> np.ndarray:
+def task_similarity(
+    Y: Array, weight: np.ndarray | None = None, given: Any = None, *, width: float | None = None
+) -> np.ndarray:
     """M_pq = exp(−γ‖Y^p − Y^q‖²), Y^p the targets of task p; 1/γ is the median of these squared distances (B16 6.2.2).
 
-    Unless M is given: then it is checked against the columns of Y.
+    Unless M is given: then it is checked against the columns of Y; or γ is, `width`.
 
-    With missing targets (NaN) a distance is the mean over the rows that have both; tasks without a common row have
-    similarity 0. B16 takes γ from an information criterion that it does not define; the scale of w plays no role here.
+    With missing targets (NaN) a distance is n times the mean over the rows that have both; tasks without a common row
+    have similarity 0. B16 takes γ from an information criterion that it does not define; the scale of w plays no role
+    here.
     """
     if given is not None:
         return check_tasks(given, int(Y.shape[1]))
@@ -51,7 +54,8 @@ def task_similarity(Y: Array, weight: np.ndarray | None = None, given: Any = Non
     np.fill_diagonal(distances, 0.0)
     apart = distances[np.triu_indices(len(distances), 1)]
     apart = apart[apart > 0]
-    similarity = np.exp(-distances / (np.median(apart) if len(apart) else 1.0))
+    unit = np.median(apart) if len(apart) else 1.0
+    similarity = np.exp(-distances / unit if width is None else -width * len(values) * distances)
     similarity = np.where(common > 0, (similarity + similarity.T) / 2, 0.0)
     np.fill_diagonal(similarity, 1.0)
     return similarity

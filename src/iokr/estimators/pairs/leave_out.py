@@ -5,13 +5,13 @@ residual_F = (N_FF)⁻¹ c_F with N = (G + α diag(1/w))⁻¹, c = N y and F the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from iokr._array import cholesky, to_numpy
+from iokr._array import cholesky, eigh, to_numpy
 from iokr._memory import check_memory
 from iokr._validation import check_integer
 from iokr.solvers.auto import Auto
@@ -21,7 +21,7 @@ from iokr.solvers.pairs.spectrum import CompletePairs
 if TYPE_CHECKING:
     from iokr.estimators.pairs.strategies import PosedPairs
 
-__all__ = ["leave_node_out", "leave_pair_out", "random_folds", "refit_scores"]
+__all__ = ["leave_node_out", "leave_pair_out", "leave_pair_out_path", "random_folds", "refit_scores"]
 
 
 def leave_pair_out(posed: PosedPairs) -> np.ndarray:
@@ -38,6 +38,35 @@ def leave_pair_out(posed: PosedPairs) -> np.ndarray:
     det = N[i, i] * N[j, j] - N[i, j] ** 2
     residual[i] = ((N[j, j] - N[i, j]) * c[i] + (N[i, i] - N[i, j]) * c[j]) / (2 * det)  # the mean over both orders
     return np.asarray(target - residual)
+
+
+def leave_pair_out_path(posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+    """f₋ₚ(p) for every pair at every alpha: √w G √w = U diag(s) Uᵀ once, then N = √w U diag(1/(s + α)) Uᵀ √w."""
+    if len(alphas) == 1 or CompletePairs(posed.gram, posed.shift).exact:
+        yield from (leave_pair_out(posed.at(alpha)) for alpha in alphas)
+        return
+    n = len(posed.shift)
+    check_memory(32.0 * n * n, f"Leaving out of {n} examples in closed form", "Set `cv=5`.")
+    root = np.sqrt(posed.problem.row_weight)
+    G = np.array(to_numpy(posed.gram.detach()))
+    G *= root[:, None]
+    G *= root[None, :]
+    s, U = eigh(G, overwrite=True)
+    s, projected = np.clip(s, 0.0, None), U.T @ (root * posed.examples.target)
+    n_pairs, second = len(posed.data.target), posed.examples.second
+    i = np.flatnonzero(second >= 0)
+    first, swapped, squares = U[i], U[second[i]], U[:n_pairs] ** 2
+    w, w_i, w_j = root[:n_pairs] ** 2, root[i] ** 2, root[second[i]] ** 2
+    for alpha in alphas:
+        inverse = 1 / (s + alpha)
+        c = root * (U @ (inverse * projected))
+        residual = c[:n_pairs] / (w * (squares @ inverse))
+        if len(i):
+            N_ii, N_jj = w_i * (squares[i] @ inverse), w_j * (swapped**2 @ inverse)
+            N_ij = root[i] * root[second[i]] * ((first * swapped) @ inverse)
+            mean = (N_jj - N_ij) * c[i] + (N_ii - N_ij) * c[second[i]]
+            residual[i] = mean / (2 * (N_ii * N_jj - N_ij**2))  # over both orders
+        yield posed.data.target - residual
 
 
 def leave_node_out(posed: PosedPairs) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,10 @@ class OnePerNode(BothOrders):
         both = np.stack([g[: len(second)], np.where(second >= 0, g[second], np.nan)], axis=1)
         count = np.count_nonzero(~np.isnan(both), axis=1)
         return np.asarray(np.nansum(both, axis=1) / np.where(count > 0, count, np.nan))
+
+    def leave_pair_out_path(self, posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+        """A small system per node and alpha."""
+        return (self.leave_pair_out(posed.at(alpha)) for alpha in alphas)
 
     def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
         """What is left is the local model of the other node."""

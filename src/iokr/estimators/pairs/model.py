@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, take_rows, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._progress import CallbackSupportMixin, begin, end, with_callbacks
-from iokr._validation import check_choice, check_number
+from iokr._validation import check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_solver
 from iokr.estimators.outputs import single_precision
@@ -27,6 +27,7 @@ from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
+from iokr.metrics.pairs import roc_auc_pairs
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Solution
 from iokr.solvers.base import Solver
@@ -163,6 +164,31 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             start = model._solve(posed.at(checked), start)
             yield model
 
+    def loo_path(
+        self, X: Any, pairs: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
+    ) -> Iterator[np.ndarray]:
+        """f₋ₚ(p) of each pair for each alpha, in closed form from one eigendecomposition; the model stays unfitted.
+
+        Parameters
+        ----------
+        X, pairs, y, sample_weight : as in `fit`
+        alphas : sequence of float
+
+        Yields
+        ------
+        f : ndarray of shape (n,)
+            As `loo_decision_function()` after `fit` with this alpha; NaN where no local model is left.
+        """
+        model = clone(self)
+        posed = model._pose(X, pairs, y, sample_weight)
+        if not model.loss_.quadratic:
+            raise ValueError(
+                f"Leaving out has a closed form for quadratic losses only, not {model.loss_!r}; set `cv=5`."
+            )
+        checked = [check_number(alpha, "alphas", minimum=0.0, strict=True) for alpha in alphas]
+        for f in posed.strategy.leave_pair_out_path(posed, checked):
+            yield f[posed.data.inverse]
+
     def _pose(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PosedPairs:
         """Parameters and data, checked, as the problem of the strategy at α = 1; the kernel is fitted to the nodes."""
         strategy = choose_strategy(self.strategy, self.mix)
@@ -247,6 +273,32 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         if not hasattr(self, "classes_"):
             return f
         return self.classes_[(to_numpy(f) > 0).astype(int)]
+
+    def score(self, X: Any, pairs: Any, y: Any) -> float:
+        """The area under the ROC curve of f for two labels, R² for numbers.
+
+        Parameters
+        ----------
+        X : as at fit, or None
+            New nodes; None where all pairs are of fitted ones.
+        pairs : integer array of shape (k, 2)
+            As in `decision_function`: numbers below m are fitted nodes, m + i is row i of X.
+        y : array of shape (k,)
+
+        Returns
+        -------
+        score : float
+        """
+        from sklearn.metrics import r2_score
+
+        f = to_numpy(self.decision_function(pairs, X))
+        check_same_length(f, y, "pairs")
+        truth = to_numpy(y) if is_array(y) else np.asarray(y)
+        if not hasattr(self, "classes_"):
+            return float(r2_score(truth, f))
+        if not np.all(np.isin(truth, self.classes_)):
+            raise ValueError(f"`y` must hold the labels of `fit`, {self.classes_.tolist()}, and has others.")
+        return roc_auc_pairs(truth == self.classes_[1], f)
 
     # ----------------------------------------------------------------------------------------- leave out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from iokr._array import Array, asarray_like
 from iokr.estimators.pairs.data import Examples, PairData
-from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out
+from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out, leave_pair_out_path
 from iokr.gram.pairs.gram import PairGram
 from iokr.losses.base import Loss
 from iokr.problem import Problem, Solution
@@ -56,6 +57,10 @@ class Strategy(ABC):
     def leave_pair_out(self, posed: PosedPairs) -> np.ndarray:
         """(n,): f of each pair without its label, for a quadratic loss. May be overridden."""
         return leave_pair_out(posed)
+
+    def leave_pair_out_path(self, posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+        """`leave_pair_out` for every alpha, from factors that are computed once. May be overridden."""
+        return leave_pair_out_path(posed, alphas)
 
     def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
         """(n, 2): f of each pair without the pairs of its first, of its second node. May be overridden."""

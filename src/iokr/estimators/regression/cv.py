@@ -63,6 +63,7 @@ class IOKRCV(KernelRegression):
         The selected values.
     loo_errors_ : array
         Mean leave-one-out error, axes kernel × strength × alpha, axes of length one dropped (`cv_errors_` with `cv`).
+        Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
     best_index_ : tuple of int
         Index of the smallest error.
     kernel_, output_kernel_, embedding_, decoder_, solution_, solver_, n_features_in_ :

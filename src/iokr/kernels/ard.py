@@ -1,0 +1,88 @@
+"""A Gaussian kernel with a width for each feature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array
+
+from iokr._array import Array, array_namespace, asarray_like, exp_, gemm, is_array, is_sparse, row_sq_norms, to_numpy
+from iokr._component import component
+from iokr._objects import Parts
+from iokr._validation import check_vectors
+from iokr.kernels.base import Kernel
+from iokr.kernels.vectors import median_gamma
+
+__all__ = ["ARD"]
+
+
+@component
+class ARD(Kernel):
+    """k(x, z) = exp(−Σ_l γ_l (x_l − z_l)²): automatic relevance determination, a width for each feature.
+
+    `model_selection.tune` finds the widths by gradients; a feature whose γ ends near 0 plays no role. With equal widths
+    this is `RBF`.
+
+    Parameters
+    ----------
+    gammas : sequence of float, float, or None, default=None
+        γ_l ≥ 0: a larger one makes feature l count more. A number serves all features; None takes the median rule of
+        `RBF`, alike for all.
+
+    Attributes
+    ----------
+    gammas_ : array of shape (p,)
+        The γ in use.
+
+    Examples
+    --------
+    >>> from iokr.kernels import ARD
+    >>> ARD([1.0, 0.0])([[0.0, 5.0]], [[1.0, 9.0], [0.0, 7.0]]).round(4)
+    array([[0.3679, 1.    ]])
+    """
+
+    gammas: Any = None
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> ARD:
+        """Check the widths; the mean is kept, as distances from it are computed with less cancellation."""
+        X = check_vectors(X)
+        p = int(X.shape[1])
+        given = median_gamma(X) if self.gammas is None else self.gammas
+        try:
+            values = np.asarray(to_numpy(given) if is_array(given) else given, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"`gammas` must be numbers, one for each feature, got {self.gammas!r:.60}.") from None
+        if values.ndim > 1 or (values.ndim == 1 and len(values) != p):
+            raise ValueError(f"`gammas` has shape {values.shape} but X has {p} features; give one for each.")
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise ValueError(f"`gammas` must be finite numbers of at least 0, got {self.gammas!r:.60}.")
+        self.gammas_ = np.full(p, float(values)) if values.ndim == 0 else values
+        self.center_ = np.zeros(p) if is_sparse(X) else to_numpy(array_namespace(X).mean(X, axis=0))
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """√γ_l (x_l − mean_l), and the squared norms."""
+        R = check_vectors(X)
+        if int(R.shape[1]) != len(self.gammas_):
+            raise ValueError(f"X has {int(R.shape[1])} features, but `gammas` has {len(self.gammas_)}.")
+        root = np.sqrt(self.gammas_)
+        if is_sparse(R) and not self.center_.any():
+            R = (R @ diags_array(root)).tocsr()
+        else:
+            R = R.toarray() if is_sparse(R) else R
+            R = (R - asarray_like(self.center_, R)[None, :]) * asarray_like(root, R)[None, :]
+        return Parts(R, row_sq_norms(R))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        (X, x_norms), (Z, z_norms) = R, S
+        exponent = gemm(2 * X, Z)
+        exponent -= x_norms[:, None]
+        exponent -= z_norms[None, :]
+        return exp_(exponent)
+
+    def diag(self, R: Parts) -> Array:
+        """Ones."""
+        return array_namespace(R.parts[1]).ones_like(R.parts[1])
