@@ -14,6 +14,7 @@ Examples
 256 pixels...
 """
 
+from iokr_lab.data.growth import Curves, Growth, Lip, load_dti, load_gait, load_growth, load_lip, load_weather
 from iokr_lab.data.inflection import Inflection, load_inflection
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
@@ -30,28 +31,40 @@ from iokr_lab.data.networks import (
     load_yeast_ppi,
 )
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
+from iokr_lab.data.quantile import QUANTILE_SETS, QuantileSet, load_quantile
 from iokr_lab.data.usps import USPS, load_usps
 
 __all__ = [
     "ONTOLOGIES",
+    "QUANTILE_SETS",
     "USPS",
+    "Curves",
+    "Growth",
     "Inflection",
     "LabelRanking",
+    "Lip",
     "MultiLabel",
     "NCICancer",
     "NIPSAuthors",
     "OCRLetters",
+    "QuantileSet",
     "YeastGO",
     "YeastNetwork",
     "information_content",
     "label_ranking_sets",
+    "load_dti",
+    "load_gait",
+    "load_growth",
     "load_inflection",
     "load_label_ranking",
+    "load_lip",
     "load_multilabel",
     "load_nci_cancer",
     "load_nips_coauthorship",
     "load_ocr_letters",
+    "load_quantile",
     "load_usps",
+    "load_weather",
     "load_yeast_go",
     "load_yeast_metabolic",
     "load_yeast_ppi",
