@@ -28,7 +28,7 @@ INSIDE = {
     ],
     "iokr.estimators": [
         *("conformal", "trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs"),
+        *("base", "inputs", "outputs", "summary"),
     ],
     "iokr.solvers": [
         "auto",

@@ -23,6 +23,7 @@ from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned
 from iokr.estimators.conformal.order import rank_needed
 from iokr.estimators.conformal.split import SplitScores, fitted_residuals
 from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.summary import Summarised
 
 __all__ = ["Conformal"]
 
@@ -31,7 +32,7 @@ _SPLIT = 'use `method="split"`, which takes any model.'
 
 
 @component
-class Conformal(Component):
+class Conformal(Summarised, Component):
     """C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}: the outputs that look no stranger than n known ones.
 
     s(x, y) is how far ψ(y) is from h(x); c is the coverage asked for. If rows are exchangeable, the set of a new row
