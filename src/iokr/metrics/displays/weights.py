@@ -92,8 +92,9 @@ def _learned(kernel: Any, estimator: Any) -> Iterator[tuple[np.ndarray, list[str
         widths = getattr(kernel, name, None)
         if widths is not None and np.ndim(widths) == 1 and len(widths) > 1:
             names = getattr(estimator, "feature_names_in_", None)
-            known = names is not None and len(names) == len(widths)
-            features = [str(n) for n in names] if known else [f"feature {j}" for j in range(len(widths))]
+            features = [str(name) for name in names] if names is not None else []
+            if len(features) != len(widths):
+                features = [f"feature {j}" for j in range(len(widths))]
             yield np.asarray(to_numpy(widths)), features, "gamma"
             break
     terms = list(_terms(kernel, 1.0))
