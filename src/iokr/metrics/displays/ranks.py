@@ -82,7 +82,7 @@ class RankDisplay:
         ax = axis(ax)
         finite = self.ranks[np.isfinite(self.ranks)]
         last = int(finite.max()) if len(finite) else 1
-        k = np.arange(1, last + 2)
+        k = np.arange(1, max(last, 2) + 1)
         share = (self.ranks[None, :] <= k[:, None]).mean(axis=1)
         label = {} if self.name is None else {"label": self.name}
         (self.line_,) = ax.step(k, 100 * share, where="post", **{"linewidth": 1.8, **label, **style})
@@ -90,6 +90,8 @@ class RankDisplay:
         ax.set_ylim(0, 103)
         if last > 20:
             ax.set_xscale("log")
+        elif ax.get_xscale() == "linear":
+            ax.xaxis.get_major_locator().set_params(integer=True)
         if self.name is not None:
             ax.legend(frameon=False, loc="lower right")
         return finish(self, ax)  # type: ignore[no-any-return]
