@@ -32,10 +32,11 @@ from iokr.decoders import (
     Threshold,
 )
 from iokr.decoders import Identity as IdentityDecoder
+from iokr.embeddings import Curves, Identity, Implicit, KernelPCA
 from iokr.embeddings import Eigen as EigenEmbedding
-from iokr.embeddings import Identity, Implicit, KernelPCA
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.kernels import (
+    L2,
     RBF,
     Aligned,
     CartesianPair,
@@ -61,6 +62,8 @@ from iokr.kernels import (
     MixedPair,
     Normalized,
     Nystroem,
+    Periodic,
+    Pointwise,
     Polynomial,
     Positional,
     Precomputed,
@@ -73,6 +76,7 @@ from iokr.kernels import (
     Subsequence,
     Tanimoto,
     TensorPair,
+    Warped,
     WeisfeilerLehman,
 )
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Square
@@ -128,6 +132,8 @@ def objects(domain: str, n: int, seed: int = 0) -> Any:
             return np.array(["".join(rng.choice(list("abcd"), size=4)) for _ in range(n)], dtype=object)
         case "indices":
             return rng.permutation(60)[:n]
+        case "curves":
+            return np.cumsum(rng.normal(size=(n, 7)), axis=1)
         case "matrices":
             return as_objects(rng.normal(size=(size, 2)) for size in rng.integers(1, 5, size=n))
         case "partial rankings":
@@ -203,10 +209,15 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "MetricPair": [(MetricPair(RBF(0.4), objects("vectors", 20)), "pairs")],
     "SetKernel": [(SetKernel(RBF(0.4)), "bags"), (SetKernel(Linear()), "bags")],
     "GlobalAlignment": [(GlobalAlignment(), "series"), (GlobalAlignment(2.0), "matrices")],
+    "L2": [(L2(), "curves"), (L2(Linear(), quadrature="uniform"), "curves")],
+    "Pointwise": [(Pointwise(), "curves"), (Pointwise(Laplacian(0.4)), "curves")],
+    "Warped": [(Warped(), "curves")],
+    "Periodic": [(Periodic(0.5, 3.0), "vectors")],
 }
 
 EMBEDDINGS = {
     "Identity": [Identity(), Identity(centered=True)],
+    "Curves": [Curves(), Curves(centered=False, quadrature="uniform")],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
     "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],

@@ -17,7 +17,8 @@ LAYERS = [
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
+    *("_curves", "_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
+    *("_folders", "_files"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
@@ -27,14 +28,16 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("conformal", "trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "summary"),
+*("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
+        *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [
         "auto",
         *("iterative", "pairs"),
-        *("iterative.krylov", "iterative.box_qp"),  # methods that know no pairs, for solvers that do
-        *("closed_form", "base"),
+        "iterative.box_qp",  # a method that knows no pairs, for solvers that do
+        "closed_form",
+        "iterative.krylov",  # products alone: for all of them
+        "base",
     ],
 }
 MAY_IMPORT_THE_LABORATORY = {"iokr.cli.reproduce", "iokr.cli.bench"}

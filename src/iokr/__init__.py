@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "IOKR": "iokr.estimators.regression.iokr",
     "IOKRCV": "iokr.estimators.regression.cv",
+    "Functional": "iokr.estimators.functional.model",
+    "FunctionalCV": "iokr.estimators.functional.cv",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -31,6 +33,8 @@ __all__ = [
     "IOKRCV",
     "CandidateSets",
     "Conformal",
+    "Functional",
+    "FunctionalCV",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
@@ -47,6 +51,8 @@ __all__ = [
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
     from iokr.estimators.conformal.model import Conformal
+    from iokr.estimators.functional.cv import FunctionalCV
+    from iokr.estimators.functional.model import Functional
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor

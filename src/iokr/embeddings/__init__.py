@@ -1,9 +1,21 @@
 """How ψ(y) is held: as given vectors, through the kernel trick, or in coordinates."""
 
 from iokr.embeddings.base import Embedding, EuclideanEmbedding
+from iokr.embeddings.basis import Basis
+from iokr.embeddings.curves import Curves
 from iokr.embeddings.eigen import Eigen, KernelPCA
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
 from iokr.embeddings.nystroem import Nystroem
 
-__all__ = ["Eigen", "Embedding", "EuclideanEmbedding", "Identity", "Implicit", "KernelPCA", "Nystroem"]
+__all__ = [
+    "Basis",
+    "Curves",
+    "Eigen",
+    "Embedding",
+    "EuclideanEmbedding",
+    "Identity",
+    "Implicit",
+    "KernelPCA",
+    "Nystroem",
+]

@@ -1,6 +1,8 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
 from iokr.estimators.conformal.model import Conformal
+from iokr.estimators.functional.cv import FunctionalCV
+from iokr.estimators.functional.model import Functional
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -16,6 +18,8 @@ __all__ = [
     "IOKR",
     "IOKRCV",
     "Conformal",
+    "Functional",
+    "FunctionalCV",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",

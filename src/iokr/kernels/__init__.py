@@ -3,6 +3,7 @@
 from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
+from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
@@ -22,6 +23,7 @@ from iokr.kernels.structured.subsequences import Subsequence
 from iokr.kernels.vectors import RBF, Columns, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
+    "L2",
     "RBF",
     "Aligned",
     "CartesianPair",
@@ -52,6 +54,8 @@ __all__ = [
     "Nystroem",
     "PairKernel",
     "PairwiseKernel",
+    "Periodic",
+    "Pointwise",
     "Polynomial",
     "Positional",
     "Precomputed",
@@ -66,6 +70,7 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "TensorPair",
+    "Warped",
     "WeisfeilerLehman",
     "order_ranks",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
+
 from iokr._component import component
 from iokr._memory import available_memory
 from iokr.gram.pairs.gram import PairGram
@@ -14,6 +16,7 @@ from iokr.solvers.base import Choice, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
 from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.masked_gradients import DENSE, by_gradients
 from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
@@ -91,6 +94,13 @@ RULES = (
         lambda case: (
             f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
         ),
+    ),
+    Rule(
+        f"missing entries that A couples, more than {DENSE} seen, no manifold",
+        lambda case: by_gradients(case.problem),
+        Eigen,
+        "the eigenvectors of K and A precondition conjugate gradients over the entries, which need no matrix of them",
+        lambda case: f"{int(np.asarray(case.problem.mask).sum())} observed entries coupled by A: ",
     ),
     Rule(
         "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",

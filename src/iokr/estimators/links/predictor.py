@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
@@ -33,9 +34,9 @@ class LinkRegression(KernelModel):
     """What `LinkPredictor` and `LinkPredictorCV` share: nodes in, h learned by kernel regression, pairs out."""
 
     kernel: Any
-    output_kernel: Kernel | None
+    output_kernel: Any
     loss: Loss | None
-    manifold: Manifold | None
+    manifold: Any
     solver: Solver | None
 
     model_: IOKR
@@ -52,18 +53,17 @@ class LinkRegression(KernelModel):
                 f"With `Precomputed()` X is the Gram matrix over all nodes, hence square, got shape {tuple(X.shape)}."
             )
         network = check_network(X, adjacency, labeled)
-        output_kernel, V = fit_output_kernel(self.output_kernel, network)
         for kernel in kernels:
             if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
                 check_isotropic(kernel)
-        return LinkData(X, network, output_kernel, V, pairwise, single)
+        return LinkData(X, network, pairwise, single)
 
-    def _keep(self, data: LinkData, model: IOKR) -> None:
+    def _keep(self, data: LinkData, output_kernel: Kernel, model: IOKR) -> None:
         """Keep the nodes, their network and the fitted regression."""
         for stale in ("threshold_", "logistic_"):
             self.__dict__.pop(stale, None)
         self.nodes_, self.network_, self.labeled_ = data.X, data.network, data.network.labeled
-        self.output_kernel_, self.model_ = data.output_kernel, model
+        self.output_kernel_, self.model_ = output_kernel, model
         self._pairwise, self._single_precision = data.pairwise, data.single
 
     def _values(self, X: Any) -> Array:
@@ -110,7 +110,7 @@ class LinkRegression(KernelModel):
         known nodes have the root mean square that they have here.
         """
         linked, scores = [], []
-        parts: dict[str, Any] = {"output_kernel": self.output_kernel, "loss": self.loss, "solver": self.solver}
+        parts: dict[str, Any] = {"output_kernel": clone(self.output_kernel_), "loss": self.loss, "solver": self.solver}
         model = LinkPredictor(self.model_.kernel, alpha=self.model_.alpha, manifold=self.model_.manifold, **parts)
         W = self.network_.graph.toarray() > 0
         n = len(W)
@@ -277,5 +277,6 @@ class LinkPredictor(LinkRegression):
         data = self._prepare(X, adjacency, labeled, [kernel])
         model = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
         X_unlabeled = None if self.manifold is None else data.X_unlabeled
-        self._keep(data, model.fit(data.X_labeled, data.V, X_unlabeled=X_unlabeled))
+        output_kernel, V = fit_output_kernel(self.output_kernel, data.network)
+        self._keep(data, output_kernel, model.fit(data.X_labeled, V, X_unlabeled=X_unlabeled))
         return self

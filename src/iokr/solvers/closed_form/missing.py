@@ -12,13 +12,19 @@ from iokr._memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel
+from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
 
 __all__ = ["masked_path"]
 
 
 def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
-    """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries."""
-    return _Patterns(path, problem) if problem.operator.E is None else _Entries(problem)
+    """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries.
+
+    That system is a matrix where entries are few or a penalty couples the points, else a map for conjugate gradients.
+    """
+    if problem.operator.scale is not None:
+        return _Patterns(path, problem)
+    return MaskedPath(problem) if by_gradients(problem) else _Entries(problem)
 
 
 class _Patterns(Path):

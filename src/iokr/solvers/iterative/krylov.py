@@ -13,14 +13,23 @@ Done = Callable[[Array, Array], bool]
 
 
 def conjugate_gradients(
-    X: Array, R: Array, P: Array, direction: Map, system: Map, done: Done, limit: int, *, axis: int | None
+    X: Array,
+    R: Array,
+    P: Array,
+    direction: Map,
+    system: Map,
+    done: Done,
+    limit: int,
+    *,
+    axis: int | tuple[int, ...] | None,
 ) -> tuple[Array, Array, Array, int]:
     """(X, R, ⟨R, R⟩, steps): from X with residual R = B − T X until `done(R, ⟨R, R⟩)`, at most `limit` steps.
 
     `direction(R)` is a stack D of arrays of the shape of X: D[0] is what X moves along, D[-1] what inner products are
     taken with, ⟨R, R⟩ = Σ R ∘ D[-1]; P is that of the first R. With a preconditioner M both are M⁻¹R. Where T is
     symmetric in ⟨a, b⟩ = aᵀ G b they are R and G R, carried side by side so that a step takes one product with G.
-    `system(D)` is T D[0]. With axis 0 each column makes steps of its own, with None all make the same.
+    `system(D)` is T D[0]. With axis 0 each column makes steps of its own, with (0, 1) each slice along
+    the last of three axes, with None all make the same.
     """
     xp = array_namespace(R)
 

@@ -1,0 +1,179 @@
+"""Functions in which curves are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from iokr._curves import interpolate
+from iokr._validation import check_integer, check_number
+
+__all__ = ["Basis", "FittedBasis"]
+
+FittedBasis = Callable[[np.ndarray, int], np.ndarray]
+"""(points, derivative) ↦ Φ (m, d)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """y(θ) ≈ Σ_j Φ_j(θ) c_j: functions, orthogonal or not, in which curves are expanded.
+
+    Parameters
+    ----------
+    functions : array of shape (T, d), or sequence of d callables
+        Their values on the grid of the curves, between which a cubic spline goes; or functions of an array of points.
+    residual : bool, default=True
+        Keep ‖y − Πy‖, the part outside their span, as one more coordinate that h does not reach: without it a loss
+        other than the square is wrong, and bases of different size cannot be compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.embeddings import Basis
+    >>> Basis.fourier(3)
+    Basis(fourier(3), residual=True)
+    >>> Basis.bsplines(6).fitted(np.linspace(0.0, 1.0, 50))(np.array([0.5]), 0).sum().round(12)
+    np.float64(1.0)
+    """
+
+    functions: Any
+    residual: bool = True
+
+    def __repr__(self) -> str:
+        return f"Basis({self.functions!r:.60}, residual={self.residual})"
+
+    @classmethod
+    def fourier(cls, d: int, period: float | None = None, residual: bool = True) -> Basis:
+        """1, √2 cos(2πjθ/p), √2 sin(2πjθ/p), …: d functions, orthonormal over a period (None: the range)."""
+        return cls(_Named("fourier", (d, period)), residual)
+
+    @classmethod
+    def bsplines(cls, d: int, degree: int = 3, residual: bool = True) -> Basis:
+        """d B-splines with even knots over the range of the grid: local, and not orthogonal."""
+        return cls(_Named("bsplines", (d, degree)), residual)
+
+    @classmethod
+    def principal(cls, r: int, residual: bool = True) -> Basis:
+        """The first r principal components of the training curves, orthonormal: functional PCA.
+
+        They are learned from all training curves, so leave-one-out, which holds them fixed, is optimistic; folds learn
+        them anew.
+        """
+        return cls(_Named("principal", (r,)), residual)
+
+    @property
+    def learned(self) -> bool:
+        """Whether it needs complete curves to learn from."""
+        return isinstance(self.functions, _Named) and self.functions.kind == "principal"
+
+    def fitted(self, points: np.ndarray, centred: np.ndarray | None = None, w: np.ndarray | None = None) -> FittedBasis:
+        """Φ on this grid and anywhere; `centred` are the curves (n, T) that principal components come from."""
+        if isinstance(self.functions, _Named):
+            return self.functions.fitted(points, centred, w)
+        if isinstance(self.functions, Sequence) and all(callable(f) for f in self.functions) and len(self.functions):
+            return _Functions(tuple(self.functions))
+        try:
+            values = np.asarray(self.functions, dtype=float)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.ndim != 2 or values.shape[0] != len(points) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"`functions` must be a finite matrix ({len(points)}, d), a row for each point of the grid, or "
+                f"functions of the points, got {self.functions!r:.60}."
+            )
+        return _Table(points, values)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Values on the grid."""
+
+    points: np.ndarray
+    values: np.ndarray
+
+    def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
+        if derivative == 0 and np.array_equal(at, self.points):
+            return self.values
+        return interpolate(self.points, self.values, at, derivative)
+
+
+@dataclass(frozen=True)
+class _Functions:
+    """Callables."""
+
+    functions: tuple[Any, ...]
+
+    def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
+        if derivative:
+            raise ValueError("`derivative` of functions that are given is not known; use a matrix, or `bsplines`.")
+        return np.column_stack([np.broadcast_to(np.asarray(f(at), dtype=float), at.shape) for f in self.functions])
+
+
+@dataclass(frozen=True)
+class _Fourier:
+    d: int
+    period: float
+    start: float
+
+    def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
+        columns = [np.ones_like(at) if derivative == 0 else np.zeros_like(at)]
+        for j in range(1, self.d // 2 + 1):
+            rate = 2 * np.pi * j / self.period
+            phase = rate * (at - self.start) + derivative * np.pi / 2  # a derivative is a quarter turn
+            columns += [np.sqrt(2) * rate**derivative * np.cos(phase), np.sqrt(2) * rate**derivative * np.sin(phase)]
+        return np.column_stack(columns[: self.d])
+
+
+@dataclass(frozen=True)
+class _BSplines:
+    knots: np.ndarray
+    degree: int
+
+    def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
+        from scipy.interpolate import BSpline
+
+        d = len(self.knots) - self.degree - 1
+        splines = BSpline(self.knots, np.eye(d), self.degree)
+        inside = np.clip(at, self.knots[0], self.knots[-1])
+        return np.asarray(splines(inside, nu=derivative))
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Functions known by name, once the grid is."""
+
+    kind: str
+    arguments: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({', '.join(repr(a) for a in self.arguments if a is not None)})"
+
+    def fitted(self, points: np.ndarray, centred: np.ndarray | None, w: np.ndarray | None) -> FittedBasis:
+        d = check_integer(self.arguments[0], "r" if self.kind == "principal" else "d", minimum=1)
+        span = float(points[-1] - points[0]) or 1.0
+        if self.kind == "fourier":
+            period = (
+                span
+                if self.arguments[1] is None
+                else check_number(self.arguments[1], "period", minimum=0.0, strict=True)
+            )
+            return _Fourier(d, period, float(points[0]))
+        if self.kind == "bsplines":
+            degree = check_integer(self.arguments[1], "degree", minimum=0)
+            if d <= degree:
+                raise ValueError(f"`d` must be above the degree {degree} of the splines, got {d}.")
+            inner = np.linspace(points[0], points[0] + span, d - degree + 1)
+            return _BSplines(np.r_[[inner[0]] * degree, inner, [inner[-1]] * degree], degree)
+        if centred is None or w is None or np.isnan(centred).any():
+            raise ValueError(
+                "`principal` components are learned from complete curves, and some have gaps; use `curve_kernel`, "
+                "`Basis.bsplines(d)` or `Basis.fourier(d)`."
+            )
+        _, s, Vt = np.linalg.svd(centred * np.sqrt(w), full_matrices=False)
+        rank = int(np.sum(s > max(centred.shape) * np.finfo(float).eps * s[0])) if s[0] > 0 else 0
+        if d > rank:
+            raise ValueError(f"`r` is {d}, but the centred curves have {rank} principal components; lower it.")
+        return _Table(points, (Vt[:d] / np.sqrt(w)).T)

@@ -1,0 +1,161 @@
+"""Outputs that are functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, matmul, to_numpy
+from iokr._component import component
+from iokr._curves import interpolate, quadrature_weights, read_curves
+from iokr._validation import check_choice
+from iokr.embeddings.base import EuclideanEmbedding
+from iokr.embeddings.basis import Basis
+from iokr.kernels.base import Kernel
+
+__all__ = ["Curves"]
+
+
+@component
+class Curves(EuclideanEmbedding):
+    """ψ(y)_t = √w_t (y(θ_t) − mean(θ_t)), so that ‖ψ‖² = Σ_t w_t y(θ_t)² ≈ ∫ y²: norms of coordinates are L² norms.
+
+    With a `basis` ψ(y) = Vᵀ(√w y), V an orthonormal basis of the span of √wΦ, and by default ‖y − Πy‖ as one more
+    coordinate; where curves have gaps there is nothing to project, and ψ is as without one.
+
+    Parameters
+    ----------
+    grid : array of shape (T,), default=None
+        Points of the columns; None: T points on [0, 1], or the union of the curves' own.
+    basis : Basis, default=None
+        None keeps the values at the nodes.
+    quadrature : {"trapezoid", "uniform"} or array of shape (T,), default="trapezoid"
+        w; "uniform" is for periodic curves, whose last point is not their first. Both are means over the range.
+    curve_weight : {"equal", "points"}, default="equal"
+        A curve seen at T_i of T nodes weighs T/T_i, so that all count alike; or one, so that points do.
+    centered : bool, default=True
+        Subtract the mean curve, smoothed by a spline where fewer than half of the curves were seen at some node.
+
+    Attributes
+    ----------
+    points_, quadrature_, mean_ : array of shape (T,)
+    masked_ : bool
+        Whether curves have gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.embeddings import Curves
+    >>> embedding = Curves(centered=False)
+    >>> Psi = embedding.fit_transform([([0.0, 1.0], [2.0, 2.0]), ([0.0, 0.5], [1.0, 3.0])])
+    >>> Psi.shape, embedding.points_, embedding.quadrature_
+    ((2, 3), array([0. , 0.5, 1. ]), array([0.25, 0.5 , 0.25]))
+    >>> embedding.vectors(Psi)
+    array([[ 2., nan,  2.],
+           [ 1.,  3., nan]])
+    """
+
+    grid: Any = None
+    basis: Basis | None = None
+    quadrature: Any = "trapezoid"
+    curve_weight: str = "equal"
+    centered: bool = True
+
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """Ψ (n, q); NaN where a curve was not seen."""
+        if kernel is not None:
+            raise ValueError("`Curves()` holds functions as they are; leave `output_kernel` out.")
+        check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
+        if self.basis is not None and not isinstance(self.basis, Basis):
+            raise TypeError(f"`basis` must be a `Basis`, got {self.basis!r:.60}.")
+        table = read_curves(Y, self.grid)
+        values = to_numpy(table.values)
+        seen = ~np.isnan(values)
+        self.points_, self.quadrature_ = table.points, quadrature_weights(self.quadrature, table.points)
+        self.masked_ = not bool(seen.all())
+        w = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        self.mean_ = _mean(values, seen, w, self.points_) if self.centered else np.zeros(len(self.points_))
+        self.functions_ = None
+        self.V_: np.ndarray | None = None
+        if self.basis is not None:
+            known = (values - self.mean_)[w > 0]
+            self.functions_ = self.basis.fitted(self.points_, None if self.masked_ else known, self.quadrature_)
+            if not self.masked_:
+                self._orthonormal(self.functions_(self.points_, 0))
+        return self._coordinates(table.values)
+
+    def _orthonormal(self, Phi: np.ndarray) -> None:
+        """V = √wΦQg^{-½} with ΦᵀWΦ = Q diag(g) Qᵀ, eigenvalues of redundant functions dropped; c = Qg^{-½}h."""
+        root = np.sqrt(self.quadrature_)[:, None] * Phi
+        g, Q = np.linalg.eigh(root.T @ root)
+        keep = g > len(g) * np.finfo(float).eps * g[-1]
+        self.to_coefficients_ = Q[:, keep] / np.sqrt(g[keep])
+        self.V_ = root @ self.to_coefficients_
+
+    @property
+    def has_residual(self) -> bool:
+        """Whether the last coordinate is ‖y − Πy‖."""
+        return self.V_ is not None and self.basis is not None and self.basis.residual
+
+    def _coordinates(self, values: Array) -> Array:
+        xp = array_namespace(values)
+        Z = (values - asarray_like(self.mean_, values)[None, :]) * asarray_like(np.sqrt(self.quadrature_), values)[
+            None, :
+        ]
+        if self.V_ is None:
+            return Z
+        if bool(xp.any(xp.isnan(Z))):
+            raise ValueError("A curve with gaps cannot be projected on the basis that complete ones were fitted in.")
+        V = asarray_like(self.V_, Z)
+        Psi = matmul(Z, V)
+        if not self.has_residual:
+            return Psi
+        rest = Z - matmul(Psi, V.T)
+        return xp.concat([Psi, xp.sqrt(xp.sum(rest * rest, axis=1))[:, None]], axis=1)
+
+    def represent(self, Y: Any, name: str = "y") -> Array:
+        """The curves, centred as at fit, on its nodes: each point is put on the nearest."""
+        return self._coordinates(read_curves(Y, self.points_, name).values)
+
+    def expand(self, H: Array) -> Array:
+        """h(x) at the nodes from its coordinates, without the mean, (n, T)."""
+        if self.V_ is None:
+            return H / asarray_like(np.sqrt(self.quadrature_), H)[None, :]
+        r = self.V_.shape[1]
+        return matmul(H[:, :r], asarray_like(self.V_, H).T) / asarray_like(np.sqrt(self.quadrature_), H)[None, :]
+
+    def vectors(self, H: Array) -> Array:
+        """h(x)(θ_t) = H_t/√w_t + mean(θ_t)."""
+        return self.expand(H) + asarray_like(self.mean_, H)[None, :]
+
+    def mean_at(self, at: np.ndarray, derivative: int = 0) -> np.ndarray:
+        """The mean curve anywhere, or its derivative."""
+        return interpolate(self.points_, self.mean_[:, None], at, derivative)[:, 0]
+
+    def at(self, H: Array, points: Any, derivative: int = 0) -> Array:
+        """h(x)(θ) anywhere: by the functions of the basis, or by a cubic spline through the nodes."""
+        theta = np.atleast_1d(np.asarray(points, dtype=float))
+        if self.functions_ is not None and self.V_ is not None:
+            r = self.V_.shape[1]
+            Phi = self.functions_(theta, derivative) @ self.to_coefficients_
+            values = matmul(H[:, :r], asarray_like(Phi, H).T)
+        else:
+            values = asarray_like(interpolate(self.points_, to_numpy(self.expand(H)).T, theta, derivative).T, H)
+        return values + asarray_like(self.mean_at(theta, derivative), H)[None, :]
+
+
+def _mean(values: np.ndarray, seen: np.ndarray, w: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The weighted mean at each node; a smoothing spline through these where some were seen in few curves."""
+    weight = seen * w[:, None]
+    total = weight.sum(axis=0)
+    means = np.where(total > 0, (weight * np.nan_to_num(values)).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    if np.all(total >= w.sum() / 2):
+        return np.asarray(means)
+    known = np.flatnonzero(total > 0)
+    if len(known) < 5:
+        return np.asarray(np.interp(points, points[known], means[known]))
+    from scipy.interpolate import make_smoothing_spline
+
+    spline = make_smoothing_spline(points[known], means[known], w=total[known] / total.max())
+    return np.asarray(spline(np.clip(points, points[known[0]], points[known[-1]])))

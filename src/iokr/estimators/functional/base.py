@@ -1,0 +1,177 @@
+"""What `Functional` and `FunctionalCV` share: curves in, curves out, anywhere."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, asarray_like, matmul, to_numpy
+from iokr._curves import check_points, quadrature_weights, read_curves
+from iokr._validation import check_choice, check_integer, check_same_length, check_weight
+from iokr.decoders.identity import Identity
+from iokr.embeddings.basis import Basis
+from iokr.embeddings.curves import Curves
+from iokr.estimators.functional.operator import CurveOperator, curve_operator
+from iokr.estimators.inputs import Border, check_inputs, check_unlabeled
+from iokr.estimators.outputs import encode, r2, require_y, single_precision
+from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.posing import Data, Fit, Given
+from iokr.kernels.base import Kernel
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.decomposable import Decomposable
+
+__all__ = ["FunctionalRegression"]
+
+
+class FunctionalRegression(KernelRegression):
+    """h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ): the path of curves through an operator-valued kernel k·T_L."""
+
+    output_kernel = None
+    embedding = None
+    decoder = None
+    curve_kernel: Any
+    basis: Basis | None
+    grid: Any
+    quadrature: Any
+    curve_weight: str
+    centered: bool
+
+    def _output_parts(self) -> dict[str, Any]:
+        embedding = Curves(self._nodes, self.basis, self._quadrature, self.curve_weight, self.centered)
+        return {"loss": self.loss, "output_kernel": None, "embedding": embedding, "decoder": Identity()}
+
+    def _given(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel) -> Given:
+        """What `fit` was given: curves on one set of nodes, each weighed as `curve_weight` says."""
+        if isinstance(kernel, OperatorKernel):
+            raise TypeError("`kernel` must be a scalar kernel: `curve_kernel` and `basis` say how points go together.")
+        require_y(y)
+        check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
+        single = single_precision(X, y)
+        X = check_inputs(self, X, kernel, reset=True)
+        table = read_curves(y, self.grid)
+        self._nodes, self._quadrature = table.points, quadrature_weights(self.quadrature, table.points)
+        self.curve_names_ = table.names
+        weight = check_weight(sample_weight, check_same_length(X, table.values), X)
+        seen = (~np.isnan(to_numpy(table.values))).sum(axis=1)
+        if self.curve_weight == "equal" and np.any(seen < len(table.points)):
+            weight = len(table.points) / seen * (1.0 if weight is None else weight)
+        if X_unlabeled is not None:
+            X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
+        return Given(X, table.values, weight, X_unlabeled, single)
+
+    def _encoded(self, given: Given) -> Data:
+        return Data(given, *encode(given.y, given.weight, **self._output_parts()))
+
+    @staticmethod
+    def _operators(curve_kernels: list[Any], data: Data) -> list[CurveOperator]:
+        embedding = data.outputs.embedding
+        assert isinstance(embedding, Curves)
+        return [curve_operator(curve_kernel, embedding) for curve_kernel in curve_kernels]
+
+    @staticmethod
+    def _posed(kernel: Kernel | OperatorKernel, operator: CurveOperator) -> Decomposable:
+        assert isinstance(kernel, Kernel)
+        return Decomposable(kernel, operator.A)
+
+    def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
+        """Keep what predictions anywhere need."""
+        self.keep(data, fit)
+        self.curves_ = data.given.y
+        self.operator_, self.curve_kernel_ = operator, operator.kernel
+        self.points_, self.quadrature_ = self.embedding_.points_, self.embedding_.quadrature_
+
+    def decision_function(self, X: Any) -> Array:
+        """h(x) on the nodes `points_`, (m, T), as `predict` gives it."""
+        return self.predict(X)
+
+    def predict(self, X: Any, at: Any = None, derivative: int = 0) -> Array:
+        """Curves.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        at : array of points, default=None
+            Where to evaluate; None is the nodes `points_`. Beyond the range of these curves are extrapolated, with a
+            warning.
+        derivative : int, default=0
+            Of which order: 1 and 2 for `RBF` and `Periodic` curve kernels and for bases.
+
+        Returns
+        -------
+        y : array of shape (m, T), or (m, number of points)
+        """
+        check_is_fitted(self)
+        check_integer(derivative, "derivative", minimum=0)
+        theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
+        if theta.min() < self.points_[0] or theta.max() > self.points_[-1]:
+            warnings.warn(
+                f"`at` leaves the range of the curves, {self.points_[0]:g} to {self.points_[-1]:g}: this extrapolates.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if at is None and derivative == 0:
+            return self._cast(self.embedding_.vectors(self._values(X)))
+        atoms = self.operator_.atoms(theta, derivative)
+        if atoms is None:
+            return self._cast(self.embedding_.at(self._values(X), theta, derivative))
+        border = Border(self.kernel_, self.solution_.C)
+        R = border.represent(border.check(self, X))
+        Z = self.kernel_.kernel_.gram(R, self.inputs_.points) @ self.solution_.C
+        mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)
+        return self._cast(matmul(Z, asarray_like(atoms, Z)) + mean[None, :])
+
+    def loo_decision_function(self) -> Array:
+        """The curve of each training row without its own, on the nodes, (n, T), in closed form (square loss).
+
+        What is learned from all curves (bandwidths, the mean, principal components) is held fixed.
+        """
+        H = super().loo_decision_function()
+        return self._cast(self.embedding_.vectors(H))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
+        """1 − Σ∫(y − ŷ)² / Σ∫(y − mean)², over the points that were seen.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : m curves, in any form that `fit` takes
+        sample_weight : array of shape (m,), default=None
+        candidates : None
+            Curves are not chosen among candidates.
+        """
+        check_is_fitted(self)
+        if candidates is not None:
+            raise ValueError("`candidates` must be None: the score of curves is an integrated R².")
+        Y = to_numpy(read_curves(y, self.points_).values)
+        n = check_same_length(X, Y)
+        w = check_weight(sample_weight, n, X)
+        weight = np.where(np.isnan(Y), 0.0, (np.ones(n) if w is None else w)[:, None] * self.quadrature_)
+        Y, total = np.nan_to_num(Y), weight.sum(axis=0)
+        mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
+        residual = float((weight * (Y - to_numpy(self.predict(X))) ** 2).sum())
+        return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
+
+    def table(self, X: Any, at: Any = None, names: Any = None) -> dict[str, np.ndarray]:
+        """Predictions as the columns of a long table, id, t and value: `pandas.DataFrame(model.table(X))`."""
+        Y = to_numpy(self.predict(X, at))
+        theta = self.points_ if at is None else np.atleast_1d(np.asarray(at, dtype=float))
+        rows = np.arange(len(Y)) if names is None else np.asarray(names)
+        return {"id": np.repeat(rows, Y.shape[1]), "t": np.tile(theta, len(Y)), "value": Y.ravel()}
+
+    def plot(self, X: Any, y: Any = None, *, rows: Any = None, ax: Any = None) -> Any:
+        """Predicted curves, observed ones as points, and ± 2 sd of the leave-one-out residuals at each node.
+
+        Bands are drawn for the square loss, which has leave-one-out in closed form. Needs matplotlib.
+        """
+        from iokr.estimators.functional.plot import draw_curves
+
+        return draw_curves(self, X, y, rows, ax)
+
+    def loo_spread(self) -> np.ndarray:
+        """The standard deviation of the leave-one-out residuals at each node, (T,)."""
+        residuals = to_numpy(self.curves_) - to_numpy(self.loo_decision_function())
+        counts = np.maximum((~np.isnan(residuals)).sum(axis=0), 1)
+        return np.asarray(np.sqrt((np.nan_to_num(residuals) ** 2).sum(axis=0) / counts))

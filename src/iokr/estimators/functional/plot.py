@@ -1,0 +1,44 @@
+"""Curves, predicted and observed, with bands."""
+
+from __future__ import annotations
+
+from importlib import util
+from typing import Any
+
+import numpy as np
+
+from iokr._array import to_numpy
+from iokr._curves import read_curves
+from iokr._objects import n_objects, take
+
+__all__ = ["draw_curves"]
+
+_FEW = 4  # curves are drawn unless rows are named
+
+
+def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
+    """The axes with a line for each of some predicted curves, its band, and points where it was observed."""
+    if util.find_spec("matplotlib") is None:
+        raise ImportError("`plot` needs matplotlib; install the extra: pip install 'iokr[report]'.")
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(7, 4), layout="constrained").add_subplot()
+    n = n_objects(X)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _FEW)).astype(int)) if rows is None else np.asarray(rows)
+    theta = np.linspace(model.points_[0], model.points_[-1], max(200, len(model.points_)))
+    curves = to_numpy(model.predict(take(X, chosen), at=theta))
+    band = np.interp(theta, model.points_, 2 * model.loo_spread()) if model.loss_.quadratic else None
+    seen = None if y is None else to_numpy(read_curves(y, model.points_).values)[chosen]
+    for k, curve in enumerate(curves):
+        (line,) = ax.plot(theta, curve, label=f"{chosen[k]}, predicted")
+        if band is not None:
+            ax.fill_between(theta, curve - band, curve + band, color=line.get_color(), alpha=0.12, linewidth=0)
+        if seen is not None:
+            ax.plot(model.points_, seen[k], ".", color=line.get_color(), markersize=4)
+    ax.set_xlabel("θ")
+    words = [] if seen is None else ["points: observed"]
+    words += [] if band is None else ["bands: ± 2 sd, leave-one-out"]
+    ax.set_title("; ".join(words), fontsize=9)
+    ax.legend(fontsize=8)
+    return ax

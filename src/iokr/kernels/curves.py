@@ -1,0 +1,238 @@
+"""Kernels for curves as inputs, and on the points where curves are periodic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, matmul, to_numpy
+from iokr._component import component
+from iokr._curves import interpolate, quadrature_weights, read_curves
+from iokr._objects import as_objects
+from iokr._validation import check_number, check_vectors
+from iokr.kernels.base import Kernel
+from iokr.kernels.structured.series import GlobalAlignment
+from iokr.kernels.vectors import RBF
+
+__all__ = ["L2", "Periodic", "Pointwise", "Warped"]
+
+
+class CurveInputs(Kernel):
+    """Curves in any form that `Functional` reads, on the nodes of the training curves; gaps are filled by splines."""
+
+    grid: Any
+    domain = "curves"
+
+    def _fit_nodes(self, X: Any) -> np.ndarray:
+        table = read_curves(X, self.grid, "X")
+        self.points_ = table.points
+        return self._complete(to_numpy(table.values))
+
+    def _read(self, X: Any) -> np.ndarray:
+        return self._complete(to_numpy(read_curves(X, self.points_, "X").values))
+
+    def _complete(self, values: np.ndarray) -> np.ndarray:
+        values = np.array(values, dtype=float)
+        for i in np.flatnonzero(np.isnan(values).any(axis=1)):
+            seen = ~np.isnan(values[i])
+            values[i] = interpolate(self.points_[seen], values[i, seen, None], self.points_)[:, 0]
+        return values
+
+
+@component
+class L2(CurveInputs):
+    """k(x, z) = base(√w x, √w z): a kernel on vectors in the geometry of L², ‖x − z‖² = ∫(x − z)².
+
+    Parameters
+    ----------
+    base : Kernel, default=None
+        On vectors: `Linear()` is the inner product ∫ x z, `RBF()` (None) the Gaussian of the L² distance.
+    grid : array, default=None
+        As in `Functional`: points of the columns, or nodes for pairs of points and values.
+    quadrature : {"trapezoid", "uniform"} or array, default="trapezoid"
+
+    Examples
+    --------
+    >>> from iokr.kernels import L2, Linear
+    >>> L2(Linear())([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0]])
+    array([[1. , 1. ],
+           [1. , 1.5]])
+    """
+
+    base: Kernel | None = None
+    grid: Any = None
+    quadrature: Any = "trapezoid"
+
+    def fit(self, X: Any) -> L2:
+        """The nodes, and the base kernel on the weighted values."""
+        values = self._fit_nodes(X)
+        self.root_ = np.sqrt(quadrature_weights(self.quadrature, self.points_))
+        self.base_ = (RBF() if self.base is None else clone(self.base)).fit(values * self.root_)
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """What the base kernel sees of the weighted values."""
+        return self.base_.represent(self._read(X) * self.root_)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """base(√w x_i, √w z_j)."""
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """base(√w x_i, √w x_i)."""
+        return self.base_.diag(R)
+
+
+@component
+class Pointwise(CurveInputs):
+    """k(x, z) = Σ_t w_t base(x(θ_t), z(θ_t)): the mean over points of a kernel on values.
+
+    Parameters
+    ----------
+    base : Kernel, default=None
+        On numbers, as vectors of one coordinate; None is `RBF()`.
+    grid, quadrature :
+        As in `L2`; "uniform" is the plain mean.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Laplacian, Pointwise
+    >>> Pointwise(Laplacian(1.0), quadrature="uniform")([[0.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[1.   , 0.684],
+           [0.684, 1.   ]])
+    """
+
+    base: Kernel | None = None
+    grid: Any = None
+    quadrature: Any = "trapezoid"
+
+    def fit(self, X: Any) -> Pointwise:
+        """The nodes, and the base kernel on all values."""
+        values = self._fit_nodes(X)
+        self.w_ = quadrature_weights(self.quadrature, self.points_)
+        self.base_ = (RBF() if self.base is None else clone(self.base)).fit(values.reshape(-1, 1))
+        return self
+
+    def represent(self, X: Any) -> np.ndarray:
+        """Values at the nodes."""
+        return self._read(X)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """Σ_t w_t base(x_i(θ_t), z_j(θ_t))."""
+        total = np.zeros((len(R), len(S)))
+        for t, w in enumerate(self.w_):
+            left, right = self.base_.represent(R[:, t : t + 1]), self.base_.represent(S[:, t : t + 1])
+            total += w * to_numpy(self.base_.block(left, right))
+        return total
+
+    def diag(self, R: Any) -> Array:
+        """Σ_t w_t base(x_i(θ_t), x_i(θ_t))."""
+        total = np.zeros(len(R))
+        for t, w in enumerate(self.w_):
+            total += w * to_numpy(self.base_.diag(self.base_.represent(R[:, t : t + 1])))
+        return total
+
+
+@component
+class Warped(Kernel):
+    """k(x, z) = base of the values in their order: curves that run through the same values at different speeds.
+
+    Parameters
+    ----------
+    base : Kernel, default=None
+        On series; None is `GlobalAlignment()`.
+
+    Examples
+    --------
+    >>> from iokr.kernels import GlobalAlignment, Warped
+    >>> curves = [([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]), ([0.0, 0.5, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0])]
+    >>> Warped(GlobalAlignment(1.0))(curves).round(3)
+    array([[1.   , 0.711],
+           [0.711, 1.   ]])
+    """
+
+    base: Kernel | None = None
+
+    domain = "curves"
+
+    def fit(self, X: Any) -> Warped:
+        """The base kernel on the series."""
+        self.base_ = (GlobalAlignment() if self.base is None else clone(self.base)).fit(_series(X))
+        return self
+
+    def represent(self, X: Any) -> Any:
+        """What the base kernel sees of the values that are there."""
+        return self.base_.represent(_series(X))
+
+    def block(self, R: Any, S: Any) -> Array:
+        """base(x_i, z_j)."""
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """base(x_i, x_i)."""
+        return self.base_.diag(R)
+
+
+def _series(X: Any) -> np.ndarray:
+    """The values of each curve that are there, in the order of their points."""
+    values = to_numpy(read_curves(X, None, "X").values)
+    return as_objects([row[~np.isnan(row)] for row in values])
+
+
+@component
+class Periodic(Kernel):
+    """k(s, t) = exp(−γ (p/π)² Σ sin²(π(s − t)/p)): `RBF(gamma)` on a circle of circumference p.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        γ > 0: larger is rougher.
+    period : float, default=1.0
+        p > 0.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Periodic
+    >>> Periodic(50.0)([[0.0], [0.95]]).round(3)
+    array([[1.   , 0.885],
+           [0.885, 1.   ]])
+    """
+
+    gamma: float = 1.0
+    period: float = 1.0
+
+    domain = "vectors"
+
+    def fit(self, X: Any) -> Periodic:
+        """Check γ and p."""
+        check_number(self.gamma, "gamma", minimum=0.0, strict=True)
+        check_number(self.period, "period", minimum=0.0, strict=True)
+        return self
+
+    def represent(self, X: Any) -> Array:
+        """Places on the circle: cosine and sine of each coordinate."""
+        X = check_vectors(X, sparse=False)
+        xp = array_namespace(X)
+        angle = 2 * np.pi / self.period * X
+        return xp.concat([xp.cos(angle), xp.sin(angle)], axis=1)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of k(s_i, t_j)."""
+        squares = 2 * (R.shape[1] // 2) - 2 * matmul(R, S.T)  # 4 Σ sin² of half the angle between
+        xp = array_namespace(squares)
+        return xp.exp(-self.gamma * (self.period / (2 * np.pi)) ** 2 * xp.clip(squares, min=0.0))
+
+    def diag(self, R: Any) -> Array:
+        """Ones."""
+        return array_namespace(R).ones_like(R[:, 0])
+
+    def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
+        """∂^order k(s, t)/∂t^order for numbers, order 1 or 2."""
+        if order not in (1, 2):
+            raise ValueError(f"`derivative` must be 1 or 2 for `Periodic`, got {order}.")
+        u, p, gamma = at[None, :] - points[:, None], self.period, self.gamma
+        k = np.exp(-gamma * (p / np.pi) ** 2 * np.sin(np.pi * u / p) ** 2)
+        slope = -gamma * (p / np.pi) * np.sin(2 * np.pi * u / p)
+        return np.asarray(k * (slope if order == 1 else slope**2 - 2 * gamma * np.cos(2 * np.pi * u / p)))

@@ -1,0 +1,133 @@
+"""Missing targets that A couples, many of them: conjugate gradients over the observed entries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows, to_numpy
+from iokr.problem import Problem
+from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
+from iokr.solvers.iterative.krylov import conjugate_gradients
+
+__all__ = ["DENSE", "MaskedPath", "by_gradients"]
+
+DENSE = 1500  # observed entries up to which one Cholesky factor of their matrix is cheaper
+_TOL = 1e-10  # ‖residual‖ relative to the right-hand side
+_LIMIT = 2000
+_ENTRIES = 1 << 20  # of the arrays that rows left out together take
+
+
+def by_gradients(problem: Problem) -> bool:
+    """Whether A couples too many observed entries for a matrix over them, in a map that is symmetric."""
+    if problem.mask is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
+        return False
+    return problem.operator.scale is None and int(np.asarray(problem.mask).sum()) > DENSE
+
+
+class MaskedPath(Path):
+    """(m∘√w(K (√w∘Z) A) + λZ) = m∘√wΨ by conjugate gradients, C = √wZ; nothing has a number per pair of entries.
+
+    The preconditioner is the inverse of the problem whose entries are all seen, R ↦ m∘(U[UᵀRE/(λ + sγᵀ)]Eᵀ), with
+    √wK√w = U diag(s) Uᵀ and A = E diag(γ) Eᵀ. Without missing entries it is exact: one step. Memory n² + q² + 6nq.
+    Leaving out row i empties it in m; several rows leave side by side, each with steps of its own, from the whole
+    solution.
+    """
+
+    mask: np.ndarray
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.points = Geometry(problem)
+        gram, sqrt_w = problem.gram.K, self.points.sqrt_w
+        K = gram.dense() if self.points.whole else gram.restrict(self.points.active).dense()
+        self.K = K if sqrt_w is None else sqrt_w[:, None] * K * sqrt_w[None, :]
+        omega, self.U = eigh(self.K)
+        self.omega = array_namespace(omega).clip(omega, min=0.0)
+        self.seen = asarray_like(self.mask[self.points.active].astype(float), self.K)
+        self.A = self.operator.matrix(self.mask.shape[1], self.K)
+        self.n_steps: list[int] = []  # of each solve
+        self._kept: dict[float, tuple[Array, Array]] = {}
+
+    def _across(self, left: Array, X: Array, right: Array) -> Array:
+        """left X right for each of the b slices of X (n, q, b)."""
+        n, q, b = X.shape
+        xp = array_namespace(X)
+        Y = xp.reshape(matmul(left, xp.reshape(X, (n, q * b))), (left.shape[0], q, b))
+        return xp.matmul(right.T[None, :, :], Y)
+
+    def _solve(self, B: Array, seen: Array, alpha: float, start: Array | None = None) -> Array:
+        """Z (n, q, b) of b problems side by side."""
+        xp, E = array_namespace(B), self.operator.E
+        assert E is not None  # A ≠ aI
+        gamma = asarray_like(self.operator.gamma, B)
+        shrink = (alpha + self.omega[:, None] * gamma[None, :])[:, :, None]
+
+        def system(P: Array) -> Array:
+            return seen * self._across(self.K, P[0, ...], self.A) + alpha * P[0, ...]
+
+        def direction(R: Array) -> Array:
+            inner = self._across(self.U.T, R, E) / shrink
+            return (seen * self._across(self.U, inner, E.T))[None, ...]
+
+        goal = _TOL * xp.sqrt(xp.sum(B * B, axis=(0, 1)))
+
+        def done(R: Array, size: Array | None = None) -> bool:
+            return not bool(xp.any(xp.sqrt(xp.sum(R * R, axis=(0, 1))) > goal))
+
+        X = xp.zeros_like(B) if start is None else start
+        R = B if start is None else B - system(X[None, ...])
+        X, _, _, steps = conjugate_gradients(X, R, direction(R), direction, system, done, _LIMIT, axis=(0, 1))
+        self.n_steps.append(steps)
+        return X
+
+    def _whole(self, Psi: Array, alpha: float) -> Array:
+        """Z (n, q) of all rows, kept for leave-one-out at the same α."""
+        kept = self._kept.get(alpha)
+        if kept is None or kept[0] is not Psi:
+            warn_small_alpha(
+                alpha, float(array_namespace(self.omega).max(self.omega)) * float(self.operator.gamma.max())
+            )
+            B = self.seen * self.points.targets(asarray_like(Psi, self.K))
+            kept = Psi, self._solve(B[:, :, None], self.seen[:, :, None], alpha)[:, :, 0]
+            self._kept = {alpha: kept}
+        return kept[1]
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C = √wZ."""
+        return self.points.to_points(self._whole(Psi, alpha))
+
+    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        Z = self._whole(Psi, alpha)
+        xp = array_namespace(Z)
+        n, q = Z.shape
+        B = self.seen * self.points.targets(asarray_like(Psi, self.K))
+        step = max(1, _ENTRIES // (n * q))
+        values = []
+        for begin in range(0, n, step):
+            some = np.arange(begin, min(begin + step, n))
+            keep = np.ones((n, 1, len(some)))
+            keep[some, 0, np.arange(len(some))] = 0.0
+            kept = asarray_like(keep, Z)
+            out = self._solve(
+                kept * B[:, :, None],
+                kept * self.seen[:, :, None],
+                alpha,
+                start=xp.broadcast_to(kept * Z[:, :, None], (n, q, len(some))),
+            )
+            rows = take_rows(self.K, some)  # h₋ᵢ(x_i) √w_i
+            values.append(xp.stack([rows[k, :] @ out[:, :, k] for k in range(len(some))], axis=0) @ self.A)
+        H = xp.concat(values, axis=0)
+        if self.points.sqrt_w is not None:
+            H = H / self.points.sqrt_w[:, None]
+        everywhere = scatter(H, self.points.active, self.n) if len(self.points.active) < self.n else H
+        observed = asarray_like(np.where(self.mask, to_numpy(Psi), 0.0), Z)
+        residuals = observed - everywhere
+        others = np.setdiff1d(np.arange(self.n), self.points.active)
+        if len(others):
+            plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
+            found = to_numpy(residuals).copy()
+            found[others] = to_numpy(plain)
+            residuals = asarray_like(found, Z)
+        return residuals
