@@ -28,7 +28,7 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-*("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
+        *("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [
