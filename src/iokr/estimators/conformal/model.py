@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
@@ -22,6 +22,7 @@ from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, selects
 from iokr.estimators.conformal.order import rank_needed
 from iokr.estimators.conformal.split import SplitScores, fitted_residuals
+from iokr.estimators.outputs import require_y
 from iokr.estimators.regression.iokr import KernelRegression
 from iokr.estimators.summary import Summarised
 
@@ -65,6 +66,8 @@ class Conformal(Summarised, Component):
     model_ : the fitted model
     guarantee_ : str
         What is proved of the coverage, in words; "none: ..." where nothing is.
+    n_features_in_ : int
+        When X is an array.
     n_calibration_ : int
         n. A coverage c needs at least c/(1 − c) of them.
 
@@ -108,6 +111,7 @@ class Conformal(Summarised, Component):
         y : array or sequence of n outputs
         """
         self._check_parameters()
+        require_y(y)
         n = check_same_length(X, y)
         _check_complete(y)
         model, chosen = clone(self.model), selects(self.model)
@@ -125,12 +129,21 @@ class Conformal(Summarised, Component):
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
             self._scores = ClosedScores(self.model_, self.method, self.conformity, X)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
         self.n_calibration_ = int(self._scores.n)
         closed = self.method != "split"
         parts = learned(self.model_) if closed else []
         pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
         self.guarantee_ = guarantee(self.method, self.n_calibration_, selected=chosen, learned=parts, pairs=pairs)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.model)
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        return tags
 
     def _check_parameters(self) -> None:
         check_choice(self.method, "method", _METHODS)
@@ -152,7 +165,7 @@ class Conformal(Summarised, Component):
         if not 0 < second < n:
             needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
             raise ValueError(
-                f"`share` = {self.share:g} of {n} rows leaves {second} to {purpose} on and {n - second} to fit: each "
+                f"`share` = {self.share:g} of n_samples = {n} rows leaves {second} to {purpose} on and {n - second} to fit: each "
                 f"part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
                 "them to calibrate on)."
             )
