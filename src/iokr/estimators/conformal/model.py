@@ -165,8 +165,8 @@ class Conformal(Summarised, Component):
         if not 0 < second < n:
             needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
             raise ValueError(
-                f"`share` = {self.share:g} of n_samples = {n} rows leaves {second} to {purpose} on and {n - second} to fit: each "
-                f"part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
+                f"`share` = {self.share:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to fit: "
+                f"each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
                 "them to calibrate on)."
             )
         order = check_random_state(self.random_state).permutation(n)
