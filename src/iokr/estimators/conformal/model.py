@@ -166,8 +166,8 @@ class Conformal(Summarised, Component):
             needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
             raise ValueError(
                 f"`share` = {self.share:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to fit: "
-                f"each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
-                "them to calibrate on)."
+                f"each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) "
+                "of them to calibrate on)."
             )
         order = check_random_state(self.random_state).permutation(n)
         return np.sort(order[second:]), np.sort(order[:second])
