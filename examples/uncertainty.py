@@ -85,7 +85,7 @@ classes = IOKR(RBF(1.0), output_kernel=Delta(), alpha=1.0).fit(X, places)
 P = classes.predict_proba(X_test, NAMES)
 right = NAMES[P.argmax(axis=1)] == truth
 print(f"mean probability of the answer {P.max(axis=1).mean():.2f}", end=", ")
-print(f"share that is right {right.mean():.2f}")
+print(f"fraction that is right {right.mean():.2f}")
 
 # %%
 # Weights of kernels

@@ -185,7 +185,7 @@ def page(results: Results, plan: Plan, data: dict[str, Setting]) -> Report:
     summary = (
         f"Full and split conformal sets keep their promise in {sum(kept)} of {len(kept)} cases over {plan.repeat} "
         "draws. "
-        "At 90 % the radius of a full set is, as a share of that of a split set: "
+        "At 90 % the radius of a full set is, as a fraction of that of a split set: "
         + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
         + "."
     )

@@ -56,7 +56,7 @@ class Conformal(Summarised, Component):
     selected : {None, "separately"}, default=None
         "separately" chooses the model's parameters, and what kernels estimate, on a part of the rows that is then not
         used again. A model that selects is refused for "full" without it.
-    share : float, default=0.5
+    fraction : float, default=0.5
         The part of the rows on which "split" calibrates, or on which parameters are selected separately.
     random_state : int or None, default=None
         Which rows these are.
@@ -99,7 +99,7 @@ class Conformal(Summarised, Component):
     method: str = "full"
     conformity: Any = "distance"
     selected: str | None = None
-    share: float = 0.5
+    fraction: float = 0.5
     random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> Conformal:
@@ -150,8 +150,8 @@ class Conformal(Summarised, Component):
         check_choice(self.selected, "selected", (None, "separately"))
         if not callable(self.conformity):
             check_choice(self.conformity, "conformity", ("distance", "scaled", "relative"))
-        if not 0 < check_number(self.share, "share") < 1:
-            raise ValueError(f"`share` must lie between 0 and 1, both excluded, got {self.share!r}.")
+        if not 0 < check_number(self.fraction, "fraction") < 1:
+            raise ValueError(f"`fraction` must lie between 0 and 1, both excluded, got {self.fraction!r}.")
         arguments = list(inspect.signature(self.model.fit).parameters) if hasattr(self.model, "fit") else []
         if arguments[1:2] != ["y"]:
             raise TypeError(
@@ -160,12 +160,12 @@ class Conformal(Summarised, Component):
             )
 
     def _parts(self, n: int, purpose: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two parts of the rows, the second of them `share` of all."""
-        second = round(self.share * n)
+        """Two parts of the rows, the second of them `fraction` of all."""
+        second = round(self.fraction * n)
         if not 0 < second < n:
-            needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
+            needed = int(np.ceil(1 / min(self.fraction, 1 - self.fraction) / 2)) + 1
             raise ValueError(
-                f"`share` = {self.share:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to fit: "
+                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to fit: "
                 f"each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) "
                 "of them to calibrate on)."
             )

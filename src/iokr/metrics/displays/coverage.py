@@ -15,7 +15,7 @@ _LEVELS = tuple(round(0.05 * i, 2) for i in range(10, 20))
 
 
 class CoverageDisplay:
-    """Share of new rows whose set holds their output, against the coverage asked for, with binomial intervals.
+    """Fraction of new rows whose set holds their output, against the coverage asked for, with binomial intervals.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class CoverageDisplay:
 
     @property
     def coverage(self) -> np.ndarray:
-        """Shares of the rows."""
+        """Fractions of the rows."""
         return np.asarray(self.held / self.n)
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """95 % of Wilson's interval for each share: (p̂ + z²/2n ± z√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n)."""
+        """95 % of Wilson's interval for each fraction: (p̂ + z²/2n ± z√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n)."""
         z, n, p = 1.959964, self.n, self.coverage
         middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
         return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)

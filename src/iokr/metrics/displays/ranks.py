@@ -16,7 +16,7 @@ __all__ = ["RankDisplay"]
 
 
 class RankDisplay:
-    """Share of inputs whose true output is among the k best candidates, against k.
+    """Fraction of inputs whose true output is among the k best candidates, against k.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class RankDisplay:
         finite = self.ranks[np.isfinite(self.ranks)]
         last = int(finite.max()) if len(finite) else 1
         k = np.arange(1, max(last, 2) + 1)
-        share = (self.ranks[None, :] <= k[:, None]).mean(axis=1)
+        fraction = (self.ranks[None, :] <= k[:, None]).mean(axis=1)
         label = {} if self.name is None else {"label": self.name}
-        (self.line_,) = ax.step(k, 100 * share, where="post", **{"linewidth": 1.8, **label, **style})
+        (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, **label, **style})
         ax.set(xlabel="rank k", ylabel="truth among the k best (%)")
         ax.set_ylim(0, 103)
         if last > 20:
