@@ -165,9 +165,9 @@ class Conformal(Summarised, Component):
         if not 0 < second < n:
             needed = int(np.ceil(1 / min(self.fraction, 1 - self.fraction) / 2)) + 1
             raise ValueError(
-                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to fit: "
-                f"each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) "
-                "of them to calibrate on)."
+                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to "
+                f"fit: each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs "
+                "c/(1 − c) of them to calibrate on)."
             )
         order = check_random_state(self.random_state).permutation(n)
         return np.sort(order[second:]), np.sort(order[:second])
