@@ -165,7 +165,7 @@ class Conformal(Summarised, Component):
         if not 0 < second < n:
             needed = int(np.ceil(1 / min(self.fraction, 1 - self.fraction) / 2)) + 1
             raise ValueError(
-                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on and {n - second} to "
+                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on, {n - second} to "
                 f"fit: each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs "
                 "c/(1 − c) of them to calibrate on)."
             )
