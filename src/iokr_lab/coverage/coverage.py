@@ -249,10 +249,10 @@ def _figure(results: Results, names: list[str]) -> Figure:
                 label = method if name == SCALAR else None
                 ax.plot([100 * level for level in LEVELS], means, style, color=colour, markersize=3, label=label)
             ax.set_title(name, fontsize=9)
-            ax.set(xlim=(78, 97), ylim=(60, 100))
+            ax.set(xlim=(78, 97), ylim=(57, 101))
         canvas.supxlabel("level (%)", fontsize=9)
         canvas.supylabel("coverage (%)", fontsize=9)
-        canvas.legend(loc="outside upper center", ncols=3)
+        canvas.legend(loc="outside upper center", ncols=2)
 
     return plot(draw, caption="Mean coverage against the level asked for; the line is equality.", size=(4.8, 4.8))
 
