@@ -25,12 +25,12 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "coverage", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
         *("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas"),
+        *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [
         "auto",

@@ -106,6 +106,13 @@ EXPERIMENTS = (
         data=("inflection",),
     ),
     Experiment(
+        name="coverage",
+        title="How often conformal sets hold the truth, and how large they are",
+        paper="the theorems on conformal sets, measured on labels, curves, spectra and numbers",
+        module="coverage.coverage",
+        data=("functional", "msms_fp490", "multilabel"),
+    ),
+    Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",

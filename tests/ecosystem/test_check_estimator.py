@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from iokr import IOKR, IOKRCV, MultiTask, MultiTaskCV
+from iokr import IOKR, IOKRCV, Conformal, MultiTask, MultiTaskCV
 from iokr.embeddings import Identity
-from iokr.kernels import Linear
+from iokr.kernels import RBF, Linear
 from iokr.solvers import Eigen
 
 WEIGHT_CHECKS = (
@@ -30,6 +30,8 @@ REASON = "to leave out one of two equal rows is not to leave out a row of weight
         MultiTask(coupling="output"),
         MultiTask(learn_tasks=True, tol=1e-10),
         MultiTaskCV(strengths=(0.0, 0.5)),
+        Conformal(IOKR(RBF(1.0))),
+        Conformal(IOKR(), method="split", random_state=0),
     ]
 )
 def test_scikit_learn_accepts(estimator, check):

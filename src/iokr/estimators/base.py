@@ -20,6 +20,7 @@ from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_s
 from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, in_precision, like_fitted, r2
+from iokr.estimators.summary import Summarised
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -28,7 +29,7 @@ from iokr.solvers.base import Solver
 __all__ = ["KernelModel", "StructuredEstimator"]
 
 
-class KernelModel(BaseEstimator):  # type: ignore[misc]
+class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
     """What every model made of components shares: they are checked, and answers have the precision of the data."""
 
     _components: ClassVar[dict[str, tuple[type, str]]] = {

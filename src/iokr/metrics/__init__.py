@@ -1,5 +1,6 @@
 """How good predictions are: losses between outputs, and rankings of pairs of nodes."""
 
+from iokr.metrics.displays import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
 from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
 from iokr.metrics.pairs import (
     average_precision_pairs,
@@ -13,7 +14,12 @@ from iokr.metrics.scorers import DecodedScorer, decoded_scorer
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
 
 __all__ = [
+    "CoverageDisplay",
     "DecodedScorer",
+    "PathDisplay",
+    "PredictionDisplay",
+    "RankDisplay",
+    "WeightsDisplay",
     "average_precision_pairs",
     "character_accuracy",
     "decoded_scorer",

@@ -17,6 +17,7 @@ Examples
 from iokr_lab.data.growth import Curves, Growth, Lip, load_dti, load_gait, load_growth, load_lip, load_weather
 from iokr_lab.data.inflection import Inflection, load_inflection
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
+from iokr_lab.data.msms import Spectra, load_msms_fp490
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.data.nci import NCICancer, load_nci_cancer
 from iokr_lab.data.networks import (
@@ -48,6 +49,7 @@ __all__ = [
     "NIPSAuthors",
     "OCRLetters",
     "QuantileSet",
+    "Spectra",
     "YeastGO",
     "YeastNetwork",
     "information_content",
@@ -58,6 +60,7 @@ __all__ = [
     "load_inflection",
     "load_label_ranking",
     "load_lip",
+    "load_msms_fp490",
     "load_multilabel",
     "load_nci_cancer",
     "load_nips_coauthorship",

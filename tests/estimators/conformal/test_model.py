@@ -242,10 +242,10 @@ def test_few_rows_and_empty_parts():
     with pytest.raises(ValueError, match="at least 19 rows to calibrate on, and there are 10"):
         Conformal(ridge(), method="split").fit(X[:20], Y[:20]).predict_set(NEW, Y_NEW, 0.95)
     with pytest.raises(ValueError, match=r"leaves 0 to calibrate on.*at least 6 rows"):
-        Conformal(ridge(), method="split", share=0.1).fit(X[:4], Y[:4])
+        Conformal(ridge(), method="split", fraction=0.1).fit(X[:4], Y[:4])
     with pytest.raises(ValueError, match="leaves 0 to select on"):
-        Conformal(IOKRCV(), selected="separately", share=0.1).fit(X[:4], Y[:4])
-    assert Conformal(ridge(), method="split", share=0.1).fit(X[:6], Y[:6]).n_calibration_ == 1
+        Conformal(IOKRCV(), selected="separately", fraction=0.1).fit(X[:4], Y[:4])
+    assert Conformal(ridge(), method="split", fraction=0.1).fit(X[:6], Y[:6]).n_calibration_ == 1
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_few_rows_and_empty_parts():
         ({"method": "cv"}, "`method` must be one of"),
         ({"conformity": "ratio"}, "`conformity` must be one of"),
         ({"selected": "yes"}, "`selected` must be one of"),
-        ({"share": 1.0}, "`share` must lie between"),
+        ({"fraction": 1.0}, "`fraction` must lie between"),
         ({"model": Ridge()}, "split"),
         ({"model": ridge(loss=Huber(1.0))}, "quadratic losses.*split"),
         ({"model": ridge(manifold=Laplacian(0.1))}, "graph.*split"),

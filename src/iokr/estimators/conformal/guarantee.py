@@ -15,6 +15,7 @@ from iokr.estimators.regression.iokr import IOKR, KernelRegression
 
 __all__ = ["frozen_model", "guarantee", "learned", "learned_parts", "selects"]
 
+_NO_MATTER = {"center_"}  # where vectors are measured from, for the sake of digits: no value of a kernel changes
 _SEARCHES = ("param_grid", "param_distributions")  # of scikit-learn's searches
 
 
@@ -36,7 +37,7 @@ def learned_parts(component: Any, fitted: Any) -> Iterator[str]:
         yield name
         return
     for attribute, value in vars(fitted).items():
-        if not attribute.endswith("_") or attribute.startswith(("_", "n_")):
+        if not attribute.endswith("_") or attribute.startswith(("_", "n_")) or attribute in _NO_MATTER:
             continue
         own = given.get(attribute.removesuffix("_"))
         if isinstance(value, Component):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
@@ -22,7 +22,9 @@ from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, selects
 from iokr.estimators.conformal.order import rank_needed
 from iokr.estimators.conformal.split import SplitScores, fitted_residuals
+from iokr.estimators.outputs import require_y
 from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.summary import Summarised
 
 __all__ = ["Conformal"]
 
@@ -31,7 +33,7 @@ _SPLIT = 'use `method="split"`, which takes any model.'
 
 
 @component
-class Conformal(Component):
+class Conformal(Summarised, Component):
     """C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}: the outputs that look no stranger than n known ones.
 
     s(x, y) is how far ψ(y) is from h(x); c is the coverage asked for. If rows are exchangeable, the set of a new row
@@ -54,7 +56,7 @@ class Conformal(Component):
     selected : {None, "separately"}, default=None
         "separately" chooses the model's parameters, and what kernels estimate, on a part of the rows that is then not
         used again. A model that selects is refused for "full" without it.
-    share : float, default=0.5
+    fraction : float, default=0.5
         The part of the rows on which "split" calibrates, or on which parameters are selected separately.
     random_state : int or None, default=None
         Which rows these are.
@@ -64,6 +66,8 @@ class Conformal(Component):
     model_ : the fitted model
     guarantee_ : str
         What is proved of the coverage, in words; "none: ..." where nothing is.
+    n_features_in_ : int
+        When X is an array.
     n_calibration_ : int
         n. A coverage c needs at least c/(1 − c) of them.
 
@@ -95,7 +99,7 @@ class Conformal(Component):
     method: str = "full"
     conformity: Any = "distance"
     selected: str | None = None
-    share: float = 0.5
+    fraction: float = 0.5
     random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> Conformal:
@@ -107,6 +111,7 @@ class Conformal(Component):
         y : array or sequence of n outputs
         """
         self._check_parameters()
+        require_y(y)
         n = check_same_length(X, y)
         _check_complete(y)
         model, chosen = clone(self.model), selects(self.model)
@@ -124,6 +129,10 @@ class Conformal(Component):
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
             self._scores = ClosedScores(self.model_, self.method, self.conformity, X)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
         self.n_calibration_ = int(self._scores.n)
         closed = self.method != "split"
         parts = learned(self.model_) if closed else []
@@ -131,13 +140,18 @@ class Conformal(Component):
         self.guarantee_ = guarantee(self.method, self.n_calibration_, selected=chosen, learned=parts, pairs=pairs)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.model)
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        return tags
+
     def _check_parameters(self) -> None:
         check_choice(self.method, "method", _METHODS)
         check_choice(self.selected, "selected", (None, "separately"))
         if not callable(self.conformity):
             check_choice(self.conformity, "conformity", ("distance", "scaled", "relative"))
-        if not 0 < check_number(self.share, "share") < 1:
-            raise ValueError(f"`share` must lie between 0 and 1, both excluded, got {self.share!r}.")
+        if not 0 < check_number(self.fraction, "fraction") < 1:
+            raise ValueError(f"`fraction` must lie between 0 and 1, both excluded, got {self.fraction!r}.")
         arguments = list(inspect.signature(self.model.fit).parameters) if hasattr(self.model, "fit") else []
         if arguments[1:2] != ["y"]:
             raise TypeError(
@@ -146,14 +160,14 @@ class Conformal(Component):
             )
 
     def _parts(self, n: int, purpose: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two parts of the rows, the second of them `share` of all."""
-        second = round(self.share * n)
+        """Two parts of the rows, the second of them `fraction` of all."""
+        second = round(self.fraction * n)
         if not 0 < second < n:
-            needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
+            needed = int(np.ceil(1 / min(self.fraction, 1 - self.fraction) / 2)) + 1
             raise ValueError(
-                f"`share` = {self.share:g} of {n} rows leaves {second} to {purpose} on and {n - second} to fit: each "
-                f"part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
-                "them to calibrate on)."
+                f"`fraction` = {self.fraction:g} of n_samples = {n} leaves {second} to {purpose} on, {n - second} to "
+                f"fit: each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs "
+                "c/(1 − c) of them to calibrate on)."
             )
         order = check_random_state(self.random_state).permutation(n)
         return np.sort(order[second:]), np.sort(order[:second])

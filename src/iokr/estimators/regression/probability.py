@@ -87,9 +87,9 @@ def temperature(own: np.ndarray, squares: np.ndarray, weight: np.ndarray | None 
 
     def too_vague(beta: float) -> bool:
         """Whether the log loss still falls, and is not as small as n rows can tell."""
-        share = p(beta)
-        falls = np.average((share * gaps).sum(axis=1), weights=weight) > 0
-        lost = np.average(-np.log(np.maximum(share[:, 0], np.finfo(float).tiny)), weights=weight)
+        chances = p(beta)
+        falls = np.average((chances * gaps).sum(axis=1), weights=weight) > 0
+        lost = np.average(-np.log(np.maximum(chances[:, 0], np.finfo(float).tiny)), weights=weight)
         return bool(falls and lost > np.log1p(1 / len(own)))
 
     low, high = 1e-6 / scale, 1 / scale

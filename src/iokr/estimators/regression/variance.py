@@ -57,7 +57,7 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
             explained = _explained(part, cross, g) if weight.max() > 0 else 0 * prior
             parts.append((np.flatnonzero(which.ravel() == number), explained))
     xp = array_namespace(prior)
-    gamma = np.broadcast_to(operator.gamma, (width,))
+    gamma = np.array(np.broadcast_to(operator.gamma, (width,)))
     columns = join_columns([(group, xp.stack([values] * len(group), axis=1)) for group, values in parts])
     g = asarray_like(gamma, prior)[None, :]
     return xp.clip(g * (prior[:, None] - g * columns), min=0.0), gamma

@@ -1,0 +1,9 @@
+"""Pictures of fitted models, in scikit-learn's manner: `from_estimator`, and an axis can be passed."""
+
+from iokr.metrics.displays.coverage import CoverageDisplay
+from iokr.metrics.displays.path import PathDisplay
+from iokr.metrics.displays.prediction import PredictionDisplay
+from iokr.metrics.displays.ranks import RankDisplay
+from iokr.metrics.displays.weights import WeightsDisplay
+
+__all__ = ["CoverageDisplay", "PathDisplay", "PredictionDisplay", "RankDisplay", "WeightsDisplay"]

@@ -1,0 +1,101 @@
+"""Ranks of the true outputs among their candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array, is_sparse, to_numpy
+from iokr._objects import keys
+from iokr._validation import check_same_length
+from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
+from iokr.metrics.displays.axes import axis, finish
+
+__all__ = ["RankDisplay"]
+
+
+class RankDisplay:
+    """Fraction of inputs whose true output is among the k best candidates, against k.
+
+    Parameters
+    ----------
+    ranks : array of shape (n,)
+        1 is best; infinite where the truth was no candidate. `cross_val_rank` gives them out of fold.
+    name : str, default=None
+        In the legend.
+
+    Attributes
+    ----------
+    ax_, figure_, line_ : of matplotlib
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import Delta
+    >>> from iokr.metrics import RankDisplay
+    >>> X, y = np.arange(12.0)[:, None] // 4, ["low"] * 4 + ["middle"] * 4 + ["high"] * 4
+    >>> model = IOKR(output_kernel=Delta(), alpha=0.1).fit(X, y)
+    >>> RankDisplay.from_estimator(model, X, y, ["low", "middle", "high"]).ranks.max()
+    np.float64(1.0)
+    """
+
+    def __init__(self, ranks: Any, *, name: str | None = None) -> None:
+        self.ranks, self.name = np.asarray(ranks, dtype=float), name
+        if self.ranks.ndim != 1 or not len(self.ranks) or np.any(~(self.ranks >= 1)):
+            raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1, got {ranks!r:.60}.")
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, candidates: Any, *, name: str | None = None, ax: Any = None, **style: Any
+    ) -> RankDisplay:
+        """Of a fitted model on rows that it has not seen.
+
+        Parameters
+        ----------
+        estimator : fitted model with `rank`
+        X, y : n inputs and their outputs
+        candidates : sequence of outputs, `SharedCandidates`, or `CandidateSets`
+        name : str, default=None
+        ax : matplotlib axis, default=None
+        **style : for matplotlib's `step`
+        """
+        check_same_length(X, y)
+        order, _ = estimator.rank(X, candidates)
+        sets = isinstance(candidates, CandidateSets)
+        shared = [] if sets else keys(_rows(shared_sequence(candidates)))
+        ranks = []
+        for i, truth in enumerate(keys(_rows(y))):
+            own = keys(_rows(candidates[i])) if sets else shared
+            found = (rank for rank, c in enumerate(to_numpy(order[i]), start=1) if own[int(c)] == truth)
+            ranks.append(next(found, np.inf))
+        return cls(ranks, name=name).plot(ax=ax, **style)
+
+    @classmethod
+    def from_ranks(cls, ranks: Any, *, name: str | None = None, ax: Any = None, **style: Any) -> RankDisplay:
+        """Of ranks that are known, as from `cross_val_rank`."""
+        return cls(ranks, name=name).plot(ax=ax, **style)
+
+    def plot(self, ax: Any = None, **style: Any) -> RankDisplay:
+        """Draw; `style` is for matplotlib's `step`."""
+        ax = axis(ax)
+        finite = self.ranks[np.isfinite(self.ranks)]
+        last = int(finite.max()) if len(finite) else 1
+        k = np.arange(1, max(last, 2) + 1)
+        fraction = (self.ranks[None, :] <= k[:, None]).mean(axis=1)
+        label = {} if self.name is None else {"label": self.name}
+        (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, **label, **style})
+        ax.set(xlabel="rank k", ylabel="truth among the k best (%)")
+        ax.set_ylim(0, 103)
+        if last > 20:
+            ax.set_xscale("log")
+        elif ax.get_xscale() == "linear":
+            ax.xaxis.get_major_locator().set_params(integer=True)
+        if self.name is not None:
+            ax.legend(frameon=False, loc="lower right")
+        return finish(self, ax)  # type: ignore[no-any-return]
+
+
+def _rows(Y: Any) -> Any:
+    return Y if is_array(Y) or is_sparse(Y) or hasattr(Y, "iloc") else list(Y)

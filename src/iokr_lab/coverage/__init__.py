@@ -1,0 +1,1 @@
+"""Uncertainty: what is promised, measured."""
