@@ -27,10 +27,11 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("functional", "trees", "multitask", "links", "pairs", "regression"),
+        *("functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs"),
     ],
     "iokr.solvers": [
+        "reduced_rank",
         "auto",
         *("iterative", "pairs"),
         "iterative.box_qp",  # a method that knows no pairs, for solvers that do

@@ -22,6 +22,8 @@ _HOMES = {
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
+    "QuantileCurves": "iokr.estimators.quantiles.model",
+    "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
@@ -41,6 +43,8 @@ __all__ = [
     "OutputKernelForest",
     "OutputKernelTree",
     "PairModel",
+    "QuantileCurves",
+    "QuantileCurvesCV",
     "SharedCandidates",
     "Unlabeled",
     "__version__",
@@ -56,6 +60,8 @@ if TYPE_CHECKING:
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
     from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.quantiles.cv import QuantileCurvesCV
+    from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
     from iokr.estimators.trees.boosting import OutputKernelBoosting

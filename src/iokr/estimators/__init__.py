@@ -7,6 +7,8 @@ from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.model import MultiTask
 from iokr.estimators.pairs.model import PairModel
+from iokr.estimators.quantiles.cv import QuantileCurvesCV
+from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.trees.boosting import OutputKernelBoosting
@@ -26,4 +28,6 @@ __all__ = [
     "OutputKernelForest",
     "OutputKernelTree",
     "PairModel",
+    "QuantileCurves",
+    "QuantileCurvesCV",
 ]
