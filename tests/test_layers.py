@@ -18,6 +18,7 @@ LAYERS = [
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
     *("_curves", "_validation", "_objects", "_memory", "_progress", "_compile", "_component", "_array"),
+    *("_folders", "_files"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
@@ -27,8 +28,8 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs"),
+        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
+        *("base", "inputs", "outputs", "areas"),
     ],
     "iokr.solvers": [
         "reduced_rank",

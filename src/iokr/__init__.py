@@ -24,6 +24,7 @@ _HOMES = {
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
     "QuantileCurves": "iokr.estimators.quantiles.model",
     "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
+    "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
@@ -33,6 +34,7 @@ __all__ = [
     "IOKR",
     "IOKRCV",
     "CandidateSets",
+    "Conformal",
     "Functional",
     "FunctionalCV",
     "LinkPredictor",
@@ -52,6 +54,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
     from iokr.estimators.inputs import Unlabeled

@@ -4,6 +4,7 @@ Everything else asks `array_namespace` and uses standard calls. Matrices named `
 triangle is read, so whoever builds one need not mirror it.
 """
 
+from iokr._array.distances import centered_sq_norms, far_center, l1_distances, scaled_sq_distances
 from iokr._array.factorizations import (
     CholeskyFactor,
     NotPositiveDefinite,
@@ -34,7 +35,7 @@ from iokr._array.namespaces import (
     take_rows,
     to_numpy,
 )
-from iokr._array.products import exp_, gemm, l1_distances, matmul, row_sq_norms, set_diagonal, smallest_k, top_k_columns
+from iokr._array.products import exp_, gemm, matmul, row_sq_norms, set_diagonal, smallest_k, top_k_columns
 
 __all__ = [
     "Array",
@@ -44,6 +45,7 @@ __all__ = [
     "array_namespace",
     "asarray_like",
     "blocks",
+    "centered_sq_norms",
     "cholesky",
     "clear_upper",
     "detached",
@@ -51,6 +53,7 @@ __all__ = [
     "empty_like",
     "exp_",
     "eye_like",
+    "far_center",
     "gemm",
     "inverse",
     "is_array",
@@ -63,6 +66,7 @@ __all__ = [
     "pivoted_cholesky",
     "row_sq_norms",
     "same_home",
+    "scaled_sq_distances",
     "set_diagonal",
     "smallest_k",
     "take_rows",

@@ -1,4 +1,4 @@
-"""Elementwise functions in place, products, norms, distances and the smallest entries of rows."""
+"""Elementwise functions in place, products, norms and the smallest entries of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 
-from iokr._array.namespaces import Array, array_namespace, empty_like, eye_like, is_numpy, is_sparse
+from iokr._array.namespaces import Array, array_namespace, eye_like, is_numpy, is_sparse
 
 
 def exp_(x: Array) -> Array:
@@ -62,25 +62,6 @@ def row_sq_norms(R: Any) -> Array:
     if is_numpy(R):
         return np.einsum("ij,ij->i", R, R)
     return array_namespace(R).sum(R * R, axis=1)
-
-
-def l1_distances(R: Any, S: Any) -> Array:
-    """Σ_k |r_ik − s_jk|."""
-    if is_sparse(R) or is_sparse(S):
-        from sklearn.metrics.pairwise import manhattan_distances
-
-        return manhattan_distances(R, S)
-    if is_numpy(R, S):
-        from scipy.spatial.distance import cdist
-
-        return cdist(R, S, "cityblock")
-    xp = array_namespace(R, S)
-    if is_torch_array(R):
-        return xp.cdist(R, S, p=1.0)
-    total = empty_like((R.shape[0], S.shape[0]), R) * 0.0
-    for k in range(R.shape[1]):
-        total += xp.abs(R[:, k][:, None] - S[:, k][None, :])
-    return total
 
 
 def smallest_k(values: Array, k: int) -> Array:

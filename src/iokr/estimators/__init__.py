@@ -1,5 +1,6 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
 from iokr.estimators.links.cv import LinkPredictorCV
@@ -18,6 +19,7 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "Conformal",
     "Functional",
     "FunctionalCV",
     "LinkPredictor",

@@ -40,14 +40,16 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "solver": (Solver, "solvers"),
     }
 
+    _searched: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 
     def _check_components(self) -> None:
         """Every component is of its kind."""
         for name, (kind, folder) in self._components.items():
-            value = getattr(self, name, None)
-            if value is not None and not isinstance(value, kind):
-                raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
+            given = getattr(self, name, None)
+            for value in given if name in self._searched and isinstance(given, (list, tuple)) else [given]:
+                if value is not None and not isinstance(value, kind):
+                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""

@@ -8,10 +8,12 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from iokr._array import Array, array_namespace, blocks, take_rows
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, blocks, gemm, is_array, is_sparse, row_sq_norms, take_rows
 from iokr._component import component
 from iokr._objects import Parts
-from iokr.kernels.base import CompositeKernel, Kernel, WrappedKernel, fit_part
+from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, fit_part
 
 __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
 
@@ -122,21 +124,30 @@ class Centered(WrappedKernel):
     def fit(self, X: Any) -> Centered:
         """Fit a clone of the base and the mean."""
         super().fit(X)
-        self.R_fit_ = self.base_.represent(X)
-        means = self._means(self.R_fit_)
-        self.mean_ = float(array_namespace(means).mean(means))  # ‖m‖²
+        R = self.base_.represent(X)
+        self.center_ = _mean_features(self.base_, R)
+        if self.center_ is None:
+            self.R_fit_ = R
+            means = self._means(R)
+            self.mean_ = float(array_namespace(means).mean(means))  # ‖m‖²
         return self
 
-    def represent(self, X: Any) -> Parts:
-        """The base's representation and ⟨φ(x), m⟩."""
+    def represent(self, X: Any) -> Any:
+        """The features less m, where there are any; else the base's representation and ⟨φ(x), m⟩."""
         R = self.base_.represent(X)
-        return Parts(R, self._means(R))
+        if self.center_ is None:
+            return Parts(R, self._means(R))
+        return _about(R, self.center_)
 
-    def block(self, R: Parts, S: Parts) -> Array:
+    def block(self, R: Any, S: Any) -> Array:
+        if self.center_ is not None:
+            return gemm(R, S)
         (X, x_means), (Z, z_means) = R, S
         return self.base_.block(X, Z) - x_means[:, None] - z_means[None, :] + self.mean_
 
-    def diag(self, R: Parts) -> Array:
+    def diag(self, R: Any) -> Array:
+        if self.center_ is not None:
+            return row_sq_norms(R)
         X, means = R
         return self.base_.diag(X) - 2 * means + self.mean_
 
@@ -146,3 +157,22 @@ class Centered(WrappedKernel):
         panels = (self.base_.block(take_rows(R, rows), self.R_fit_) for rows in blocks(R.shape[0], height))
         means = [array_namespace(K).mean(K, axis=1) for K in panels]
         return array_namespace(means[0]).concat(means)
+
+
+def _mean_features(kernel: Kernel, R: Any) -> tuple[Array, Array] | None:
+    """m, where features are dense, or sparse and so far from 0 that a difference of products would lose digits.
+
+    In two parts: a float, and what it left of the mean.
+    """
+    if not isinstance(kernel, FeatureKernel) or not (is_array(R) or is_sparse(R)):
+        return None
+    m = np.asarray(R.mean(axis=0)).ravel() if is_sparse(R) else array_namespace(R).mean(R, axis=0)
+    if is_sparse(R) and 2 * float(m @ m) <= float(np.mean(row_sq_norms(R))):
+        return None
+    return m, array_namespace(m).mean(_about(R, (m,)), axis=0)
+
+
+def _about(R: Any, parts: tuple[Array, ...]) -> Array:
+    """φ(x_i) less each part of m."""
+    R = R.toarray() if is_sparse(R) else R
+    return reduce(lambda rest, part: rest - asarray_like(part, rest)[None, :], parts, R)

@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, exp_, gemm, is_sparse, l1_distances, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    centered_sq_norms,
+    exp_,
+    far_center,
+    gemm,
+    is_sparse,
+    l1_distances,
+    row_sq_norms,
+    scaled_sq_distances,
+    to_numpy,
+)
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_integer, check_number, check_vectors
@@ -94,6 +106,13 @@ class RBF(Kernel):
     ----------
     gamma_ : float
         The γ in use.
+    center_ : array of shape (p,), or None
+        The mean at fit, about which distances are computed, where it is far from 0.
+
+    Notes
+    -----
+    Values are those of ‖x − z‖² summed entry by entry, to within 8·eps·p·max(1, γd²), d the largest distance in the
+    block, wherever the data lie: time stamps need not be centred.
 
     Examples
     --------
@@ -108,25 +127,22 @@ class RBF(Kernel):
     domain = "vectors"
 
     def fit(self, X: Any) -> RBF:
-        """Fix γ, by the median rule if it is not given."""
+        """Fix γ, by the median rule if it is not given, and the centre."""
         if self.gamma is None:
             self.gamma_ = median_gamma(X)
         else:
             self.gamma_ = check_number(self.gamma, "gamma", minimum=0.0, strict=True)
+        self.center_ = far_center(check_vectors(X))
         return self
 
     def represent(self, X: Any) -> Parts:
-        """The vectors and their squared norms."""
+        """The vectors and their squared norms about the centre."""
         R = check_vectors(X)
-        return Parts(R, row_sq_norms(R))
+        return Parts(R, centered_sq_norms(R, self.center_))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        # −γ‖x − z‖² = 2γ⟨x, z⟩ − γ‖x‖² − γ‖z‖², with as few passes over the block as there are terms.
         (X, x_norms), (Z, z_norms) = R, S
-        exponent = gemm((2 * self.gamma_) * X, Z)
-        exponent -= (self.gamma_ * x_norms)[:, None]
-        exponent -= (self.gamma_ * z_norms)[None, :]
-        return exp_(exponent)
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
 
     def diag(self, R: Parts) -> Array:
         """Ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from time import thread_time
 from typing import Any
@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from iokr.estimators.links.cv import LinkPredictorCV, both_areas
+from iokr.estimators.areas import AREAS, AreaRule
+from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.model_selection import NodeKFold
-from iokr_lab.links.protocol import BOTH, MEASURES, Lookup, Matrix, best, measures_of
+from iokr_lab.links.protocol import MEASURES, Lookup, Matrix, best, measures_of
 from iokr_lab.study import Case
 
-__all__ = ["BOTH_NEW", "ONE_NEW", "TEST", "Chosen", "Draw", "Few", "evaluate", "few_labels", "labeled_draw"]
+__all__ = ["BOTH_NEW", "MAXIMUM", "ONE_NEW", "TEST", "Chosen", "Draw", "Few"]
+__all__ += ["evaluate", "few_labels", "labeled_draw", "with_maximum"]
 
+MAXIMUM = ", by the largest score"
 ONE_NEW, BOTH_NEW, TEST = "one unlabelled", "both unlabelled", "both unseen"
 
 
@@ -108,7 +111,7 @@ def few_labels(
         some = any(known[np.ix_(train, train)].any() and known[held_out].any() for train, held_out in folds)
         search = clone(method).set_params(kernel=Lookup(K), cv=NodeKFold(5) if some else None)
         search.fit(draw.nodes, known, labeled=place)
-        models = {name: _chosen(search, name) for name in criteria}
+        models = {name: _chosen(search, name, known) for name in criteria}
     else:
         chosen = best(method, K, W, draw.labeled, folds)
         models = {name: clone(chosen[name]).set_params(kernel=Lookup(K)) for name in chosen if name in criteria}
@@ -126,20 +129,32 @@ def few_labels(
     return Chosen(metrics, model, seconds)
 
 
-def _chosen(search: LinkPredictorCV, criterion: str) -> LinkPredictor:
-    """The point of the grid where the criterion is largest, to be fitted."""
-    areas = search.areas_
-    values = both_areas(**areas) if criterion == BOTH else areas[criterion]
+def _chosen(search: LinkPredictorCV, criterion: str, known: Matrix) -> LinkPredictor:
+    """What the criterion chooses from the grid, to be fitted."""
     strengths = [search.strength_] if search.strengths is None else list(search.strengths)
-    j, k = np.unravel_index(int(np.argmax(values)), (len(strengths), len(search.alphas)))
+    shape = len(strengths), len(search.alphas)
+    areas = np.stack([search.areas_[name].reshape(shape) for name in AREAS])
+    n, n_links = len(known), int(known.sum()) // 2
+    rule = AreaRule(criterion, search.choice, n_links, n * (n - 1) // 2 - n_links)
+    (j,), alpha = rule.among(areas, search.alphas)
     manifold = None
     if search.manifold is not None:
-        manifold = clone(search.manifold).set_params(strength=strengths[int(j)])
+        manifold = clone(search.manifold).set_params(strength=strengths[j])
     return LinkPredictor(
         search.kernel,
         output_kernel=search.output_kernel,
         loss=search.loss,
-        alpha=search.alphas[int(k)],
+        alpha=alpha,
         manifold=manifold,
         solver=search.solver,
     )
+
+
+def with_maximum(methods: Mapping[str, Any], names: Collection[str] | None = None) -> dict[str, Any]:
+    """The methods, after each search (or each of `names`) by weights the same that takes the largest score."""
+    found: dict[str, Any] = {}
+    for name, method in methods.items():
+        found[name] = method
+        if isinstance(method, LinkPredictorCV) and (names is None or name in names):
+            found[f"{name}{MAXIMUM}"] = clone(method).set_params(choice="maximum")
+    return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from iokr._component import component
-from iokr.estimators.links.cv import both_areas
+from iokr.estimators.areas import both_areas
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels.base import Kernel
 from iokr.metrics import pair_metrics

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr.estimators.links.cv import LinkPredictorCV, both_areas
+from iokr.estimators.areas import AREAS, AreaRule
+from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import Diffusion, Normalized
 from iokr.kernels.base import Kernel
 from iokr.model_selection import NodeKFold
-from iokr_lab.links.protocol import BOTH, Lookup, Matrix, known_new, nodes_of, scored
+from iokr_lab.links.protocol import Lookup, Matrix, known_new, nodes_of, scored
 
 __all__ = ["ALPHAS", "Rule", "choose", "ridge_by_rules", "search"]
 
@@ -27,7 +28,7 @@ class Rule(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A point of the grid."""
+    """What a rule chose."""
 
     beta: float
     kernel: int
@@ -40,27 +41,25 @@ def diffusion(beta: float, scaled: bool) -> Kernel:
 
 
 def search(
-    kernels: Sequence[Matrix], W: Matrix, train: np.ndarray, beta: float, *, split: int, scaled: bool = True
-) -> dict[str, np.ndarray]:
-    """Mean areas over four folds of the training nodes, axes kernel × alpha."""
+    kernels: Sequence[Matrix], W: Matrix, train: np.ndarray, betas: Sequence[float], *, split: int, scaled: bool = True
+) -> np.ndarray:
+    """Mean areas over four folds of the training nodes, both × kernel × β × alpha."""
     model = LinkPredictorCV(
         [Lookup(K) for K in kernels],
         alphas=ALPHAS,
-        output_kernel=diffusion(beta, scaled),
+        output_kernel=[diffusion(beta, scaled) for beta in betas],
         cv=NodeKFold(4, random_state=split),
+        choice="maximum",
     ).fit(np.arange(len(W)), W, labeled=train)
-    return {name: values.reshape(len(kernels), len(ALPHAS)) for name, values in model.areas_.items()}
+    shape = len(kernels), len(betas), len(ALPHAS)
+    return np.stack([model.areas_[name].reshape(shape) for name in AREAS])
 
 
-def choose(areas: Mapping[float, Mapping[str, np.ndarray]], rule: Rule) -> Choice:
-    """The best point of the grids of all β that the rule allows."""
-    found = {}
-    for beta in rule.betas:
-        values = areas[beta]
-        found[beta] = both_areas(**values) if rule.criterion == BOTH else values[rule.criterion]
-    beta = max(found, key=lambda beta: float(found[beta].max()))
-    i, k = np.unravel_index(int(np.argmax(found[beta])), found[beta].shape)
-    return Choice(beta, int(i), ALPHAS[int(k)])
+def choose(areas: np.ndarray, betas: Sequence[float], rule: Rule) -> Choice:
+    """The largest criterion over kernels, those β that the rule allows, and alphas."""
+    allowed = [betas.index(beta) for beta in rule.betas]
+    (i, b), alpha = AreaRule(rule.criterion, "maximum").among(areas[:, :, allowed], ALPHAS)
+    return Choice(rule.betas[b], i, alpha)
 
 
 def ridge_by_rules(
@@ -68,9 +67,9 @@ def ridge_by_rules(
 ) -> dict[str, dict[str, Any]]:
     """One of five folds of nodes; each rule chooses on the training nodes, its model scores test × training pairs."""
     train, test = nodes_of(len(W), split, fold)
-    betas = dict.fromkeys(beta for rule in rules.values() for beta in rule.betas)
-    areas = {beta: search(kernels, W, train, beta, split=split, scaled=scaled) for beta in betas}
-    choices = {name: choose(areas, rule) for name, rule in rules.items()}
+    betas = list(dict.fromkeys(beta for rule in rules.values() for beta in rule.betas))
+    areas = search(kernels, W, train, betas, split=split, scaled=scaled)
+    choices = {name: choose(areas, betas, rule) for name, rule in rules.items()}
     cells = {}
     for choice in dict.fromkeys(choices.values()):
         K = kernels[choice.kernel]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
@@ -15,7 +16,7 @@ from iokr.manifolds import Heat, Laplacian
 from iokr.report import Report, Table, Text
 from iokr_lab.data.networks import load_yeast_ppi
 from iokr_lab.links import protocol
-from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw
+from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw, with_maximum
 from iokr_lab.links.protocol import BOTH, IOKR_RIDGE, MEASURES, OK3_ET, Fold, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS, Rule, ridge_by_rules
 from iokr_lab.links.semi import PERCENTS, SMOOTH, SMOOTHING, STRENGTHS, areas_row, at_percents, few_cases
@@ -31,13 +32,17 @@ POKR, FIXED, UNSCALED, WIDTH, MORE = IOKR_RIDGE, "β = 1", "not scaled", "width 
 BY_ROC, BY_PR = "chosen by ROC", "chosen by PR"
 BLOCK, BLOCK_FIXED = "none, K_Y of the whole network", "the same at λ = 0.3"
 EXPRESSION = "expression"
-SEMI: dict[str, Any] = {
-    "none": LinkPredictorCV(alphas=ALPHAS),
-    "exp(−L), as printed": LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
-    SMOOTH: LinkPredictorCV(alphas=ALPHAS, strengths=SMOOTHING, manifold=Laplacian(1.0, 10)),
-    BLOCK: None,  # the output kernels of these are known with the draw
-    BLOCK_FIXED: None,
-}
+SEMI: dict[str, Any] = with_maximum(
+    {
+        "none": LinkPredictorCV(alphas=ALPHAS),
+        "exp(−L), as printed": LinkPredictorCV(
+            alphas=ALPHAS, strengths=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)
+        ),
+        SMOOTH: LinkPredictorCV(alphas=ALPHAS, strengths=SMOOTHING, manifold=Laplacian(1.0, 10)),
+        BLOCK: LinkPredictorCV(alphas=ALPHAS),  # the output kernels of this one and the next are known with the draw
+        BLOCK_FIXED: [LinkPredictor(alpha=0.3)],
+    }
+)
 Cells = Sequence[Mapping[str, Any]]
 
 
@@ -97,11 +102,12 @@ def work(case: Fold | Ridge | Few, plan: LinkPlan, data: Data) -> Mapping[str, A
     if isinstance(case, Few):
         draw = labeled_draw(W, 0, case.fraction, (plan.seed, case.draw))
         whole = Normalized(Diffusion(1.0, W[np.ix_(draw.nodes, draw.nodes)]))
-        own: dict[str, Any] = {
-            BLOCK: LinkPredictorCV(alphas=ALPHAS, output_kernel=whole),
-            BLOCK_FIXED: [LinkPredictor(alpha=0.3, output_kernel=whole)],
-        }
-        return few_labels({**SEMI, **own}[case.method], K, W, draw, ("roc_auc",)).metrics
+        method = SEMI[case.method]
+        if case.method.startswith(BLOCK):
+            method = clone(method).set_params(output_kernel=whole)
+        elif case.method == BLOCK_FIXED:
+            method = [clone(one).set_params(output_kernel=whole) for one in method]
+        return few_labels(method, K, W, draw, ("roc_auc",)).metrics
     if case.method in data.rivals:
         return protocol.five_fold(case, data.rivals[case.method], K, W, plan.seed, (BOTH,))
     rule, kernels = {POKR: Rule(BOTH, plan.betas)}, data.variants[case.method]
@@ -178,9 +184,11 @@ _WHY = (
 _FEW = (
     "Links are known between 5, 10 or 20 % of the proteins; all others are unlabelled, and every pair with one of them "
     "at least is evaluated. λ and the strength of the penalty (0 among its values) are chosen by five folds of the "
-    "labelled proteins, maximising ROC, as in the paper. Printed, the penalty is exp(−L), "
-    "L that of the whole kernel: it weighs smooth functions most, and mostly shrinks what is common to all nodes. The "
-    "Laplacian of the ten nearest neighbours smooths. K_Y is of the links between labelled proteins; the last two rows "
+    "labelled proteins, by ROC, as in the paper. From so few links the largest ROC is mostly noise: λ is the mean of "
+    "its logarithm, weighted by how far each ROC lies below the largest in units of its standard error; taking the "
+    "largest is beside it. Printed, the penalty is exp(−L), L that of the whole kernel: it weighs smooth functions "
+    "most, and mostly shrinks what is common to all nodes. The "
+    "Laplacian of the ten nearest neighbours smooths. K_Y is of the links between labelled proteins; the last rows "
     "take their block of the whole network's kernel, which lets in links of unlabelled ones, with λ chosen, and with "
     "one λ for all draws, as choosing from a handful of links costs much. Together the two account for most of the gap "
     "to the supervised numbers of the paper."

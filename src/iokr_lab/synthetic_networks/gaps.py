@@ -30,11 +30,14 @@ TOLERANCE = {
     "margin": {"roc_auc": 2.5, "average_precision": 4.0},
 }
 FIXED, FOLDS, AS_SAID = "one setting for all", "node folds, each set", "leave-one-out, each set"
+FOLDS_WEIGHTED, LOO_WEIGHTED = "node folds, weighted, each set", "leave-one-out, weighted, each set"
 RULES = {
     FOLDS: Rule("folds"),
     AS_SAID: Rule("loo"),
     "node folds, once a cell": Rule("folds", once=True),
     "leave-one-out, once a cell": Rule("loo", once=True),
+    FOLDS_WEIGHTED: Rule("folds", weighted=True),
+    LOO_WEIGHTED: Rule("loo", weighted=True),
     "evaluated pairs, each set": Rule("evaluated"),
 }
 

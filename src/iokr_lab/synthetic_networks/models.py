@@ -103,37 +103,49 @@ Grid = dict[str, Any]
 """Areas of one labelled set at every width and λ, (widths, λs, 2): ROC and PR, in percent.
 
 "evaluated": of the evaluated pairs; "loo": of labelled pairs by leave-one-out, K_Y held fixed; "folds": of labelled
-pairs by five folds of nodes, K_Y from the links of the rest.
+pairs by five folds of nodes, K_Y from the links of the rest. "weighted" has, for these two, the areas of the evaluated
+pairs with a λ between those of the grid, the mean of log λ weighted by what the scores and their errors say.
 """
 
 
 def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], target: Kernel) -> Grid:
     """Ridge at every kernel and λ of the grid."""
-    measure, nodes = evaluate(network, labeled), np.arange(len(network.W))
+    measure = evaluate(network, labeled)
     found = [[measure(LinkPredictor(k, output_kernel=target, alpha=alpha)) for alpha in ALPHAS] for k in kernels]
 
-    def search(cv: int | None) -> Matrix:
+    def search(cv: int | None) -> tuple[Matrix, Areas]:
         model = LinkPredictorCV(list(kernels), alphas=ALPHAS, output_kernel=target, cv=cv)
-        areas = model.fit(nodes, network.W, labeled=labeled).areas_
-        return 100 * np.stack([areas[name] for name in MEASURES], axis=-1)
+        weighted = measure(model)
+        return 100 * np.stack([model.areas_[name] for name in MEASURES], axis=-1), weighted
 
     loo = search(None)
     try:
         folds = search(5)
     except ValueError:  # so few links that no fold has some to learn from and some to find
         folds = loo
-    return {"evaluated": np.array([[list(one.values()) for one in row] for row in found]), "loo": loo, "folds": folds}
+    return {
+        "evaluated": np.array([[list(one.values()) for one in row] for row in found]),
+        "loo": loo[0],
+        "folds": folds[0],
+        "weighted": {"loo": loo[1], "folds": folds[1]},
+    }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which width and λ: the best AUC-ROC by one of the areas of `Grid`, for each labelled set or once for them all."""
+    """Which width and λ: the best AUC-ROC by one of the areas of `Grid`, for each labelled set or once for them all.
+
+    Or weighted by the standard errors of these areas, for each set.
+    """
 
     by: str
     once: bool = False
+    weighted: bool = False
 
     def choose(self, grids: Sequence[Grid]) -> list[Areas]:
         """What is evaluated, with what the rule chooses, for each labelled set."""
+        if self.weighted:
+            return [grid["weighted"][self.by] for grid in grids]
         scores = [np.asarray(grid[self.by])[..., 0] for grid in grids]
         if self.once:
             scores = [np.mean(scores, axis=0)] * len(grids)
@@ -179,8 +191,9 @@ class Kernels:
         }
 
     def as_said(self, labeled: Labeled) -> dict[str, Any]:
-        """Supervised ridge, width and λ by leave-one-out with K_Y held fixed."""
-        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=output_kernel(self.network))
+        """Supervised ridge, width and λ by leave-one-out with K_Y held fixed, the largest score."""
+        target = output_kernel(self.network)
+        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target, choice="maximum")
         return {"as said": evaluate(self.network, labeled)(model)}
 
     def changed(self, labeled: Labeled) -> dict[str, Any]:

@@ -225,7 +225,9 @@ def _headline_table(found: gaps.Found, measure: str) -> Table:
     columns = {
         "one setting": lambda cell: found.fixed("ridge", cell),
         "node folds": lambda cell: found.chosen(PENALTY, gaps.FOLDS, cell),
+        "node folds, weighted": lambda cell: found.chosen(PENALTY, gaps.FOLDS_WEIGHTED, cell),
         "leave-one-out": lambda cell: found.chosen(PENALTY, gaps.AS_SAID, cell),
+        "leave-one-out, weighted": lambda cell: found.chosen(PENALTY, gaps.LOO_WEIGHTED, cell),
     }
     return _area_table("Table 8a, ridge", "ridge", measure, columns)
 
@@ -318,7 +320,9 @@ _RULES = (
     "With the penalty, width and `alpha` may be chosen on the labelled nodes alone and most cells are met; without it, "
     "choices made from few labelled nodes go astray. What remains is due to the rule. Leave-one-out, as in the paper, "
     "holds K_Y fixed, which still has the links of the node left out; folds of nodes take K_Y from the links of the "
-    "others. In the next table nothing but the rule is changed."
+    "others. In the next table nothing but the rule is changed. Weighted: `alpha` is the mean of its logarithm, "
+    "weighted by how far each AUC-ROC lies below the largest in units of its standard error, instead of that of the "
+    "largest."
 )
 _KY = (
     "The last table of this section has all rules without the penalty, too, and with the block of the whole network's "

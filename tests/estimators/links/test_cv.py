@@ -1,13 +1,13 @@
-"""`LinkPredictorCV`: every point of its grid against a `LinkPredictor` of its own."""
+"""`LinkPredictorCV`, `iokr.estimators.links.search`: every point of the grid against a `LinkPredictor` of its own."""
 
 import numpy as np
 import pytest
 
 from iokr import LinkPredictor, LinkPredictorCV
-from iokr.estimators.links.cv import both_areas
-from iokr.kernels import RBF, Diffusion, Precomputed
+from iokr.estimators.areas import both_areas
+from iokr.kernels import RBF, Aligned, Diffusion, Normalized, Precomputed
 from iokr.losses import MaxMargin
-from iokr.manifolds import Laplacian
+from iokr.manifolds import Heat, Laplacian
 from iokr.metrics import average_precision_pairs, roc_auc_pairs
 from iokr.model_selection import NodeKFold
 from network_samples import network
@@ -35,7 +35,9 @@ def single(kernel, alpha, mu=None, **parts):
 @pytest.mark.parametrize("scoring", METRICS)
 def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
     kernels, strengths = [RBF(0.1), RBF(0.6)], (0.0, 0.3)
-    model = LinkPredictorCV(kernels, alphas=ALPHAS, strengths=strengths, scoring=scoring, manifold=Laplacian(1.0, 4))
+    model = LinkPredictorCV(
+        kernels, alphas=ALPHAS, strengths=strengths, scoring=scoring, choice="maximum", manifold=Laplacian(1.0, 4)
+    )
     model.fit(S.X, S.W, S.labeled)
     expected = [
         [
@@ -68,17 +70,10 @@ def test_axes_of_length_one_are_dropped():
     assert alone.scores_.shape == () and alone.best_index_ == () and alone.alpha_ == 0.1
 
 
-def test_both_areas_at_the_ends_and_between():
-    assert both_areas(1.0, 1.0) == 1.0 and both_areas(0.0, 0.2) == 0.0
-    assert both_areas(0.7, 0.7) == pytest.approx(0.7)
-    assert both_areas(2 / 3, 1 / 5) == pytest.approx(both_areas(0.5, 1 / 3)), "odds 2 and 1/4, 1 and 1/2"
-    assert both_areas(0.9, 0.1) == pytest.approx(0.5)
-    assert_close(both_areas([0.9, 0.8], [0.1, 0.3]), [both_areas(0.9, 0.1), both_areas(0.8, 0.3)], 1e-15)
-
-
 @pytest.mark.parametrize("scoring", METRICS)
 def test_by_node_folds_each_criterion_is_of_the_mean_areas(scoring):
-    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring).fit(S.X, S.W, S.labeled)
+    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring, choice="maximum")
+    model.fit(S.X, S.W, S.labeled)
     alone = [
         LinkPredictorCV(RBF(gamma), alphas=ALPHAS, cv=3, scoring=name).fit(S.X, S.W, S.labeled).scores_
         for name in AREAS
@@ -110,7 +105,89 @@ def test_node_folds_recompute_the_output_kernel(loss, mu):
     assert np.isfinite(model.threshold_)
 
 
+BETAS = [Normalized(Diffusion(beta)) for beta in (0.3, 1.0)]
+MANIFOLDS = [Laplacian(1.0, 4), Heat(1.0, 0.5)]
+
+
+@pytest.mark.parametrize("choice", ["soft", "maximum"])
+@pytest.mark.parametrize("cv", [None, 3])
+def test_output_kernels_and_manifolds_are_axes(cv, choice):
+    """Every slice is the search with one of each, and the choice is the best of theirs."""
+    kernels, strengths = [RBF(0.1), Aligned([RBF(0.2), RBF(0.9)])], (0.05, 0.3)
+    same = {"alphas": ALPHAS, "strengths": strengths, "cv": cv, "choice": choice}
+    model = LinkPredictorCV(kernels, output_kernel=BETAS, manifold=MANIFOLDS, **same).fit(S.X, S.W, S.labeled)
+    assert model.scores_.shape == (2, 2, 2, 2, 3)
+    alone = {
+        (i, b, m): LinkPredictorCV(k, output_kernel=beta, manifold=manifold, **same).fit(S.X, S.W, S.labeled)
+        for i, k in enumerate(kernels)
+        for b, beta in enumerate(BETAS)
+        for m, manifold in enumerate(MANIFOLDS)
+    }
+    for place, one in alone.items():
+        assert_close(model.scores_[place], one.scores_, 1e-9)
+    best = alone[model.best_index_[:3]]
+    assert model.best_index_[3:] == best.best_index_
+    assert model.alpha_ == pytest.approx(best.alpha_, rel=1e-9) and model.strength_ == best.strength_
+    assert model.output_kernel_.base.beta == BETAS[model.best_index_[1]].base.beta
+    assert type(model.model_.manifold) is type(MANIFOLDS[model.best_index_[2]])
+    assert_close(model.decision_function(), best.decision_function(), 1e-7)
+    assert model.threshold_ == pytest.approx(best.threshold_, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", [None, MaxMargin()], ids=repr)
+def test_every_loss_searches_output_kernels_by_folds(loss):
+    model = LinkPredictorCV(RBF(0.4), alphas=ALPHAS, output_kernel=BETAS, loss=loss, cv=3).fit(S.X, S.W, S.labeled)
+    alone = [
+        LinkPredictorCV(RBF(0.4), alphas=ALPHAS, output_kernel=beta, loss=loss, cv=3).fit(S.X, S.W, S.labeled).scores_
+        for beta in BETAS
+    ]
+    assert_close(model.scores_, alone, 1e-12)
+    assert np.isfinite(model.threshold_)
+
+
+def test_no_manifold_may_be_among_them():
+    manifolds = [None, Laplacian(0.3, 4)]
+    model = LinkPredictorCV(RBF(0.4), alphas=ALPHAS, manifold=manifolds).fit(S.X, S.W, S.labeled)
+    alone = [LinkPredictorCV(RBF(0.4), alphas=ALPHAS, manifold=m).fit(S.X, S.W, S.labeled) for m in manifolds]
+    assert_close(model.scores_, [one.scores_ for one in alone], 1e-9)
+    best = alone[model.best_index_[0]]
+    assert model.strength_ == best.strength_
+    assert_close(model.decision_function(), best.decision_function(), 1e-8)
+
+
+def test_the_soft_choice_is_the_weighted_mean_of_log_alpha():
+    """w = exp((r − max r)/s), s by Hanley and McNeil, written out."""
+    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS).fit(S.X, S.W, S.labeled)
+    n_links = S.W_labeled.sum() / 2
+    n_others = 18 * 17 / 2 - n_links
+    means, alphas = [], []
+    for r in model.scores_:
+        a = r.max()
+        square = a * (1 - a) + (n_links - 1) * (a / (2 - a) - a**2) + (n_others - 1) * (2 * a**2 / (1 + a) - a**2)
+        w = np.exp((r - a) / np.sqrt(square / (n_links * n_others)))
+        means.append(w @ r / w.sum())
+        alphas.append(np.exp(w @ np.log(ALPHAS) / w.sum()))
+    i = int(np.argmax(means))
+    assert model.best_index_[0] == i and model.kernel_.gamma == (0.1, 0.6)[i]
+    assert model.alpha_ == pytest.approx(alphas[i], rel=1e-9)
+    assert model.best_index_[1] == np.argmin(np.abs(np.log(ALPHAS) - np.log(alphas[i])))
+    assert model.model_.alpha == model.alpha_
+    assert_close(
+        model.decision_function(),
+        single(model.kernel_, model.alpha_).fit(S.X, S.W, S.labeled).decision_function(),
+        1e-8,
+    )
+
+
 def test_refusals():
+    with pytest.raises(ValueError, match="`choice` must be one of 'soft', 'maximum'"):
+        LinkPredictorCV(choice="best").fit(S.X, S.W)
+    with pytest.raises(ValueError, match="`output_kernel` is an empty list"):
+        LinkPredictorCV(output_kernel=[]).fit(S.X, S.W)
+    with pytest.raises(TypeError, match="`manifold` must be a component"):
+        LinkPredictorCV(manifold=[Laplacian(1.0), 3]).fit(S.X, S.W)
+    with pytest.raises(ValueError, match="let 0 be one of these"):
+        LinkPredictorCV(manifold=[None, Laplacian(1.0)], strengths=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="`scoring` must be one of 'roc_auc', 'average_precision', 'both'"):
         LinkPredictorCV(scoring="accuracy").fit(S.X, S.W)
     with pytest.raises(ValueError, match="`alphas` must be a positive number"):

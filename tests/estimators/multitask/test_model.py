@@ -54,6 +54,14 @@ def test_similarity_is_the_formula():
     assert_close(task_similarity(Y, w), similarity_by_loops(Y, w), 1e-12)
 
 
+@pytest.mark.parametrize("shift", [1e6, 1e9])
+def test_similarity_of_targets_far_from_the_origin(shift):
+    _, Y, _, rng = sample()
+    far = Y + shift
+    far[rng.uniform(size=Y.shape) < 0.2] = np.nan
+    assert_close(task_similarity(far), similarity_by_loops(far - shift), 1e-12)
+
+
 def test_similarity_of_equal_and_of_unrelated_tasks():
     assert_close(task_similarity(np.ones((3, 2))), np.ones((2, 2)))
     apart = np.array([[1.0, np.nan], [np.nan, 2.0]])

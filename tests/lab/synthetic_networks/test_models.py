@@ -84,6 +84,8 @@ def test_rules_choose_for_each_set_or_once():
     assert rocs(models.Rule("loo")) == [80.0, 60.0]
     assert rocs(models.Rule("folds", once=True)) == [85.0, 74.0]
     assert models.Rule("folds").choose(grids)[0]["average_precision"] == 9.0
+    weighted = [{**grid, "weighted": {"folds": {"roc_auc": i}}} for i, grid in enumerate(grids)]
+    assert models.Rule("folds", weighted=True).choose(weighted) == [{"roc_auc": 0}, {"roc_auc": 1}]
 
 
 def test_sets_too_small_for_folds_are_left_to_leave_one_out(network):

@@ -12,7 +12,7 @@ def test_the_report_on_small_networks(monkeypatch):
     monkeypatch.setattr(synthetic_networks, "calibrate", lambda W, count: protocol.calibrate(W, 40))
     study = synthetic_networks.STUDY
     report = run(study, study.plan("short"))
-    assert [len(table.rows) for table in report.tables] == [9, 9, 9, 16, 9, 9, 9, 9, 36, 36, 9, 9, 12, 48, 48]
+    assert [len(table.rows) for table in report.tables] == [9, 9, 9, 22, 9, 9, 9, 9, 36, 36, 9, 9, 12, 48, 48]
     assert report.info["cells"] == 3 * (3 * 4 + 3 * 3 + 4 * 4)
     rules = report.tables[3].rows
     assert rules[0]["cells within 1.5 and 3"] in report.summary

@@ -329,8 +329,9 @@ def _path_figure(draw: _Draw, loo: Matrix, held_out: list[float]) -> Figure:
             ALPHAS, 100 * alone.scores_[alone.best_index_[0]], "--", color=OURS, label="leave-one-out, without"
         )
         axes.semilogx(ALPHAS, held_out, "-.", color=THEIRS, label="pairs to be found, with unlabelled nodes")
-        axes.plot(chosen.alpha_, loo[chosen.best_index_[2]], "o", color=INK, label="chosen")
-        axes.plot(alone.alpha_, 100 * alone.scores_[alone.best_index_], "o", color=INK)
+        for model, path, label in ((chosen, loo, "chosen"), (alone, 100 * alone.scores_[alone.best_index_[0]], None)):
+            height = np.interp(np.log(model.alpha_), np.log(ALPHAS), path)  # between two values that were tried
+            axes.plot(model.alpha_, height, "o", color=INK, label=label)
         axes.set(xlabel="alpha", ylabel="AUC-ROC (%)")
         canvas.legend(loc="outside upper center", ncols=1)
 

@@ -122,17 +122,19 @@ def _kernel_words(task: Task, kernel: Any) -> str:
     return names[0] if len(names) == 1 else f"mean of {', '.join(names)}"
 
 
-def _chosen(value: float, tried: Any) -> str:
-    """A number, and whether it is at an end of what was tried, so that the best may lie beyond."""
-    end = ", the smallest tried" if value == min(tried) else ", the largest tried" if value == max(tried) else ""
-    return f"{value:.4g}{end}"
+def _chosen(value: float, tried: Any, best: float | None = None) -> str:
+    """A number, and whether it, or that of the best score, is at an end of what was tried: more may lie beyond."""
+    at = value if best is None else best
+    end = "the smallest tried" if at == min(tried) else "the largest tried" if at == max(tried) else ""
+    return f"{value:.4g}{', ' if end else ''}{'best at ' if end and at != value else ''}{end}"
 
 
 def _chosen_table(task: Task, model: Any) -> Table:
     semi = model.manifold is not None
+    best = model.alphas[int(np.argmax(model.scores_[model.best_index_[:-1]]))]
     rows = [
         {"what": "input kernel", "value": _kernel_words(task, model.kernel_)},
-        {"what": "alpha", "value": _chosen(model.alpha_, model.alphas)},
+        {"what": "alpha", "value": _chosen(model.alpha_, model.alphas, best)},
         *([{"what": "weight of unlabelled nodes", "value": _chosen(model.strength_, model.strengths)}] if semi else []),
         {"what": f"leave-one-out {model.scoring}, optimistic", "value": f"{np.max(model.scores_):.3f}"},
         {"what": "threshold", "value": f"{model.threshold_:.4g}"},

@@ -1,11 +1,11 @@
-"""Selection of kernel, strength and alpha for link prediction: leave-one-out AUC in closed form, or node folds."""
+"""Selection of kernel, output kernel, manifold and alpha for link prediction: leave-one-out AUC, or node folds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -15,98 +15,66 @@ from iokr._component import component
 from iokr._objects import take
 from iokr._validation import check_choice
 from iokr.decoders.identity import Identity
+from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_of, score_of
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
+from iokr.estimators.links.search import LinkFold, LinkGrid, check_link_grid, search_by_folds, search_by_leave_one_out
 from iokr.estimators.outputs import encode
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
-from iokr.estimators.regression.selection import (
-    ALPHAS,
-    Fold,
-    check_grid,
-    drop_single_axes,
-    select_by_folds,
-    select_by_leave_one_out,
-    solve_best,
-)
-from iokr.kernels.base import Kernel
+from iokr.estimators.regression.selection import ALPHAS, drop_single_axes
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
-from iokr.metrics.pairs import pair_metrics
 from iokr.model_selection.nodes import node_folds
-from iokr.solvers.base import Path, Solver
+from iokr.solvers.base import Solver
 
-__all__ = ["LinkPredictorCV", "both_areas"]
-
-_AREAS = ("roc_auc", "average_precision")
-
-
-def both_areas(roc_auc: Any, average_precision: Any) -> Any:
-    """σ(½[logit r + logit p]) = √(rp) / (√(rp) + √((1−r)(1−p))), the logistic mean of the areas r and p.
-
-    The area under the ROC curve lies between ½ and 1 and moves by hundredths; that under the precision-recall curve
-    starts from the prevalence and moves by multiples. Odds put them on one scale: doubling those of a link before
-    another pair counts as much as doubling those of a link among the pairs that are named.
-    """
-    r, p = np.asarray(roc_auc), np.asarray(average_precision)
-    good, bad = np.sqrt(r * p), np.sqrt((1 - r) * (1 - p))
-    return good / (good + bad)
-
-
-def _areas(linked: np.ndarray, scores: np.ndarray) -> list[float]:
-    """Both areas, from one sort."""
-    metrics = pair_metrics(linked, scores)
-    return [metrics[name] for name in _AREAS]
-
-
-def _with_criterion(scoring: str, areas: np.ndarray) -> np.ndarray:
-    """What is minimised, in a first row before those of the two areas."""
-    score = both_areas(*areas) if scoring == "both" else areas[_AREAS.index(scoring)]
-    return np.stack([-score, *areas])
-
-
-def _leave_one_out_areas(
-    scoring: str, pairs: tuple[np.ndarray, np.ndarray, np.ndarray], path: Path, targets: Array, alphas: Sequence[float]
-) -> np.ndarray:
-    """The criterion and the areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, a column per alpha."""
-    rows, columns, linked = pairs
-    found = []
-    for alpha in alphas:
-        H = targets - path.loo_residuals(targets, alpha)
-        found.append(_areas(linked, to_numpy(gemm(H, H))[rows, columns]))
-    return _with_criterion(scoring, np.array(found).T)
+__all__ = ["LinkPredictorCV"]
 
 
 @component
 class LinkPredictorCV(LinkRegression):
-    """argmax over kernel, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, in closed form.
+    """argmax over kernels, K_Y, manifolds, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs.
 
-    One factorisation per kernel (and, with a strong manifold penalty, per strength) is reused for every alpha. The
-    output kernel is held fixed in leave-one-out, so it still knows the links of the node left out and the scores are
-    optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training fold instead, for any
-    loss.
+    One factorisation per kernel (and manifold and, with a strong penalty, strength) is reused for every output kernel
+    and every alpha. The output kernel is held fixed in leave-one-out, so it still knows the links of the node left out
+    and the scores are optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training
+    fold instead, for any loss.
+
+    With few known links the largest AUC is mostly noise. So alpha is not that of the largest: with r(α) the score along
+    the path and s its standard error, log α is the mean of log α under the weights w(α) = exp((r(α) − max r)/s).
+    Kernel, output kernel, manifold and strength are those with the largest mean of r under w. Many links make s small,
+    and the choice that of the largest score, which `choice="maximum"` always takes.
 
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
         As in `LinkPredictor`; a list is searched.
     alphas, strengths :
-        As in `IOKRCV`.
+        As in `IOKRCV`; the strengths are tried with every manifold.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
         "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p, for one model that is
         good by either.
+    choice : {"soft", "maximum"}, default="soft"
+        Weigh scores by their standard error, or take the largest. For the area under the ROC curve s is Hanley and
+        McNeil's, for that under the precision-recall curve √(p(1−p)/number of links).
     cv : int, splitter of nodes or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is `NodeKFold(cv)`, scored on pairs with a
         node of the fold.
-    output_kernel, loss, manifold, solver :
+    output_kernel, manifold :
+        As in `LinkPredictor`, or lists of them, such as `[Normalized(Diffusion(beta)) for beta in (0.3, 1, 3)]`.
+    loss, solver :
         As in `LinkPredictor`.
 
     Attributes
     ----------
-    alpha_, strength_, best_index_ :
-        As in `IOKRCV`, at the largest score.
+    alpha_ : float
+        With `choice="soft"` between the values of `alphas`.
+    strength_ : float
+        That of the manifold; 0 without one.
+    best_index_ : tuple of int
+        Index of what was chosen; of its alpha, the nearest of `alphas`.
     scores_ : array
-        Axes kernel × strength × alpha, axes of length one dropped.
+        Axes kernel × output kernel × manifold × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
@@ -123,7 +91,7 @@ class LinkPredictorCV(LinkRegression):
     >>> model.scores_.round(2)
     array([[0.94, 0.84],
            [1.  , 1.  ]])
-    >>> model.kernel_, model.alpha_
+    >>> model.kernel_, round(model.alpha_, 2)
     (RBF(gamma=1.0), 0.01)
     """
 
@@ -132,50 +100,61 @@ class LinkPredictorCV(LinkRegression):
     alphas: Sequence[float] = ALPHAS
     strengths: Sequence[float] | None = None
     scoring: str = "roc_auc"
+    choice: str = "soft"
     cv: Any = None
-    output_kernel: Kernel | None = None
+    output_kernel: Any = None
     loss: Loss | None = None
-    manifold: Manifold | None = None
+    manifold: Any = None
     solver: Solver | None = None
+
+    _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
-        check_choice(self.scoring, "scoring", (*_AREAS, "both"))
-        grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
+        check_choice(self.scoring, "scoring", SCORINGS)
+        check_choice(self.choice, "choice", ("soft", "maximum"))
+        self._check_components()
+        grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.strengths, self.alphas)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
-        n = len(links.network.labeled)
-        if links.network.graph.nnz == n * (n - 1):
+        n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
+        if 2 * n_links == n * (n - 1):
             raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
-        model = IOKR(grid.kernels[0], loss=self.loss, manifold=self.manifold, solver=self.solver)
-        X_unlabeled = None if self.manifold is None else links.X_unlabeled
-        given = check_data(model, links.X_labeled, links.V, None, X_unlabeled, grid.kernels[0])
-        data = Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
-        parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
+        rule = AreaRule(self.scoring, self.choice, n_links, n * (n - 1) // 2 - n_links)
+        fitted = [fit_output_kernel(kernel, links.network) for kernel in grid.output_kernels]
+        some = next((manifold for manifold in grid.manifolds if manifold is not None), None)
+        model = IOKR(grid.kernels[0], loss=self.loss, manifold=some, solver=self.solver)
+        X_unlabeled = None if some is None else links.X_unlabeled
+        given = check_data(model, links.X_labeled, fitted[0][1], None, X_unlabeled, grid.kernels[0])
+        targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]
+        data = partial(_without_penalty, targets)
         if self.cv is None:
-            criterion = partial(_leave_one_out_areas, self.scoring, links.network.pairs())
-            selected = select_by_leave_one_out(data, grid, criterion=criterion, **parts)
+            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver)
         else:
-            sums, n_folds = select_by_folds(self._folds(links), grid, **parts)
-            if not n_folds:
-                raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
-            selected = solve_best(data, grid, _with_criterion(self.scoring, sums / n_folds), **parts)
-        self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
-        errors, *areas = (drop_single_axes(values, selected.index)[0] for values in selected.measures)
-        _, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
-        self.scores_, self.areas_ = np.asarray(-errors), dict(zip(_AREAS, areas, strict=True))
-        manifold = None if self.manifold is None else clone(self.manifold).set_params(strength=self.strength_)
-        model.set_params(kernel=grid.kernels[selected.index[0]], alpha=self.alpha_, manifold=manifold)
-        model.keep(data, selected.fit)
-        self._keep(links, model)
+            found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver)
+        i, b, m, _ = found.member
+        self.alpha_, self.strength_ = found.fit.alpha, found.fit.strength
+        nearest = int(np.argmin(np.abs(np.log(grid.alphas) - np.log(self.alpha_))))
+        self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, found.areas), (*found.member, nearest))
+        areas = (drop_single_axes(values, (0,) * 5)[0] for values in found.areas)
+        self.areas_ = dict(zip(AREAS, areas, strict=True))
+        manifold = grid.manifolds[m]
+        manifold = None if manifold is None else clone(manifold).set_params(strength=self.strength_)
+        model.set_params(kernel=grid.kernels[i], alpha=self.alpha_, manifold=manifold)
+        model.keep(data(b, manifold), found.fit)
+        self._keep(links, fitted[b][0], model)
         self.kernel_ = self.model_.kernel_
         return self
 
-    def _folds(self, links: LinkData) -> Iterator[Fold]:
+    def _encode(self, given: Given) -> Data:
+        return Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
+
+    def _folds(self, links: LinkData, grid: LinkGrid) -> Iterator[LinkFold]:
         """Labelled nodes to learn from, and the areas of pairs with another one, whose links the model never saw."""
         if links.pairwise:
             raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
         labeled, graph = links.network.labeled, links.network.graph
         n, X, linked = len(labeled), links.X_labeled, graph.toarray() > 0
+        semi = any(manifold is not None for manifold in grid.manifolds)
         for train, test in node_folds(self.cv).split(np.arange(n)):
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
@@ -186,13 +165,20 @@ class LinkPredictorCV(LinkRegression):
             if part.nnz == 0 or not truth.any() or truth.all():
                 continue
             network = Network(links.network.n_nodes, labeled[train], part)
-            _, V = fit_output_kernel(self.output_kernel, network)
-            others = None if self.manifold is None else take(links.X, network.unlabeled)
-            given = Given(take(X, train), asarray_like(V, X) if is_array(X) else V, X_unlabeled=others)
-            data = Data(given, *encode(given.y, loss=self.loss))
-            yield Fold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
+            others = take(links.X, network.unlabeled) if semi else None
+            V = [fit_output_kernel(kernel, network)[1] for kernel in grid.output_kernels]
+            given = Given(take(X, train), None, X_unlabeled=others)
+            targets = [self._encode(replace(given, y=asarray_like(v, X) if is_array(X) else v)) for v in V]
+            data = partial(_without_penalty, targets)
+            yield LinkFold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
+
+
+def _without_penalty(targets: list[Data], b: int, manifold: Manifold | None) -> Data:
+    """The data of an output kernel; without a penalty unlabelled nodes play no role."""
+    data = targets[b]
+    return data if manifold is not None else replace(data, given=replace(data.given, X_unlabeled=None))
 
 
 def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> list[float]:
     """Both areas of pairs with a node of the fold."""
-    return _areas(truth, to_numpy(gemm(take_rows(H, new), H))[where])
+    return areas_of(truth, to_numpy(gemm(take_rows(H, new), H))[where])

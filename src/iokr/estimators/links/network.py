@@ -57,8 +57,6 @@ class LinkData:
 
     X: Any  # N nodes
     network: Network
-    output_kernel: Kernel  # fitted on the labelled nodes
-    V: Array  # (n, r), V Vᵀ = K_Y of the labelled nodes
     pairwise: bool  # whether X is the Gram matrix over all nodes
     single: bool  # whether answers are float32
 

@@ -7,14 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, gemm, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
 from iokr._validation import check_integer, check_number
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
+from iokr.estimators.links.probability import fit_logistic, root_mean_square
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.iokr import IOKR
@@ -32,9 +34,9 @@ class LinkRegression(KernelModel):
     """What `LinkPredictor` and `LinkPredictorCV` share: nodes in, h learned by kernel regression, pairs out."""
 
     kernel: Any
-    output_kernel: Kernel | None
+    output_kernel: Any
     loss: Loss | None
-    manifold: Manifold | None
+    manifold: Any
     solver: Solver | None
 
     model_: IOKR
@@ -51,17 +53,17 @@ class LinkRegression(KernelModel):
                 f"With `Precomputed()` X is the Gram matrix over all nodes, hence square, got shape {tuple(X.shape)}."
             )
         network = check_network(X, adjacency, labeled)
-        output_kernel, V = fit_output_kernel(self.output_kernel, network)
         for kernel in kernels:
             if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
                 check_isotropic(kernel)
-        return LinkData(X, network, output_kernel, V, pairwise, single)
+        return LinkData(X, network, pairwise, single)
 
-    def _keep(self, data: LinkData, model: IOKR) -> None:
+    def _keep(self, data: LinkData, output_kernel: Kernel, model: IOKR) -> None:
         """Keep the nodes, their network and the fitted regression."""
-        self.__dict__.pop("threshold_", None)
+        for stale in ("threshold_", "logistic_"):
+            self.__dict__.pop(stale, None)
         self.nodes_, self.network_, self.labeled_ = data.X, data.network, data.network.labeled
-        self.output_kernel_, self.model_ = data.output_kernel, model
+        self.output_kernel_, self.model_ = output_kernel, model
         self._pairwise, self._single_precision = data.pairwise, data.single
 
     def _values(self, X: Any) -> Array:
@@ -101,19 +103,27 @@ class LinkRegression(KernelModel):
         rows, columns, linked = self.network_.pairs()
         return linked, to_numpy(gemm(H, H))[rows, columns]
 
-    def _fold_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether pairs with a node of the fold are linked, and their scores by a model that never saw its links."""
+    def _fold_pairs(self, *, sized: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Whether pairs with a node of the fold are linked, and their scores by a model that never saw its links.
+
+        A smaller network has another K_Y: where `sized`, scores of a fold are multiplied so that those between its
+        known nodes have the root mean square that they have here.
+        """
         linked, scores = [], []
-        parts: dict[str, Any] = {"output_kernel": self.output_kernel, "loss": self.loss, "solver": self.solver}
+        parts: dict[str, Any] = {"output_kernel": clone(self.output_kernel_), "loss": self.loss, "solver": self.solver}
         model = LinkPredictor(self.model_.kernel, alpha=self.model_.alpha, manifold=self.model_.manifold, **parts)
         W = self.network_.graph.toarray() > 0
         n = len(W)
+        known = np.ix_(self.labeled_, self.labeled_)
+        size = root_mean_square(to_numpy(self.decision_function())[known]) if sized else 1.0
         for train, test in NodeKFold(min(5, n)).split(W):
             graph = self.network_.graph[train][:, train]
             if graph.nnz == 0:
                 continue
             model.fit(self.nodes_, graph, labeled=self.labeled_[train])
-            S = to_numpy(model.decision_function())[np.ix_(self.labeled_, self.labeled_)]
+            S = to_numpy(model.decision_function())[known]
+            if sized:
+                S = S * (size / root_mean_square(S[np.ix_(train, train)]))
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             linked.append(W[rows, columns])
@@ -121,6 +131,23 @@ class LinkRegression(KernelModel):
         if not linked:
             raise ValueError("Too few links for node folds: no fold leaves one to learn from; give `threshold`.")
         return np.concatenate(linked), np.concatenate(scores)
+
+    @cached_property
+    def logistic_(self) -> tuple[float, float]:
+        """(a, b) of p = σ(a κ̂ + b), found when it is first asked for: pairs with a new node, five node folds."""
+        check_is_fitted(self)
+        return fit_logistic(*self._fold_pairs(sized=True))
+
+    def link_probability(self, X1: Any = None, X2: Any = None) -> Array:
+        """σ(a κ̂(u, v) + b), (m1, m2): how likely u and v are linked; nodes as in `decision_function`.
+
+        a and b have the smallest log loss on pairs with a node of a fold, scored by models that never saw its links
+        (five fits, once). Calibrated on average over pairs with a new node; nothing is guaranteed, as pairs that share
+        a node are not exchangeable. A node beside itself has the number of the formula, too.
+        """
+        scores = self.decision_function(X1, X2)
+        a, b = self.logistic_
+        return self._cast(1 / (1 + array_namespace(scores).exp(-(a * scores + b))))
 
     def predict_links(
         self,
@@ -250,5 +277,6 @@ class LinkPredictor(LinkRegression):
         data = self._prepare(X, adjacency, labeled, [kernel])
         model = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
         X_unlabeled = None if self.manifold is None else data.X_unlabeled
-        self._keep(data, model.fit(data.X_labeled, data.V, X_unlabeled=X_unlabeled))
+        output_kernel, V = fit_output_kernel(self.output_kernel, data.network)
+        self._keep(data, output_kernel, model.fit(data.X_labeled, V, X_unlabeled=X_unlabeled))
         return self

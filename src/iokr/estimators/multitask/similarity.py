@@ -40,9 +40,10 @@ def task_similarity(Y: Array, weight: np.ndarray | None = None, given: Any = Non
     w = np.ones(len(values)) if weight is None else weight
     observed = ~np.isnan(values)
     weights = observed * w[:, None]
-    total = weights.sum()
-    mean = np.where(observed, weights * values, 0.0).sum() / (total if total > 0 else 1.0)
-    Z = np.where(observed, values - mean, 0.0)
+    # Distances between tasks stay when a number is taken from all targets of a row: what they share would cost digits.
+    count = observed.sum(axis=1)
+    mean = np.where(observed, values, 0.0).sum(axis=1) / np.where(count > 0, count, 1)
+    Z = np.where(observed, values - mean[:, None], 0.0)
     common = weights.T @ observed
     squares = (weights * Z**2).T @ observed
     distances = np.clip(squares + squares.T - 2 * (weights * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, matmul
+from iokr._array import Array, array_namespace, eye_like, matmul
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_number
@@ -17,6 +18,8 @@ from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode
 from iokr.estimators.regression.posing import Data, Fit, check_data, solve
+from iokr.estimators.regression.probability import candidate_probabilities
+from iokr.estimators.regression.variance import column_variances, covariances
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -85,6 +88,74 @@ class KernelRegression(StructuredEstimator):
         scalar = replace(problem, Psi=IdentityMatrix(problem.n_labeled, problem.like))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
         return self._cast(self.embedding_.span(self._values(X, C)))
+
+    def variance(self, X: Any, full: bool = False) -> Array:
+        """k(x, x) − k_xᵀ(K + αI)⁻¹k_x, (m,): the variance of h(x) given the training inputs, in units of the prior.
+
+        h as a Gaussian process with this kernel and noise of variance α. Times σ̂² = tr(Ψᵀ(K + αI)⁻¹Ψ)/(nq) it is
+        the variance of h(x), and with α added that of a new ψ(y). It does not depend on the outputs, and is largest far
+        from all inputs, where it is k(x, x).
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        full : bool, default=False
+            Covariances between the coordinates of h(x), too.
+
+        Returns
+        -------
+        variance : array of shape (m,)
+            Of any coordinate, for a scalar kernel. (m, q), a column per coordinate, for an operator kernel or with
+            missing targets; (m, q, q) with `full`.
+        """
+        problem = fitted_problem(self)
+        self._closed_form(problem, "The variance")
+        border = Border(self.kernel_, self.solution_.C)
+        R = border.represent(border.check(self, X))
+        operator, implicit = problem.gram.operator, self.embedding_.is_identity
+        if implicit and (full or problem.operator.oblique):
+            raise ValueError(
+                "Outputs known through their kernel alone have no coordinates to give a variance to; "
+                "set `embedding=Eigen()`."
+            )
+        xp, q = array_namespace(problem.like), int(problem.Psi.shape[1])
+        if operator is None or (problem.mask is not None and operator.E is not None):
+            S = covariances(problem, self.inputs_, R)
+            return self._cast(S if full else xp.clip(xp.linalg.diagonal(S), min=0.0))
+        V, gamma = column_variances(problem, self.inputs_, R)
+        E = operator.E
+        if full:
+            V = xp.broadcast_to(V, (V.shape[0], q))
+            basis = eye_like(q, V) if E is None else E
+            return self._cast(matmul(basis[None, :, :] * V[:, None, :], basis.T))
+        if E is not None:
+            return self._cast(matmul(V, (E * E).T))
+        if V.shape[1] == 1 and isinstance(self.kernel_, OperatorKernel) and not implicit:
+            return self._cast(xp.broadcast_to(V, (V.shape[0], q)))
+        return self._cast(V[:, 0] if len(gamma) == 1 and problem.mask is None else V)
+
+    def predict_proba(self, X: Any, candidates: Any) -> Any:
+        """exp(−‖h(x) − ψ(y)‖²/T) / Σ_y' exp(−‖h(x) − ψ(y')‖²/T), (m, c): a probability for every candidate.
+
+        T is the one whose leave-one-out probabilities of the training outputs have the smallest log loss, over the
+        same candidates and y_i itself (for `CandidateSets`, row i takes set i, in turn). Calibrated on average, as far
+        as the truth is among the candidates; nothing is guaranteed for a single input (`Conformal`).
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        candidates : sequence of c outputs, `SharedCandidates`, or `CandidateSets`
+
+        Returns
+        -------
+        probabilities : array of shape (m, c), or a list of arrays for `CandidateSets`
+            Each row sums to one.
+        """
+        check_is_fitted(self)
+        if not self.loss_.calibrated:
+            raise ValueError(f"{self.loss_!r} does not fix the length of h, so distances to h(x) have no scale.")
+        H = self.loo_decision_function()
+        return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

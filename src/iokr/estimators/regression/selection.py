@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,9 +33,11 @@ __all__ = [
     "best_of",
     "check_grid",
     "check_values",
+    "closed_paths",
     "drop_single_axes",
     "select_by_folds",
     "select_by_leave_one_out",
+    "solutions",
     "solve_best",
     "squared_errors",
 ]
@@ -144,7 +147,7 @@ def select_by_leave_one_out(
         )
     found: list[np.ndarray] = []
     targets, best, smallest = None, None, np.inf
-    for inputs, kept, problem, path in track(_paths(data, grid, manifold, solver)):
+    for inputs, kept, problem, path in track(closed_paths(data, grid, manifold, solver)):
         i, j = divmod(len(found), len(grid.strengths))
         if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
             measures = criterion(path, problem.Psi, grid.alphas)
@@ -165,7 +168,7 @@ def select_by_leave_one_out(
     return Selected(values, best_of(values[0]), best)
 
 
-def _paths(
+def closed_paths(
     data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None
 ) -> Iterator[tuple[FittedInputs, Solver, Problem, Path]]:
     """A closed-form path per kernel and strength, with what it was posed on and the solver that a model keeps."""
@@ -213,28 +216,34 @@ def select_by_folds(
         inputs, problem = pose(fold.data, grid.kernels[i], manifold, solver=solver)
         with error_context("X"):
             R = inputs.kernel.represent(fold.X)
-        for j, k, C in _solutions(replace(problem, strength=grid.strengths[0]), grid, solver):
+        for _, j, k, C in solutions(replace(problem, strength=grid.strengths[0]), grid, solver):
             measures = np.atleast_1d(fold.measure(inputs.values(R, C)))
             total = np.zeros((len(measures), *grid.shape)) if total is None else total
             total[:, i, j, k] += measures
     return np.zeros((1, *grid.shape)) if total is None else total, n_folds
 
 
-def _solutions(problem: Problem, grid: Grid, solver: Solver | None) -> Iterator[tuple[int, int, Array]]:
-    """(j, k, C) for every strength and alpha: a closed-form path, or warm starts from the largest alpha down."""
-    alphas = grid.alphas
+def solutions(
+    problem: Problem, grid: Grid, solver: Solver | None, targets: Sequence[Array] | None = None
+) -> Iterator[tuple[int, int, int, Array]]:
+    """(t, j, k, C) for all targets (those of the problem unless others are given), strengths and alphas.
+
+    A closed-form path per strength serves all targets; other losses start warm, from the largest alpha down.
+    """
+    alphas, targets = grid.alphas, [problem.Psi] if targets is None else targets
     if problem.loss.quadratic:
         _, closed = _closed_form(solver, problem, grid)
         for j, path in enumerate(closed.paths(problem, grid.strengths)):
-            for k, alpha in enumerate(alphas):
-                yield j, k, path.coefficients(problem.Psi, alpha)
+            for t, Psi in enumerate(targets):
+                for k, alpha in enumerate(alphas):
+                    yield t, j, k, path.coefficients(Psi, alpha)
         return
     iterative = fresh_solver(solver)
-    for j, strength in enumerate(grid.strengths):
+    for (t, Psi), (j, strength) in itertools.product(enumerate(targets), enumerate(grid.strengths)):
         solution = None
         for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
-            solution = iterative.solve(replace(problem, alpha=alphas[k], strength=strength), solution)
-            yield j, k, solution.C
+            solution = iterative.solve(replace(problem, Psi=Psi, alpha=alphas[k], strength=strength), solution)
+            yield t, j, k, solution.C
 
 
 def solve_best(

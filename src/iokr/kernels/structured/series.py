@@ -129,11 +129,11 @@ class GlobalAlignment(Kernel):
         assert distances is not None
         width = 1.0 / (np.sqrt(2.0) * self.sigma_)
         order, lanes, lengths = side_by_side(Z, -np.inf)  # κ = 0 beyond the ends
-        left, starts = X.gathered() * width, np.cumsum(X.lengths) - X.lengths
+        left, starts = X.gathered(), np.cumsum(X.lengths) - X.lengths
         ends = starts + X.lengths
         stops = np.cumsum(lengths)
         for g, (stop, length) in enumerate(zip(stops, lengths, strict=True)):
-            right = np.ascontiguousarray(lanes[stop - length : stop].reshape(length * LANES, -1).T) * width
+            right = np.ascontiguousarray(lanes[stop - length : stop].reshape(length * LANES, -1).T)
             mine = order[g * LANES : (g + 1) * LANES]
             here = np.empty((len(X), LANES))
             sizes = np.ones(LANES, dtype=np.intp)
@@ -143,7 +143,7 @@ class GlobalAlignment(Kernel):
             for rows in blocks(len(X), height):
                 first = starts[rows.start]
                 E = panel[: ends[rows.stop - 1] - first]
-                distances(left[first : ends[rows.stop - 1]], right, E)
+                distances(left[first : ends[rows.stop - 1]], right, width, E)
                 with np.errstate(over="ignore"):
                     np.exp(E, out=E)
                 loop(E, starts[rows] - first, X.lengths[rows], length, sizes, here[rows])
@@ -221,11 +221,12 @@ def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: An
             logs[i, w] = np.log(end) + scale[w] if end > 0.0 else -np.inf
 
 
-def _add_squares(X: Any, Z: Any, D: Any) -> None:
-    """D[i, j] = ‖x_i − z_j‖² for the columns z_j of Z; Numba compiles it."""
+def _add_squares(X: Any, Z: Any, width: Any, D: Any) -> None:
+    """D[i, j] = ‖w(x_i − z_j)‖² for the columns z_j of Z; Numba compiles it."""
     for i in range(X.shape[0]):
         D[i] = 0.0
         for c in range(X.shape[1]):
             x = X[i, c]
             for j in range(Z.shape[1]):
-                D[i, j] += (x - Z[c, j]) * (x - Z[c, j])
+                apart = width * (x - Z[c, j])
+                D[i, j] += apart * apart

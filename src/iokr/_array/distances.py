@@ -1,0 +1,167 @@
+"""Squared distances that keep their digits wherever the points lie, and sums of absolute differences.
+
+‖x − z‖² = ‖x‖² + ‖z‖² − 2⟨x, z⟩ is one product, but loses what ‖x‖ and ‖z‖ have above ‖x − z‖. With p coordinates,
+u = eps/2, and ρ = max ‖x‖ + max ‖z‖, each entry is off by (p + 5) u ρ² at most: p + 1 for the product and the norms, 2
+for the sums, 2 for a translation of the points before, to a centre that serves all blocks. Whether that is little is
+seen in the block itself: the row and the column of the points farthest from the centre show a distance δ that occurs.
+Where ρ² is much larger than δ², the block has a centre of its own, the mean of the two means. Then ρ² ≤ 5.9 d², d the
+largest distance between the two sets (the diagonals of a quadrilateral have no larger squares, in sum, than its sides),
+so that the error is below 8 eps p d² for p ≥ 4. With fewer coordinates differences are taken in its place, and with one
+always, as they cost no more than the product.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+
+from iokr._array.namespaces import Array, array_namespace, asarray_like, blocks, is_numpy, is_sparse
+from iokr._array.products import gemm, row_sq_norms
+
+_FEW = 3  # coordinates up to which differences are taken where the product loses digits
+_ENTRIES = 1 << 20  # of sparse rows made dense at a time
+
+
+def far_center(X: Any) -> Array | None:
+    """The mean of dense rows, where it is farther from 0 than they are, on average, from it; else None."""
+    if is_sparse(X) or X.shape[0] == 0 or X.shape[1] == 1:
+        return None
+    xp = array_namespace(X)
+    center = xp.mean(X, axis=0)
+    size = float(xp.sum(center * center))
+    return center if 2 * size > float(xp.mean(row_sq_norms(X))) else None
+
+
+def centered_sq_norms(X: Any, center: Array | None = None) -> Array:
+    """‖x_i − c‖² of every row."""
+    return row_sq_norms(X if center is None else _moved(X, center))
+
+
+def scaled_sq_distances(
+    X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float, center: Array | None = None
+) -> Array:
+    """s‖x_i − z_j‖² for s < 0, none above 0, from rows, dense or sparse, and their squared norms about the centre.
+
+    Each is off by at most 8 eps p max(1, |s| d²), d the largest distance between a row of X and one of Z.
+    """
+    p = int(X.shape[1])
+    if Z.shape[1] != p:
+        raise ValueError(
+            f"Vectors must have as many columns as those they are compared with, got {int(Z.shape[1])} and {p}."
+        )
+    if p != 1:
+        A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
+        E = _from_product(A, x_norms, B, z_norms, scale)
+        if not _cancels(E, x_norms, z_norms, scale, _slack(p, min(_width(A), _width(B)))):
+            return _at_most_zero(E)
+    return _from_differences(X, Z, scale) if p <= _FEW else _at_most_zero(_recentred(X, Z, scale))
+
+
+def _moved(X: Any, center: Array) -> Array:
+    """x_i − c."""
+    X = X.toarray() if is_sparse(X) else X
+    return X - asarray_like(center, X)[None, :]
+
+
+def _from_differences(X: Any, Z: Any, scale: float) -> Array:
+    X, Z = (R.toarray() if is_sparse(R) else R for R in (X, Z))
+    total = _squares(X, Z, 0)
+    for k in range(1, X.shape[1]):
+        total += _squares(X, Z, k)
+    total *= scale
+    return total
+
+
+def _squares(X: Array, Z: Array, k: int) -> Array:
+    """(x_ik − z_jk)²."""
+    apart = X[:, k][:, None] - Z[:, k][None, :]
+    apart *= apart
+    return apart
+
+
+def _from_product(X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float) -> Array:
+    """s(‖x‖² + ‖z‖² − 2⟨x, z⟩)."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size and Z.size:
+        from scipy.linalg.blas import dgemm
+
+        # The product is added to the norms in their place. In Fortran order all are transposed, see `matmul`.
+        E = np.add.outer(scale * x_norms, scale * z_norms)
+        z, trans_z = (Z.T, 1) if Z.flags.c_contiguous else (Z, 0)
+        x, trans_x = (X.T, 0) if X.flags.c_contiguous else (X, 1)
+        return dgemm(-2 * scale, z, x, 1.0, E.T, trans_a=trans_z, trans_b=trans_x, overwrite_c=1).T
+    E = gemm((-2 * scale) * X, Z)
+    E += (scale * x_norms)[:, None]
+    E += (scale * z_norms)[None, :]
+    return E
+
+
+def _slack(p: int, width: int) -> float:
+    """The largest ρ²/max(1/|s|, δ²) that leaves an error below 8 eps p, `width` entries of a row being not zero."""
+    return (15.6 * p - 3.5) / (width + 5)
+
+
+def _width(X: Any) -> int:
+    """The most entries that a row has."""
+    return int(np.diff(X.indptr).max(initial=0)) if is_sparse(X) else int(X.shape[1])
+
+
+def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
+    """Whether the points are so far from 0, for their distances, that too many digits went."""
+    if 0 in E.shape:
+        return False
+    xp = array_namespace(E)
+    i, j = int(xp.argmax(x_norms)), int(xp.argmax(z_norms))
+    reach = -scale * (float(x_norms[i]) ** 0.5 + float(z_norms[j]) ** 0.5) ** 2  # |s|ρ²
+    if reach <= slack:
+        return False
+    apart = max(-float(xp.min(E[i, :])), -float(xp.min(E[:, j])))  # |s|δ²
+    return not reach <= slack * apart
+
+
+def _recentred(X: Any, Z: Any, scale: float) -> Array:
+    """s‖x − z‖² about the mean of the two means; sparse rows some columns at a time."""
+    if not is_sparse(X) and not is_sparse(Z):
+        return _about_middle(X, Z, scale)
+    X, Z = (R.tocsc() if is_sparse(R) else R for R in (X, Z))
+    E = np.zeros((X.shape[0], Z.shape[0]))
+    for columns in blocks(X.shape[1], max(1, _ENTRIES // max(E.shape))):
+        x, z = (R[:, columns].toarray() if is_sparse(R) else R[:, columns] for R in (X, Z))
+        E += _about_middle(x, z, scale)
+    return E
+
+
+def _about_middle(X: Array, Z: Array, scale: float) -> Array:
+    xp = array_namespace(X, Z)
+    center = (xp.mean(X, axis=0) + xp.mean(Z, axis=0)) / 2
+    X, Z = X - center[None, :], Z - center[None, :]
+    return _from_product(X, row_sq_norms(X), Z, row_sq_norms(Z), scale)
+
+
+def _at_most_zero(E: Array) -> Array:
+    """min(E, 0), in place where the library can."""
+    if is_torch_array(E):
+        return E.clamp_(max=0.0)
+    if is_numpy(E):
+        return np.minimum(E, 0.0, out=E)
+    return array_namespace(E).clip(E, max=0.0)
+
+
+def l1_distances(R: Any, S: Any) -> Array:
+    """Σ_k |r_ik − s_jk|."""
+    if is_sparse(R) or is_sparse(S):
+        from sklearn.metrics.pairwise import manhattan_distances
+
+        return manhattan_distances(R, S)
+    if is_numpy(R, S):
+        from scipy.spatial.distance import cdist
+
+        return cdist(R, S, "cityblock")
+    xp = array_namespace(R, S)
+    if is_torch_array(R):
+        return xp.cdist(R, S, p=1.0)
+    total = xp.zeros((R.shape[0], S.shape[0]), dtype=xp.float64, device=R.device)
+    for k in range(R.shape[1]):
+        total += xp.abs(R[:, k][:, None] - S[:, k][None, :])
+    return total

@@ -1,0 +1,91 @@
+"""Choosing by areas under the ROC and PR curves of pairs: the largest, or a mean that knows their noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from iokr.metrics.pairs import pair_metrics
+
+__all__ = ["AREAS", "SCORINGS", "AreaRule", "areas_of", "both_areas", "score_of", "standard_error"]
+
+AREAS = ("roc_auc", "average_precision")
+SCORINGS = (*AREAS, "both")
+
+_LEAST = 1e-12  # a standard error below is none: only the largest score has a weight
+
+
+def areas_of(linked: np.ndarray, scores: np.ndarray) -> list[float]:
+    """Both areas, from one sort."""
+    metrics = pair_metrics(linked, scores)
+    return [metrics[name] for name in AREAS]
+
+
+def both_areas(roc_auc: Any, average_precision: Any) -> Any:
+    """σ(½[logit r + logit p]) = √(rp) / (√(rp) + √((1−r)(1−p))), the logistic mean of the areas r and p.
+
+    The area under the ROC curve lies between ½ and 1 and moves by hundredths; that under the precision-recall curve
+    starts from the prevalence and moves by multiples. Odds put them on one scale: doubling those of a link before
+    another pair counts as much as doubling those of a link among the pairs that are named.
+    """
+    r, p = np.asarray(roc_auc), np.asarray(average_precision)
+    good, bad = np.sqrt(r * p), np.sqrt((1 - r) * (1 - p))
+    return good / (good + bad)
+
+
+def score_of(scoring: str, areas: Any) -> np.ndarray:
+    """What `scoring` maximises, from both areas along the first axis."""
+    return np.asarray(both_areas(*areas) if scoring == "both" else areas[AREAS.index(scoring)])
+
+
+def standard_error(scoring: str, areas: Any, n_links: int, n_others: int) -> float:
+    """s of an area measured on n₊ links and n₋ other pairs, as if pairs were independent.
+
+    ROC: s² = [r(1−r) + (n₊−1)(r/(2−r) − r²) + (n₋−1)(2r²/(1+r) − r²)] / (n₊n₋) (Hanley and McNeil, 1982). PR:
+    s² = p(1−p)/n₊ (Boyd, Eng and Page, 2013). Both: m(1−m)·½[s_r/(r(1−r)) + s_p/(p(1−p))] with m their logistic mean,
+    as the two err together.
+    """
+    r, p = (float(area) for area in areas)
+    of_roc = r * (1 - r) + (n_links - 1) * (r / (2 - r) - r**2) + (n_others - 1) * (2 * r**2 / (1 + r) - r**2)
+    s_r, s_p = np.sqrt(max(of_roc, 0.0) / (n_links * n_others)), np.sqrt(p * (1 - p) / n_links)
+    if scoring != "both":
+        return float(s_r if scoring == "roc_auc" else s_p)
+    if not (0 < r < 1 and 0 < p < 1):
+        return 0.0
+    m = float(both_areas(r, p))
+    return float(m * (1 - m) * (s_r / (r * (1 - r)) + s_p / (p * (1 - p))) / 2)
+
+
+@dataclass(frozen=True)
+class AreaRule:
+    """Which member of a grid, and which alpha of its path.
+
+    "maximum": the largest score r, the first of equal ones. "soft": with weights w(α) = exp((r(α) − max r)/s) along the
+    path of a member, s the standard error of its best score, log α is the mean of log α under w, and the member is that
+    with the largest mean of r under w. For s → 0 this is the maximum; the fewer the links, the more of the path counts.
+    """
+
+    scoring: str
+    choice: str
+    n_links: int = 1  # of which the standard error knows
+    n_others: int = 1
+
+    def along(self, areas: np.ndarray, alphas: Sequence[float]) -> tuple[float, float]:
+        """The score of a member and its alpha, from the areas along its path, (2, alphas)."""
+        r = score_of(self.scoring, areas)
+        best = int(np.argmax(r))
+        if self.choice == "maximum" or len(alphas) == 1:
+            return float(r[best]), alphas[best]
+        s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
+        w = np.exp((r - r[best]) / s)
+        w /= w.sum()
+        return float(w @ r), float(np.exp(w @ np.log(alphas)))
+
+    def among(self, areas: np.ndarray, alphas: Sequence[float]) -> tuple[tuple[int, ...], float]:
+        """The index of the best member and its alpha, from areas (2, ..., alphas); the first of equal ones."""
+        found = {member: self.along(areas[(slice(None), *member)], alphas) for member in np.ndindex(areas.shape[1:-1])}
+        member = max(found, key=lambda member: found[member][0])
+        return tuple(int(i) for i in member), found[member][1]

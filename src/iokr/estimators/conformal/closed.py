@@ -1,0 +1,194 @@
+"""Full conformal, jackknife+ and jackknife sets of a ridge regression, from one inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from iokr._array import to_numpy
+from iokr._objects import take
+from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
+from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
+from iokr.estimators.conformal.order import kth
+from iokr.estimators.outputs import as_outputs
+from iokr.estimators.regression.iokr import KernelRegression
+
+__all__ = ["ClosedScores", "excess", "scores_of", "smaller"]
+
+Matrix = np.ndarray
+_TIE = 1e-12  # two scores closer than this are equal, which keeps y in the set
+
+
+def smaller(scores: Matrix, own: Matrix) -> Matrix:
+    """#{i: s_i < t_i}, over the last axis."""
+    return np.asarray((scores * (1 + _TIE) < own).sum(axis=-1))
+
+
+def excess(costs: Matrix, own: Matrix) -> Matrix:
+    """cost(y) − min over the candidates and y itself, costs being (..., c)."""
+    return np.asarray(np.clip(own - costs.min(axis=-1), 0.0, None))
+
+
+class ClosedScores:
+    """Scores of n training rows beside those of new pairs (x, y), as squares.
+
+    Parameters
+    ----------
+    model : fitted regression
+    method : "full", "jackknife+" or "jackknife"
+    conformity : "distance", "scaled", "relative", or a function of residuals and inputs
+    X : the training inputs, for such a function
+    """
+
+    def __init__(self, model: KernelRegression, method: str, conformity: Any, X: Any) -> None:
+        self.model, self.method, self.conformity = model, method, conformity
+        self.left_out = LeftOut(model)
+        self.n, self.scaled = self.left_out.n, conformity == "scaled"
+        self._X = X if callable(conformity) else None
+        if callable(conformity):
+            self.own = scores_of(conformity, self.left_out.residuals(), X)
+        else:
+            self.own = self.left_out.sq_residuals(scaled=self.scaled)
+
+    def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
+        """How many scores are smaller than that of (x, y), for each pair."""
+        new, S = self.left_out.at(X), self._represent(y)
+        if callable(self.conformity):
+            H, Psi = new.coordinates(), self._coordinates(S)
+            return np.array([self._called_count(new, i, X, Psi[i] - H[i]) for i in range(new.m)])
+        rows = self.left_out.rows(S, self.model.solution_.C)
+        if self.conformity != "relative":
+            return self._count(new.pairs(rows))
+        C = self._represent(shared_sequence(candidates, self.model.embedding_), "candidates")
+        own, listed = self._relative(C), self.left_out.rows(C, self.model.solution_.C)
+        costs = np.stack([self._cost(new.pairs(listed, i)) for i in range(new.m)])  # (m, c, n or 1)
+        mine = self._cost(new.pairs(rows))  # (m, n or 1)
+        return smaller(own, excess(np.moveaxis(costs, 1, -1), mine))
+
+    def candidate_counts(self, X: Any, candidates: Any) -> Iterator[Matrix]:
+        """The same for every candidate, an array per input."""
+        new, embedding, like = self.left_out.at(X), self.model.embedding_, self.model.solution_.C
+        sets = candidates if isinstance(candidates, CandidateSets) else None
+        if sets is not None:
+            flatten_sets(sets, new.m, embedding)  # checked, all of them
+        S: Any = None
+        for i in range(new.m):
+            if sets is not None or i == 0:
+                listed = shared_sequence(candidates if sets is None else sets[i], embedding)
+                S = self._represent(listed, "candidates")
+                rows = None if callable(self.conformity) else self.left_out.rows(S, like)
+                own = self._relative(S) if self.conformity == "relative" else self.own
+            if callable(self.conformity):
+                E = self._coordinates(S) - new.coordinates()[i]
+                yield np.array([self._called_count(new, i, X, e) for e in E])
+            elif self.conformity == "relative":
+                costs = self._cost(new.pairs(rows, i))  # (c, n or 1)
+                yield smaller(own, costs - costs.min(axis=0))
+            else:
+                yield self._count(new.pairs(rows, i))
+
+    def _represent(self, y: Any, name: str = "y") -> Any:
+        return self.model.embedding_.represent(as_outputs(y, self.model.output_kernel), name)
+
+    def _coordinates(self, S: Any) -> Matrix:
+        return to_numpy(self.model.embedding_.coordinates(S, self.model.solution_.C))
+
+    def _count(self, parts: list[Pairs]) -> Matrix:
+        if self.method == "full":
+            own: Matrix = sum(p.sq_joined() * (p.joined if self.scaled else 1.0) for p in parts)  # type: ignore
+            return smaller(own, sum(p.sq_e / (p.v if self.scaled else 1.0) for p in parts))  # type: ignore
+        return smaller(self.own, self._cost(parts))
+
+    def _cost(self, parts: list[Pairs]) -> Matrix:
+        """‖ψ(y) − h(x)‖², (pairs, 1), or by the models without a point, (pairs, n); scaled by 1/v."""
+        plus = self.method == "jackknife+"
+        total = 0.0
+        for p in parts:
+            v: Any = (p.v + p.a**2 / p.own if plus else p.v) if self.scaled else 1.0
+            total = total + (p.sq_without() if plus else p.sq_e) / v
+        return np.asarray(total)
+
+    def _relative(self, C: Any) -> Matrix:
+        """How much worse y_i is than the best candidate, by the model without it."""
+        embedding, H = self.model.embedding_, self.model.loo_decision_function()
+        norms = to_numpy(embedding.sq_norms_of(H))[:, None] + to_numpy(embedding.sq_norms(C))[None, :]
+        return excess(norms - 2 * to_numpy(embedding.inner(H, C)), self.own)
+
+    def _called_count(self, new: NewInputs, i: int, X: Any, e: Matrix) -> int:
+        x, f = take(X, np.array([i])), self.conformity
+        if self.method == "jackknife+":
+            repeated = take(X, np.full(self.n, i))
+            return int(smaller(self.own, scores_of(f, e + new.moves(i), repeated)))
+        own = self.own if self.method == "jackknife" else scores_of(f, new.joined(i, e), self._X)
+        return int(smaller(own, scores_of(f, e[None, :], x)))
+
+    def radius(self, X: Any, k: int) -> Matrix:
+        """The radius of a ball around h(x) that holds the set; for the jackknife the ball is the set."""
+        new, roots = self.left_out.at(X), np.sqrt(self.own)
+        own = [np.diagonal(part.N)[None, :] for part in self.left_out.parts]
+        sq_b = [part.sq_norms[None, :] for part in self.left_out.parts]
+        v = [v[:, None] for v in new.v]
+        if self.method == "jackknife":
+            Q = np.full(new.m, kth(roots, k))
+            return np.asarray(Q * np.sqrt(new.v[0]) if self.scaled else Q)
+        if self.method == "jackknife+":  # ‖e‖ ≤ ‖ψ(y) − h₋ᵢ(x)‖ + ‖h₋ᵢ(x) − h(x)‖
+            moved = np.sqrt(sum((a / o) ** 2 * b for a, o, b in zip(new.a, own, sq_b, strict=True)))
+            reach = roots[None, :] * (np.sqrt(v[0] + new.a[0] ** 2 / own[0]) if self.scaled else 1.0)
+            return kth(reach + moved, k)
+        joined = [o + a**2 / u for o, a, u in zip(own, new.a, v, strict=True)]  # ‖e‖ ≤ ‖E_i‖ + g_i‖e‖
+        E = np.sqrt(sum(b / j**2 for b, j in zip(sq_b, joined, strict=True)))
+        g = np.max([np.abs(a) / u / j for a, u, j in zip(new.a, v, joined, strict=True)], axis=0)
+        c = np.sqrt(joined[0] * v[0]) if self.scaled else np.ones_like(g)
+        return kth(_reach(E * c, g * c), k)
+
+    def band(self, X: Any, k: int) -> tuple[Matrix, Matrix]:
+        """Lower and upper ends, (m, q) each, in the coordinates of the embedding."""
+        new = self.left_out.at(X)
+        H, R = new.coordinates(), self.left_out.residuals()
+        if self.method == "full":
+            return self._full_interval(new, H, k)
+        sigma = np.ones(1) if R.shape[1] == 1 else np.sqrt(np.maximum((R**2).mean(axis=0), np.finfo(float).tiny))
+        own = np.diagonal(self.left_out.parts[0].N)
+        scores = np.abs(R / sigma).max(axis=1) * (np.sqrt(own) if self.scaled else 1.0)
+        if self.method == "jackknife":
+            half = kth(scores, k) * sigma[None, :] * (np.sqrt(new.v[0])[:, None] if self.scaled else 1.0)
+            return H - half, H + half
+        low, high = np.empty_like(H), np.empty_like(H)
+        for i in range(new.m):
+            without = H[i] - new.moves(i)
+            v = np.sqrt(new.v[0][i] + new.a[0][i] ** 2 / own) if self.scaled else 1.0
+            half = (scores * v)[:, None] * sigma[None, :]
+            low[i], high[i] = -kth((half - without).T, k), kth((without + half).T, k)
+        return low, high
+
+    def _full_interval(self, new: NewInputs, H: Matrix, k: int) -> tuple[Matrix, Matrix]:
+        """h + the k-th order statistics of the ends E_i/(g_i ± 1) of {e: |e| ≤ |E_i − g_i e|}."""
+        part, a, v = self.left_out.parts[0], new.a[0], new.v[0][:, None]
+        joined = np.diagonal(part.N)[None, :] + a**2 / v
+        c = np.sqrt(joined * v) if self.scaled else np.ones_like(joined)
+        E, g = part.B[:, 0][None, :] / joined * c, a / v / joined * c
+        inside = np.abs(g) < 1 - 1e-12
+        safe = np.where(inside, g, 0.0)
+        ends = np.stack([E / (safe + 1), E / (safe - 1)])
+        low = np.where(inside, ends.min(axis=0), -np.inf)
+        high = np.where(inside, ends.max(axis=0), np.inf)
+        return H - kth(-low, k)[:, None], H + kth(high, k)[:, None]
+
+
+def _reach(E: Matrix, g: Matrix) -> Matrix:
+    """E/(1 − g), infinite where g ≥ 1."""
+    inside = g < 1 - 1e-12
+    return np.where(inside, E / np.where(inside, 1 - g, 1.0), np.inf)
+
+
+def scores_of(conformity: Callable[[Matrix, Any], Any], residuals: Matrix, X: Any) -> Matrix:
+    """A score per row from a function of residuals and inputs."""
+    scores = np.asarray(to_numpy(conformity(residuals, X)), dtype=float)
+    if scores.shape != (len(residuals),) or np.isnan(scores).any():
+        raise ValueError(
+            f"`conformity(residuals, X)` must give a number for each of {len(residuals)} rows, got an array of shape "
+            f"{scores.shape}{', with NaN' if np.isnan(scores).any() else ''}."
+        )
+    return scores

@@ -1,0 +1,317 @@
+"""{y : fewer than ⌈c(n + 1)⌉ of n scores are below that of (x, y)}: sets that hold the truth as often as asked for."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
+from iokr._component import Component, component
+from iokr._objects import as_objects, is_numeric, take
+from iokr._validation import check_choice, check_number, check_same_length
+from iokr.decoders.candidate_sets import CandidateSets
+from iokr.embeddings.base import EuclideanEmbedding
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.conformal.closed import ClosedScores
+from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, selects
+from iokr.estimators.conformal.order import rank_needed
+from iokr.estimators.conformal.split import SplitScores, fitted_residuals
+from iokr.estimators.regression.iokr import KernelRegression
+
+__all__ = ["Conformal"]
+
+_METHODS = ("full", "jackknife+", "jackknife", "split")
+_SPLIT = 'use `method="split"`, which takes any model.'
+
+
+@component
+class Conformal(Component):
+    """C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}: the outputs that look no stranger than n known ones.
+
+    s(x, y) is how far ψ(y) is from h(x); c is the coverage asked for. If rows are exchangeable, the set of a new row
+    holds its output with a probability that `guarantee_` states, whatever the distribution and however bad the model,
+    whose errors only make the sets larger. Ridge regressions are left out in closed form: one inverse, n³ flops, then
+    2n² per input and n per candidate.
+
+    Parameters
+    ----------
+    model : IOKR, IOKRCV, or any other with `method="split"`
+        Cloned and fitted.
+    method : {"full", "jackknife+", "jackknife", "split"}, default="full"
+        "full": the scores of all rows when (x, y) has joined them. "jackknife+": rows left out, x predicted without
+        each. "jackknife": rows left out, x predicted by all. "split": the model is fitted on some rows and the scores
+        are those of the others.
+    conformity : {"distance", "scaled", "relative"} or callable, default="distance"
+        s: ‖ψ(y) − h(x)‖; the same over √v, v the variance of h(x) with noise, so that sets grow away from the data;
+        ‖ψ(y) − h(x)‖² less its minimum over the candidates (not with "full"); or a function of residuals (n, q) and of
+        inputs that gives a number for each row.
+    selected : {None, "separately"}, default=None
+        "separately" chooses the model's parameters, and what kernels estimate, on a part of the rows that is then not
+        used again. A model that selects is refused for "full" without it.
+    share : float, default=0.5
+        The part of the rows on which "split" calibrates, or on which parameters are selected separately.
+    random_state : int or None, default=None
+        Which rows these are.
+
+    Attributes
+    ----------
+    model_ : the fitted model
+    guarantee_ : str
+        What is proved of the coverage, in words; "none: ..." where nothing is.
+    n_calibration_ : int
+        n. A coverage c needs at least c/(1 − c) of them.
+
+    Notes
+    -----
+    Exchangeable rows: in no order of time, no duplicates of one object (the same molecule twice), no pairs that share a
+    node. Of a network the nodes are exchangeable, not its pairs. Selection on the same rows, kernels that are learned
+    from them and sample weights void the proof; `guarantee_` then says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR, Conformal
+    >>> from iokr.kernels import RBF
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 6, size=(60, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+    >>> sure = Conformal(IOKR(RBF(1.0), alpha=0.1)).fit(X, y)
+    >>> sure.band([[1.5]], coverage=0.9).round(2)
+    array([[0.78, 1.15]])
+    >>> sure.contains([[1.5], [1.5]], [1.0, 2.0])
+    array([ True, False])
+    >>> sure.guarantee_
+    'coverage at least as asked, at most 1/61 more without ties, if the 60 rows and the new one are exchangeable'
+    """
+
+    model: Any
+    _: KW_ONLY
+    method: str = "full"
+    conformity: Any = "distance"
+    selected: str | None = None
+    share: float = 0.5
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any) -> Conformal:
+        """Fit the model, and score the rows.
+
+        Parameters
+        ----------
+        X : array or sequence of n objects
+        y : array or sequence of n outputs
+        """
+        self._check_parameters()
+        n = check_same_length(X, y)
+        _check_complete(y)
+        model, chosen = clone(self.model), selects(self.model)
+        if self.method == "split":
+            fitted, rest = self._parts(n, "calibrate")
+            self.model_ = model.fit(_rows(X, fitted, model), take(y, fitted))
+            others = (_rows(X, rest, model, fitted), take(y, rest))
+            self._scores: Any = SplitScores(self.model_, self.conformity, *others, fitted_residuals(self.model_))
+        else:
+            self._check_closed(model, chosen)
+            if self.selected == "separately":
+                rest, apart = self._parts(n, "select")
+                model = frozen_model(model.fit(_rows(X, apart, model), take(y, apart)))
+                X, y, chosen = _rows(X, rest, model), take(y, rest), False
+            self.model_ = model.fit(X, y)
+            self._check_fitted(self.model_)
+            self._scores = ClosedScores(self.model_, self.method, self.conformity, X)
+        self.n_calibration_ = int(self._scores.n)
+        closed = self.method != "split"
+        parts = learned(self.model_) if closed else []
+        pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
+        self.guarantee_ = guarantee(self.method, self.n_calibration_, selected=chosen, learned=parts, pairs=pairs)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_choice(self.method, "method", _METHODS)
+        check_choice(self.selected, "selected", (None, "separately"))
+        if not callable(self.conformity):
+            check_choice(self.conformity, "conformity", ("distance", "scaled", "relative"))
+        if not 0 < check_number(self.share, "share") < 1:
+            raise ValueError(f"`share` must lie between 0 and 1, both excluded, got {self.share!r}.")
+        arguments = list(inspect.signature(self.model.fit).parameters) if hasattr(self.model, "fit") else []
+        if arguments[1:2] != ["y"]:
+            raise TypeError(
+                f"`model` must be fitted to rows (X, y), got {self.model!r:.60}: nodes are exchangeable, pairs of them "
+                "are not, so no set of links can be guaranteed pair by pair."
+            )
+
+    def _parts(self, n: int, purpose: str) -> tuple[np.ndarray, np.ndarray]:
+        """Two parts of the rows, the second of them `share` of all."""
+        second = round(self.share * n)
+        if not 0 < second < n:
+            needed = int(np.ceil(1 / min(self.share, 1 - self.share) / 2)) + 1
+            raise ValueError(
+                f"`share` = {self.share:g} of {n} rows leaves {second} to {purpose} on and {n - second} to fit: each "
+                f"part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs c/(1 − c) of "
+                "them to calibrate on)."
+            )
+        order = check_random_state(self.random_state).permutation(n)
+        return np.sort(order[second:]), np.sort(order[:second])
+
+    def _check_closed(self, model: Any, chosen: bool) -> None:
+        """Before the fit: what "full", "jackknife+" and "jackknife" ask of the model."""
+        if not isinstance(model, KernelRegression):
+            raise TypeError(
+                f"`model` must be `IOKR` or `IOKRCV` to be left out in closed form, got {model!r:.60}; {_SPLIT}"
+            )
+        if self.method == "full" and chosen and self.selected is None:
+            raise ValueError(
+                f"{type(model).__name__} selects its parameters on the rows that a full conformal set compares, which "
+                'voids its guarantee; set `selected="separately"`, or another `method`.'
+            )
+        if self.method == "full" and self.conformity == "relative":
+            raise ValueError(
+                '`conformity="relative"` compares all candidates for every row and every candidate that joins them; '
+                'use `method="jackknife+"` or "jackknife".'
+            )
+        if model.manifold is not None:
+            raise ValueError(f"A manifold's graph has no place for one point more or less; {_SPLIT}")
+
+    def _check_fitted(self, model: KernelRegression) -> None:
+        """After it: what the closed forms ask of kernels, outputs and loss."""
+        embedding, operator = model.embedding_, getattr(model.kernel_, "around", None)
+        if not model.loss_.quadratic:
+            raise ValueError(
+                f"Rows are left out in closed form for quadratic losses only, not {model.loss_!r}; {_SPLIT}"
+            )
+        gram = model.kernel_.gram(model.inputs_.points)
+        if gram.operator is None or gram.operator.oblique:
+            raise ValueError(f"{model.kernel_!r:.60} has no closed form here; {_SPLIT}")
+        if not (embedding.is_identity or isinstance(embedding, EuclideanEmbedding)):
+            raise ValueError(f"{embedding!r:.60} is no exact embedding of new outputs; leave it out, or {_SPLIT}")
+        if operator is not None and gram.operator.scale is None and self.conformity == "scaled":
+            raise ValueError(
+                'With an operator every output has its own variance, so `conformity="scaled"` makes no ball; '
+                "give a function."
+            )
+        if embedding.is_identity and callable(self.conformity):
+            raise ValueError(
+                "`conformity` is a function of residual vectors, which outputs known through their kernel do not have; "
+                'use "distance", "scaled" or "relative".'
+            )
+
+    def predict(self, X: Any, candidates: Any = None) -> Any:
+        """The model's answers."""
+        check_is_fitted(self)
+        return self.model_.predict(X) if candidates is None else self.model_.predict(X, candidates)
+
+    def p_values(self, X: Any, y: Any, candidates: Any = None) -> Array:
+        """(1 + #{i : s_i ≥ s(x, y)})/(n + 1), (m,): y is in the set while this is above one minus the coverage.
+
+        Uniform for exchangeable rows under "full" and "split"; small where y is strange at x.
+        """
+        return self._like((1 + self.n_calibration_ - self._counts(X, y, candidates)) / (self.n_calibration_ + 1))
+
+    def contains(self, X: Any, y: Any, coverage: float = 0.9, candidates: Any = None) -> Array:
+        """Whether the set of x holds y, (m,), for each pair of a row.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : array or sequence of m outputs
+        coverage : float, default=0.9
+            Between 0 and 1.
+        candidates : sequence of outputs, default=None
+            What y competes with, for `conformity="relative"`.
+        """
+        check_is_fitted(self)
+        k = rank_needed(coverage, self.n_calibration_)
+        return self._like(self._counts(X, y, candidates) < k)
+
+    def _counts(self, X: Any, y: Any, candidates: Any) -> np.ndarray:
+        check_is_fitted(self)
+        check_same_length(X, y)
+        _check_complete(y)
+        if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
+            raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
+        return np.asarray(self._scores.counts(X, y, candidates))
+
+    def predict_set(self, X: Any, candidates: Any, coverage: float = 0.9) -> np.ndarray:
+        """The candidates in the set of each x.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        candidates : sequence of c outputs, `SharedCandidates`, or `CandidateSets`
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        sets : object array of shape (m,)
+            Positions among the candidates, ascending; of the truth as far as it is among them.
+        """
+        check_is_fitted(self)
+        k = rank_needed(coverage, self.n_calibration_)
+        if self.conformity == "relative" and isinstance(candidates, CandidateSets):
+            raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
+        counts = self._scores.candidate_counts(X, candidates)
+        return as_objects(np.flatnonzero(row < k) for row in counts)
+
+    def radius(self, X: Any, coverage: float = 0.9) -> Array:
+        """The radius, (m,), of a ball around h(x) in the space of ψ that holds the set.
+
+        The ball is the set for "jackknife" and "split"; it is a little larger for the other two, and infinite where a
+        single row decides.
+        """
+        check_is_fitted(self)
+        k = rank_needed(coverage, self.n_calibration_)
+        if self.conformity not in ("distance", "scaled"):
+            raise ValueError('Only `conformity="distance"` and "scaled" make balls.')
+        return self._like(self._scores.radius(X, k))
+
+    def band(self, X: Any, coverage: float = 0.9) -> Array:
+        """[low, high] for every coordinate of y, (m, q, 2), or (m, 2) for numbers: all of y lies between, as often.
+
+        For numbers it is the set (its hull for "jackknife+"). For vectors and curves it is h(x) ± Qσ_t with the score
+        sup_t |ψ_t(y) − h_t(x)|/σ_t, σ_t the leave-one-out deviation of coordinate t: not with "full"; and as σ_t comes
+        from the same rows, nothing is proved of it but with "split".
+        """
+        check_is_fitted(self)
+        k = rank_needed(coverage, self.n_calibration_)
+        model = self.model_
+        structured = isinstance(model, StructuredEstimator)
+        if structured and not isinstance(model.embedding_, EuclideanEmbedding):
+            raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
+        if self.conformity not in ("distance", "scaled"):
+            raise ValueError('Only `conformity="distance"` and "scaled" make bands.')
+        if self.method == "full" and self._scores.left_out.q > 1:
+            raise ValueError(
+                'A full conformal set of vectors is no band; use `method="jackknife+"`, "jackknife" or "split".'
+            )
+        ends = self._scores.band(X, k)
+        if structured:
+            ends = tuple(to_numpy(model.embedding_.vectors(self._like(end))) for end in ends)
+        both = np.sort(np.stack(ends, axis=-1), axis=-1)
+        numbers = model.outputs_.shape == () if structured else both.shape[1] == 1
+        return self._like(both[:, 0, :] if numbers else both)
+
+    def _like(self, values: np.ndarray) -> Array:
+        """Answers in the library of the model."""
+        model = self.model_
+        return asarray_like(values, model.solution_.C) if isinstance(model, KernelRegression) else values
+
+
+def _rows(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = None) -> Any:
+    """Some rows; of a Gram matrix against some columns, by default the same."""
+    if not getattr(getattr(model, "kernel", None), "pairwise", False):
+        return take(X, rows)
+    return take(X, rows)[:, rows if columns is None else columns]
+
+
+def _check_complete(y: Any) -> None:
+    """Refuse missing entries: the score of a row that is partly known is not that of a row that is known."""
+    if is_sparse(y) or not is_numeric(y):
+        return
+    values = to_numpy(y) if is_array(y) and not is_numpy(y) else np.asarray(y)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError("`y` contains NaN: rows that are partly known have no comparable scores; drop these rows.")

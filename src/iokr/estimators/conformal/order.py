@@ -1,0 +1,42 @@
+"""y is in the set when fewer than k = ⌈coverage · (n + 1)⌉ of n scores are below its own: one rule for all methods."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from iokr._validation import check_number
+
+__all__ = ["check_coverage", "kth", "rank_needed", "rows_needed"]
+
+
+def check_coverage(coverage: Any) -> float:
+    """A number between 0 and 1, both excluded."""
+    value = check_number(coverage, "coverage")
+    if not 0 < value < 1:
+        raise ValueError(f"`coverage` must lie between 0 and 1, both excluded, got {coverage!r}.")
+    return value
+
+
+def rows_needed(coverage: float) -> int:
+    """The smallest n with ⌈coverage · (n + 1)⌉ ≤ n."""
+    return math.ceil(coverage / (1 - coverage) - 1e-9)
+
+
+def rank_needed(coverage: Any, n: int) -> int:
+    """k = ⌈coverage · (n + 1)⌉; refused where it is above n, for then the set is everything."""
+    value = check_coverage(coverage)
+    k = math.ceil(value * (n + 1) - 1e-9)
+    if k > n:
+        raise ValueError(
+            f"A coverage of {value:g} needs at least {rows_needed(value)} rows to calibrate on, and there are {n}: "
+            "with fewer the set is everything. Give more rows, or ask for less."
+        )
+    return k
+
+
+def kth(values: np.ndarray, k: int) -> np.ndarray:
+    """The k-th smallest along the last axis."""
+    return np.asarray(np.partition(values, k - 1, axis=-1)[..., k - 1])

@@ -1,0 +1,164 @@
+"""The grid of link prediction: one factorisation of K serves every output kernel and every alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, asarray_like, gemm, to_numpy
+from iokr._objects import error_context
+from iokr.estimators.areas import AreaRule, areas_of
+from iokr.estimators.regression.posing import Data, Fit, pose, solve
+from iokr.estimators.regression.selection import Grid, check_grid, check_values, closed_paths, solutions
+from iokr.kernels.base import Kernel
+from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.problem import Solution
+from iokr.solvers.base import Path, Solver
+
+__all__ = ["LinkFold", "LinkGrid", "Searched", "check_link_grid", "search_by_folds", "search_by_leave_one_out"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGrid:
+    """What is searched; `strengths` has a list for each manifold, all of one length."""
+
+    kernels: list[Kernel | OperatorKernel]
+    output_kernels: list[Kernel | None]
+    manifolds: list[Manifold | None]
+    strengths: list[list[float]]
+    alphas: list[float]
+
+    @property
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """Kernels × output kernels × manifolds × strengths × alphas."""
+        kernels, outputs, manifolds = len(self.kernels), len(self.output_kernels), len(self.manifolds)
+        return kernels, outputs, manifolds, len(self.strengths[0]), len(self.alphas)
+
+    def parts(self) -> Iterator[tuple[int, int, list[int], Grid]]:
+        """(kernel, manifold, output kernels that share its paths, its grid over strengths and alphas).
+
+        A kernel that learns nothing from the outputs is factored once for all of them.
+        """
+        everyone = list(range(len(self.output_kernels)))
+        for i, kernel in enumerate(self.kernels):
+            apart = isinstance(kernel, OperatorKernel) or kernel.supervised
+            for m, strengths in enumerate(self.strengths):
+                for group in [[b] for b in everyone] if apart else [everyone]:
+                    yield i, m, group, Grid([kernel], strengths, self.alphas)
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The areas at every point of the grid, (2, *shape), what the rule chose, and the model there."""
+
+    areas: np.ndarray
+    member: tuple[int, ...]  # which kernel, output kernel, manifold and strength
+    fit: Fit
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFold:
+    """Data to learn from, one for each output kernel, the nodes to be scored, and the areas of their values h."""
+
+    data: Callable[[int, Manifold | None], Data]
+    X: Any
+    measure: Callable[[Array], list[float]]
+
+
+def check_link_grid(kernel: Any, output_kernel: Any, manifold: Any, strengths: Any, alphas: Any) -> LinkGrid:
+    """One of each or lists of them; without strengths, each manifold's own."""
+    manifolds = _listed(manifold, "manifold")
+    some = next((m for m in manifolds if m is not None), None)
+    grid = check_grid(kernel, strengths, alphas, some)
+    if strengths is None:
+        own = [[0.0 if m is None else m.strength] for m in manifolds]
+    elif None in manifolds:
+        raise ValueError("`manifold` has None among its values; with `strengths` let 0 be one of these instead.")
+    else:
+        own = [check_values(strengths, "strengths", strict=False)] * len(manifolds)
+    return LinkGrid(grid.kernels, _listed(output_kernel, "output_kernel"), manifolds, own, grid.alphas)
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        return [value]
+    if not value:
+        raise ValueError(f"`{name}` is an empty list; give at least one.")
+    return list(value)
+
+
+def search_by_leave_one_out(
+    grid: LinkGrid,
+    data: Callable[[int, Manifold | None], Data],
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rule: AreaRule,
+    solver: Solver | None,
+) -> Searched:
+    """Areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs: one factorisation of K for every output kernel and alpha."""
+    areas, best = np.empty((2, *grid.shape)), -np.inf
+    found: tuple[tuple[int, ...], Fit] | None = None
+    for i, m, group, part in grid.parts():
+        manifold = grid.manifolds[m]
+        targets = {b: data(b, manifold) for b in group}
+        one = targets[group[0]]
+        if not one.outputs.loss.quadratic:
+            raise ValueError(
+                f"Leave-one-out has a closed form for quadratic losses only, not {one.outputs.loss!r}; set `cv=5`."
+            )
+        for j, (inputs, kept, problem, path) in enumerate(closed_paths(one, part, manifold, solver)):
+            for b in group:
+                Psi = asarray_like(targets[b].targets.Psi, problem.like)
+                areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas)
+                score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas)
+                if score > best:
+                    best, solution = score, Solution(path.coefficients(Psi, alpha))
+                    found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
+    if found is None:
+        raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
+    return Searched(areas, *found)
+
+
+def _leave_one_out_areas(
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray], path: Path, targets: Array, alphas: Sequence[float]
+) -> np.ndarray:
+    """Both areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, a column per alpha."""
+    rows, columns, linked = pairs
+    found = []
+    for alpha in alphas:
+        H = targets - path.loo_residuals(targets, alpha)
+        found.append(areas_of(linked, to_numpy(gemm(H, H))[rows, columns]))
+    return np.array(found).T
+
+
+def search_by_folds(
+    grid: LinkGrid,
+    data: Callable[[int, Manifold | None], Data],
+    folds: Iterable[LinkFold],
+    rule: AreaRule,
+    solver: Solver | None,
+) -> Searched:
+    """Mean areas over the folds, each output kernel made anew from the links of a fold; the best, from all data."""
+    areas, n_folds = np.zeros((2, *grid.shape)), 0
+    for fold in folds:
+        n_folds += 1
+        for i, m, group, part in grid.parts():
+            manifold = grid.manifolds[m]
+            targets = [fold.data(b, manifold) for b in group]
+            inputs, problem = pose(targets[0], grid.kernels[i], manifold, solver=solver)
+            with error_context("X"):
+                R = inputs.kernel.represent(fold.X)
+            Psi = [asarray_like(one.targets.Psi, problem.like) for one in targets]
+            problem = replace(problem, strength=part.strengths[0])
+            for t, j, k, C in solutions(problem, part, solver, Psi):
+                areas[:, i, group[t], m, j, k] += fold.measure(inputs.values(R, C))
+    if not n_folds:
+        raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+    areas /= n_folds
+    (i, b, m, j), alpha = rule.among(areas, grid.alphas)
+    manifold, strength = grid.manifolds[m], grid.strengths[m][j]
+    fit = solve(data(b, manifold), grid.kernels[i], alpha, strength, manifold=manifold, solver=solver)
+    return Searched(areas, (i, b, m, j), fit)

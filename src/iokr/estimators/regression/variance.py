@@ -1,0 +1,139 @@
+"""k(x, x) − k_xᵀ(K + λI)⁻¹k_x: how little the training inputs say about h(x)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    NotPositiveDefinite,
+    array_namespace,
+    asarray_like,
+    blocks,
+    cholesky,
+    eye_like,
+    matmul,
+    take_rows,
+    to_numpy,
+)
+from iokr._memory import check_memory
+from iokr.estimators.regression.posing import FittedInputs
+from iokr.gram.base import Gram
+from iokr.gram.blocks import kronecker
+from iokr.gram.scalar import ScalarGram
+from iokr.problem import Problem
+from iokr.solvers.base import join_columns
+from iokr.solvers.closed_form.blocks import flatten
+from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.spectral import SpectralPath
+from iokr.solvers.closed_form.symmetric_system import geometry
+
+__all__ = ["column_variances", "covariances"]
+
+_ROWS = 64  # new inputs at a time where the kernel does not separate
+
+
+def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Array, np.ndarray]:
+    """γ_j [k(x, x) − γ_j k_xᵀF(λI + γ_jFᵀKF)⁻¹Fᵀk_x], (m, r), of the columns of Ψ E; and γ.
+
+    M = F Fᵀ is what the loss and a penalty touch: F = √w without a penalty. One column for all where A = aI and no
+    entry is missing.
+    """
+    prior, cross = inputs.kernel.gram(R).K.diagonal(), inputs.kernel.gram(R, inputs.points).K.dense()
+    operator = problem.operator
+    if problem.mask is None:
+        width = len(operator.gamma)
+        parts = [(columns, _explained(problem, cross, g)) for g, columns in _groups(problem, width)]
+    else:  # A = aI: column j has the rows with m_ij = 1
+        patterns, which = np.unique(np.asarray(problem.mask).T, axis=0, return_inverse=True)
+        parts, width = [], int(problem.mask.shape[1])
+        for number, pattern in enumerate(patterns):
+            weight = problem.row_weight * pattern
+            part = replace(problem, mask=None, weight=weight, gram=problem.gram)
+            g = float(operator.gamma[0])
+            explained = _explained(part, cross, g) if weight.max() > 0 else 0 * prior
+            parts.append((np.flatnonzero(which.ravel() == number), explained))
+    xp = array_namespace(prior)
+    gamma = np.broadcast_to(operator.gamma, (width,))
+    columns = join_columns([(group, xp.stack([values] * len(group), axis=1)) for group, values in parts])
+    g = asarray_like(gamma, prior)[None, :]
+    return xp.clip(g * (prior[:, None] - g * columns), min=0.0), gamma
+
+
+def _groups(problem: Problem, width: int) -> list[tuple[float, np.ndarray]]:
+    """Distinct eigenvalues of A with their columns."""
+    return problem.operator.groups(width)
+
+
+def _explained(problem: Problem, cross: Array, g: float) -> Array:
+    """k_xᵀF(λI + gFᵀKF)⁻¹Fᵀk_x, (m,): by features, by one Cholesky factor, or by eigenvectors that are kept."""
+    xp, alpha = array_namespace(cross), problem.alpha
+    scalar = replace(problem, gram=problem.gram.K)
+    few = problem.gram.factor is not None and LowRank().refuses(scalar) is None
+    if not few and problem.operator.n_distinct == 1 and g > 0:
+        points = geometry(scalar)
+        S = points.system()
+        plain = points.whole and points.sqrt_w is None and points.remainder is None
+        left = cross if plain else matmul(cross, points.to_points(eye_like(S.shape[0], S)))
+        try:
+            Z = cholesky(S, alpha / g, overwrite=True).solve_lower(left.T)
+            return xp.sum(Z * Z, axis=0) / g
+        except NotPositiveDefinite:  # α below rounding: eigenvalues are clipped
+            pass
+    path = LowRank().path(scalar) if few else _spectral(scalar)
+    assert isinstance(path, SpectralPath)
+    left = matmul(cross, path.points.to_points(path.V))
+    return matmul(left * left, (1 / (alpha + g * path.omega))[:, None])[:, 0]
+
+
+def _spectral(problem: Problem) -> SpectralPath:
+    """The path by eigenvectors; those of a plain Gram are computed once for all eigenvalues of A."""
+    points = geometry(problem)
+    if points.whole and points.sqrt_w is None and points.remainder is None:
+        return SpectralPath(problem, points, problem.gram.K.eigenpairs())
+    return SpectralPath(problem, points)
+
+
+def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
+    """𝒦(x, x) − 𝒦_xF(λI + Fᵀ𝐊F)⁻¹Fᵀ𝒦_xᵀ, (m, q, q), over the entries of all outputs: nothing has to separate."""
+    q = int(problem.Psi.shape[1])
+    size = problem.gram.shape[0] * q
+    check_memory(24.0 * size**2, f"The covariance of {q} coupled outputs", "To reduce memory: fewer rows.")
+    flat = flatten(problem) if problem.gram.operator is None else _coupled(problem, q)
+    points = geometry(flat)
+    S = points.system()
+    F = points.to_points(eye_like(S.shape[0], S))
+    factor = cholesky(S, problem.alpha, overwrite=True)
+    xp = array_namespace(F)
+    found = []
+    for rows in blocks(R.shape[0], _ROWS):
+        some = take_rows(R, rows)
+        own, cross = _entries(inputs.kernel.gram(some), q), _entries(inputs.kernel.gram(some, inputs.points), q)
+        Z = factor.solve_lower(matmul(cross, F).T)
+        for i in range(own.shape[0] // q):
+            at = slice(i * q, (i + 1) * q)
+            found.append(own[at, at] - matmul(Z[:, at].T, Z[:, at]))
+    return xp.stack(found, axis=0)
+
+
+def _entries(gram: Gram, q: int) -> Array:
+    """The matrix over points × outputs, point-major."""
+    if gram.operator is None:
+        return gram.flat.dense()
+    K = gram.K.dense()
+    return kronecker(K, gram.operator.matrix(q, K))
+
+
+def _coupled(problem: Problem, q: int) -> Problem:
+    """A separable problem over the entries of its outputs; a missing one has weight 0."""
+    G = to_numpy(_entries(problem.gram, q))
+    like = problem.gram.diagonal()
+    n, xp = problem.n_labeled, array_namespace(like)
+    weight = np.repeat(problem.row_weight, q) * np.asarray(problem.mask, dtype=float).ravel()
+    penalty = None if problem.penalty is None else kronecker(problem.penalty, eye_like(q, problem.penalty))
+    gram = ScalarGram(lambda i, j: asarray_like(G[np.ix_(i, j)], like), np.arange(len(G)))
+    Psi = xp.reshape(asarray_like(np.zeros((n * q, 1)), like), (n * q, 1))
+    return replace(problem, gram=gram, Psi=Psi, penalty=penalty, weight=weight, mask=None)
