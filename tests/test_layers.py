@@ -24,7 +24,7 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [

@@ -106,6 +106,13 @@ EXPERIMENTS = (
         data=("inflection",),
     ),
     Experiment(
+        name="lip",
+        title="Lip acceleration from muscle activity with outliers, Huber losses on curves",
+        paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, functional experiment",
+        module="curves.lip",
+        data=("lip_emg", "duality2020_results"),
+    ),
+    Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",
