@@ -80,7 +80,7 @@ from iokr.kernels import (
     Warped,
     WeisfeilerLehman,
 )
-from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Square
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Expectile, Huber, Insensitive, MaxMargin, Pinball, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
 from iokr.operator_kernels import BlockKernel, ConditionalCovariance, Covariance, Decomposable, Transformable
@@ -94,6 +94,7 @@ from iokr.solvers import (
     Eigen,
     LowRank,
     ManifoldEigen,
+    ReducedRank,
 )
 
 FOLDERS = [
@@ -229,6 +230,9 @@ LOSSES = {
     "Square": [Square()],
     "MaxMargin": [MaxMargin()],
     "Huber": [Huber(), Huber(0.3)],
+    "Pinball": [Pinball(), Pinball(0.2), Pinball([0.1, 0.5, 0.8], [1.0, 2.0, 0.5])],
+    "Expectile": [Expectile(), Expectile([0.1, 0.5, 0.8])],
+    "Insensitive": [Insensitive(Huber(0.3), 0.2), Insensitive(EpsilonSquare(0.1), 0.0)],
     "EpsilonSquare": [EpsilonSquare(), EpsilonSquare(0.0), EpsilonSquare(0.7)],
     "EpsilonInsensitive": [EpsilonInsensitive(), EpsilonInsensitive(0.0), EpsilonInsensitive(0.7)],
 }
@@ -238,6 +242,7 @@ SOLVERS = {
     "Cholesky": [Cholesky()],
     "ManifoldEigen": [ManifoldEigen()],
     "LowRank": [LowRank()],
+    "ReducedRank": [ReducedRank(), ReducedRank(1, 0.1)],
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],

@@ -25,14 +25,15 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("conformal", "functional", "trees", "multitask", "links", "pairs", "regression"),
+        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [
+        "reduced_rank",
         "auto",
         *("iterative", "pairs"),
         "iterative.box_qp",  # a method that knows no pairs, for solvers that do

@@ -23,6 +23,8 @@ _HOMES = {
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
+    "QuantileCurves": "iokr.estimators.quantiles.model",
+    "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
@@ -47,6 +49,8 @@ __all__ = [
     "OutputKernelTree",
     "PairModel",
     "PairModelCV",
+    "QuantileCurves",
+    "QuantileCurvesCV",
     "SharedCandidates",
     "Unlabeled",
     "__version__",
@@ -66,6 +70,8 @@ if TYPE_CHECKING:
     from iokr.estimators.multitask.model import MultiTask
     from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.quantiles.cv import QuantileCurvesCV
+    from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
     from iokr.estimators.trees.boosting import OutputKernelBoosting

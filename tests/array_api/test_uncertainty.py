@@ -30,7 +30,9 @@ def test_variance_and_probabilities(xp):
         theirs = IOKR(operator, alpha=0.3).fit(xp.asarray(X), xp.asarray(Y))
         same(ours.variance(NEW), theirs.variance(xp.asarray(NEW)), xp)
         same(ours.variance(NEW, full=True), theirs.variance(xp.asarray(NEW), full=True), xp)
-        same(ours.predict_proba(NEW, Y[:5]), theirs.predict_proba(xp.asarray(NEW), xp.asarray(Y[:5])), xp)
+    ours = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.3).fit(X, Y)
+    theirs = IOKR(RBF(0.5), output_kernel=RBF(0.3), alpha=0.3).fit(xp.asarray(X), xp.asarray(Y))
+    same(ours.predict_proba(NEW, Y[:5]), theirs.predict_proba(xp.asarray(NEW), xp.asarray(Y[:5])), xp)
 
 
 @pytest.mark.parametrize("method", ["full", "jackknife+", "jackknife", "split"])

@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
+from iokr.solvers import ReducedRank
 from members import SOLVERS
 from reference import assert_close
 from samples import problem
 
 INSTANCES = [solver for rows in SOLVERS.values() for solver in rows]
+EXACT = [solver for solver in INSTANCES if not isinstance(solver, ReducedRank)]  # a projection is another answer
 
 
 @pytest.mark.parametrize("semi", [False, True], ids=["supervised", "semi-supervised"])
 @pytest.mark.parametrize("holes", ["none", "entries"])
 @pytest.mark.parametrize("weighted", ["none", "zeros"])
 @pytest.mark.parametrize("kind", ["identity", "full", "singular"])
-@pytest.mark.parametrize("solver", INSTANCES, ids=repr)
+@pytest.mark.parametrize("solver", EXACT, ids=repr)
 def test_agrees_with_the_dense_system(solver, kind, weighted, holes, semi):
     ours, ridge, K_new = problem(kind, weighted, holes, semi)
     reason = solver.refuses(ours)

@@ -9,6 +9,8 @@ from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.model import MultiTask
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
+from iokr.estimators.quantiles.cv import QuantileCurvesCV
+from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.trees.boosting import OutputKernelBoosting
@@ -30,4 +32,6 @@ __all__ = [
     "OutputKernelTree",
     "PairModel",
     "PairModelCV",
+    "QuantileCurves",
+    "QuantileCurvesCV",
 ]

@@ -19,6 +19,7 @@ from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_seq
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
 from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
+from iokr.embeddings.eigen import Eigen
 from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, in_precision, like_fitted, r2
 from iokr.estimators.summary import Summarised
 from iokr.kernels.base import Kernel
@@ -74,7 +75,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         decoder = self.decoder
         if decoder is None:
             decoder = Identity() if self.output_kernel is None else Candidates()
-        parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": self.embedding}
+        embedding = self.embedding
+        if embedding is None and self.output_kernel is not None:
+            embedding = Eigen() if getattr(getattr(self, "solver", None), "needs_coordinates", False) else None
+        parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": embedding}
         return {**parts, "decoder": decoder}
 
     def _keep_outputs(self, outputs: FittedOutputs) -> None:

@@ -2,9 +2,24 @@
 
 from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
+from iokr.losses.expectile import Expectile
 from iokr.losses.huber import Huber
+from iokr.losses.insensitive import Insensitive
 from iokr.losses.margin import MaxMargin
+from iokr.losses.pinball import BoxLoss, Pinball
 from iokr.losses.radial import RadialLoss
 from iokr.losses.square import Square
 
-__all__ = ["EpsilonInsensitive", "EpsilonSquare", "Huber", "Loss", "MaxMargin", "RadialLoss", "Square"]
+__all__ = [
+    "BoxLoss",
+    "EpsilonInsensitive",
+    "EpsilonSquare",
+    "Expectile",
+    "Huber",
+    "Insensitive",
+    "Loss",
+    "MaxMargin",
+    "Pinball",
+    "RadialLoss",
+    "Square",
+]

@@ -34,6 +34,7 @@ class Loss(Component, ABC):
     calibrated: ClassVar[bool] = True
     radial: ClassVar[bool] = False  # a `RadialLoss`, which has `shrinkage`, `slope` and `profile`
     box_dual: ClassVar[bool] = False  # its dual is a quadratic over 0 ≤ α ≤ w, W_i = α_i ψ_i
+    boxes: ClassVar[bool] = False  # entrywise, its dual a quadratic over boxes: has `bounds`
     reweighted: ClassVar[bool] = False  # radial, and φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
 
     @property

@@ -96,7 +96,7 @@ RULES = (
         ),
     ),
     Rule(
-        f"missing entries that A couples, more than {DENSE} seen, no manifold",
+        f"missing entries that A couples, more than {DENSE} seen or {2 * DENSE} in all, no manifold",
         lambda case: by_gradients(case.problem),
         Eigen,
         "the eigenvectors of K and A precondition conjugate gradients over the entries, which need no matrix of them",

@@ -81,7 +81,9 @@ def test_refused_in_words():
         model(loss=MaxMargin()).fit(X, y).predict_proba(NEW, NAMES)
     with pytest.raises(ValueError, match="quadratic losses only"):
         model(loss=Huber(1.0)).fit(X, y).predict_proba(NEW, NAMES)
-    Y = np.column_stack([X[:, 0], X[:, 1]])
-    Y[0, 0] = np.nan
-    with pytest.raises(ValueError, match="missing"):
-        IOKR(RBF(0.5)).fit(X, Y).predict_proba(NEW, Y[1:])
+    assert not hasattr(IOKR(RBF(0.5)), "predict_proba")  # vectors: no candidates, as scikit-learn's regressors
+
+
+def test_without_candidates_the_outputs_of_fit_compete():
+    fitted = model().fit(X, y)
+    assert_allclose(fitted.predict_proba(NEW), fitted.predict_proba(NEW, fitted.decoder_.Y_fit_))

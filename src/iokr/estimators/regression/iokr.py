@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any
 
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, eye_like, matmul
@@ -134,17 +135,20 @@ class KernelRegression(StructuredEstimator):
             return self._cast(xp.broadcast_to(V, (V.shape[0], q)))
         return self._cast(V[:, 0] if len(gamma) == 1 and problem.mask is None else V)
 
-    def predict_proba(self, X: Any, candidates: Any) -> Any:
+    @available_if(lambda self: self.output_kernel is not None)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, candidates: Any = None) -> Any:
         """exp(−‖h(x) − ψ(y)‖²/T) / Σ_y' exp(−‖h(x) − ψ(y')‖²/T), (m, c): a probability for every candidate.
 
         T is the one whose leave-one-out probabilities of the training outputs have the smallest log loss, over the
         same candidates and y_i itself (for `CandidateSets`, row i takes set i, in turn). Calibrated on average, as far
-        as the truth is among the candidates; nothing is guaranteed for a single input (`Conformal`).
+        as the truth is among the candidates; nothing is guaranteed for a single input (`Conformal`). Needs an output
+        kernel; for vectors that is `Linear()`.
 
         Parameters
         ----------
         X : array or sequence of m objects
-        candidates : sequence of c outputs, `SharedCandidates`, or `CandidateSets`
+        candidates : sequence of c outputs, `SharedCandidates`, or `CandidateSets`, default=None
+            None is the distinct outputs of `fit`, in the order of their first rows (`decoder_.Y_fit_`).
 
         Returns
         -------
@@ -154,6 +158,10 @@ class KernelRegression(StructuredEstimator):
         check_is_fitted(self)
         if not self.loss_.calibrated:
             raise ValueError(f"{self.loss_!r} does not fix the length of h, so distances to h(x) have no scale.")
+        if candidates is None:
+            candidates = getattr(self.decoder_, "Y_fit_", None)
+            if candidates is None:
+                raise ValueError(f"{self.decoder_!r} keeps no candidates; give `candidates`.")
         H = self.loo_decision_function()
         return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
 

@@ -12,9 +12,10 @@ from iokr.solvers.iterative.krylov import conjugate_gradients
 
 __all__ = ["DENSE", "MaskedPath", "by_gradients"]
 
-DENSE = 1500  # observed entries up to which one Cholesky factor of their matrix is cheaper
+DENSE = 1500  # observed entries, and half of all, up to which one Cholesky factor of their matrix is cheaper
 _TOL = 1e-10  # ‖residual‖ relative to the right-hand side
 _LIMIT = 2000
+_EPS = float(np.finfo(float).eps)
 _ENTRIES = 1 << 20  # of the arrays that rows left out together take
 
 
@@ -22,7 +23,8 @@ def by_gradients(problem: Problem) -> bool:
     """Whether A couples too many observed entries for a matrix over them, in a map that is symmetric."""
     if problem.mask is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
         return False
-    return problem.operator.scale is None and int(np.asarray(problem.mask).sum()) > DENSE
+    mask = np.asarray(problem.mask)
+    return problem.operator.scale is None and (int(mask.sum()) > DENSE or mask.size > 2 * DENSE)
 
 
 class MaskedPath(Path):
@@ -45,30 +47,35 @@ class MaskedPath(Path):
         omega, self.U = eigh(self.K)
         self.omega = array_namespace(omega).clip(omega, min=0.0)
         self.seen = asarray_like(self.mask[self.points.active].astype(float), self.K)
-        self.A = self.operator.matrix(self.mask.shape[1], self.K)
+        E, gamma = self.operator.E, self.operator.gamma
+        assert E is not None  # A ≠ aI
+        first = int(np.argmax(gamma > len(gamma) * _EPS * gamma.max()))  # smooth operators have few eigenvalues
+        self.E, self.gamma = asarray_like(E, self.K)[:, first:], asarray_like(gamma[first:], self.K)
         self.n_steps: list[int] = []  # of each solve
         self._kept: dict[float, tuple[Array, Array]] = {}
 
-    def _across(self, left: Array, X: Array, right: Array) -> Array:
-        """left X right for each of the b slices of X (n, q, b)."""
+    def _along(self, right: Array, X: Array) -> Array:
+        """X times `right` for each of the b slices of X (n, q, b)."""
+        return array_namespace(X).matmul(right.T[None, :, :], X)
+
+    def _across(self, left: Array, X: Array) -> Array:
+        """`left` times X for each slice."""
         n, q, b = X.shape
         xp = array_namespace(X)
-        Y = xp.reshape(matmul(left, xp.reshape(X, (n, q * b))), (left.shape[0], q, b))
-        return xp.matmul(right.T[None, :, :], Y)
+        return xp.reshape(matmul(left, xp.reshape(X, (n, q * b))), (left.shape[0], q, b))
 
     def _solve(self, B: Array, seen: Array, alpha: float, start: Array | None = None) -> Array:
         """Z (n, q, b) of b problems side by side."""
-        xp, E = array_namespace(B), self.operator.E
-        assert E is not None  # A ≠ aI
-        gamma = asarray_like(self.operator.gamma, B)
-        shrink = (alpha + self.omega[:, None] * gamma[None, :])[:, :, None]
+        xp, E, gamma = array_namespace(B), self.E, self.gamma
+        extra = (1 / (alpha + self.omega[:, None] * gamma[None, :]) - 1 / alpha)[:, :, None]
 
         def system(P: Array) -> Array:
-            return seen * self._across(self.K, P[0, ...], self.A) + alpha * P[0, ...]
+            inner = self._across(self.K, self._along(E, P[0, ...])) * gamma[None, :, None]
+            return seen * self._along(E.T, inner) + alpha * P[0, ...]
 
         def direction(R: Array) -> Array:
-            inner = self._across(self.U.T, R, E) / shrink
-            return (seen * self._across(self.U, inner, E.T))[None, ...]
+            inner = extra * self._across(self.U.T, self._along(E, R))
+            return (R / alpha + seen * self._along(E.T, self._across(self.U, inner)))[None, ...]
 
         goal = _TOL * xp.sqrt(xp.sum(B * B, axis=(0, 1)))
 
@@ -117,8 +124,8 @@ class MaskedPath(Path):
                 start=xp.broadcast_to(kept * Z[:, :, None], (n, q, len(some))),
             )
             rows = take_rows(self.K, some)  # h₋ᵢ(x_i) √w_i
-            values.append(xp.stack([rows[k, :] @ out[:, :, k] for k in range(len(some))], axis=0) @ self.A)
-        H = xp.concat(values, axis=0)
+            values.append(xp.stack([rows[k, :] @ out[:, :, k] for k in range(len(some))], axis=0))
+        H = matmul(matmul(xp.concat(values, axis=0), self.E) * self.gamma[None, :], self.E.T)
         if self.points.sqrt_w is not None:
             H = H / self.points.sqrt_w[:, None]
         everywhere = scatter(H, self.points.active, self.n) if len(self.points.active) < self.n else H

@@ -11,6 +11,7 @@ from iokr._component import component
 from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
+from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes
 from iokr.solvers.iterative.admm_newton import fits, newton
 from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound
 from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem
@@ -73,6 +74,10 @@ class ADMM(Solver):
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
+        if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
+            kept = start.state if start is not None and isinstance(start.state, BoxState) else None
+            certificate, n_iter, last = iterate_boxes(labeled, P0, tol, limit, kept)
+            return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, last)
         # A spectrum costs as much as many Cholesky factors, but suits any A and the Newton steps of small problems.
         kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None

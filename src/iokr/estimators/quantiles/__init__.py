@@ -1,0 +1,1 @@
+"""Quantiles at a continuum of levels."""

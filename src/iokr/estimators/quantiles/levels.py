@@ -1,0 +1,116 @@
+"""The kernel on levels with the slopes that keep quantiles from crossing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import to_numpy
+from iokr._validation import check_number, check_psd
+from iokr.gram.operators import as_operator
+from iokr.kernels.base import Kernel
+from iokr.kernels.vectors import RBF
+from iokr.losses.pinball import Boxes
+
+__all__ = ["Levels", "fit_levels"]
+
+WIDTH = 9.0  # c of the default kernel exp(−c(s − t)²)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """m trained levels θ_j and m̃ anchors θ̃_b between them, where the slope ∂_θh is asked not to be negative.
+
+    G = [k_Θ, ∂₂k_Θ; ∂₁k_Θ, ∂₁∂₂k_Θ] over levels and anchors, scaled to a unit diagonal: G/(r rᵀ).
+    """
+
+    theta: np.ndarray  # (m,) ascending
+    anchors: np.ndarray  # (m̃,), empty without the penalty
+    kernel: Kernel | None  # fitted; None for a matrix over the trained levels
+    constant: float  # added to the kernel: the intercept
+    G: np.ndarray  # (m + m̃, m + m̃)
+    crossing: float  # ν
+
+    @property
+    def r(self) -> np.ndarray:
+        """diag(G)^{½}."""
+        return np.sqrt(np.diag(self.G))
+
+    def operator(self) -> Any:
+        """G/(r rᵀ)."""
+        return as_operator(self.G / np.outer(self.r, self.r))
+
+    def loss(self) -> Boxes:
+        """(1/m) Σ_j ρ_θj and (ν/m̃) Σ_b max(0, −∂h), in the scaled coordinates."""
+        m, slopes = len(self.theta), len(self.anchors)
+        lo = np.r_[(self.theta - 1) / m, np.zeros(slopes)] * self.r
+        hi = np.r_[self.theta / m, np.full(slopes, self.crossing / max(slopes, 1))] * self.r
+        return Boxes(lo, hi)
+
+    def targets(self, y: np.ndarray) -> np.ndarray:
+        """[y … y | 0 … 0]/r, (n, m + m̃)."""
+        Psi = np.zeros((len(y), len(self.r)))
+        Psi[:, : len(self.theta)] = y[:, None]
+        return np.asarray(Psi / self.r)
+
+    def atoms(self, levels: np.ndarray) -> np.ndarray:
+        """[k_Θ(θ_j, θ) ; ∂₂k_Θ(θ, θ̃_b)]/r, (m + m̃, L): h(x)(θ) = k_xᵀC times this."""
+        if self.kernel is None:
+            place = {float(theta): j for j, theta in enumerate(self.theta)}
+            unknown = [float(level) for level in levels if float(level) not in place]
+            if unknown:
+                raise ValueError(
+                    f"`level_kernel` is a matrix over the trained levels, so {unknown[0]:g} cannot be predicted; use a "
+                    "kernel such as `RBF(9.0)`."
+                )
+            return np.asarray(self.G[:, [place[float(level)] for level in levels]] / self.r[:, None])
+        return np.asarray(_cross(self.kernel, self.theta, self.anchors, levels, self.constant) / self.r[:, None])
+
+
+def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: float) -> Levels:
+    """Levels with their kernel, or a matrix over them, checked."""
+    theta = np.sort(theta)
+    crossing = check_number(crossing, "crossing", minimum=0.0)
+    if isinstance(level_kernel, Kernel) or level_kernel is None:
+        kernel = (RBF(WIDTH) if level_kernel is None else clone(level_kernel)).fit(theta[:, None])
+        anchors = (theta[1:] + theta[:-1]) / 2 if crossing > 0 else np.empty(0)
+        if len(anchors) and not isinstance(kernel, RBF):
+            raise ValueError(
+                f"`crossing` needs the slope of the level kernel, which is known for `RBF`, got {kernel!r}; set "
+                "`crossing=0`."
+            )
+        columns = [_cross(kernel, theta, anchors, theta, constant)]
+        if len(anchors):
+            columns.append(_slopes(kernel, theta, anchors))
+        G = np.hstack(columns)
+        return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
+    A = np.asarray(check_psd(np.asarray(level_kernel, dtype=float), "level_kernel"))
+    if A.shape != (len(theta), len(theta)) or np.any(np.diag(A) <= 0):
+        raise ValueError(
+            f"`level_kernel` must be a kernel, or a matrix ({len(theta)}, {len(theta)}) over the levels with a "
+            f"positive diagonal, got shape {A.shape}."
+        )
+    if crossing > 0:
+        raise ValueError("`crossing` needs levels between the trained ones; with a matrix over these set `crossing=0`.")
+    return Levels(theta, np.empty(0), None, constant, A + constant, 0.0)
+
+
+def _cross(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray, levels: np.ndarray, constant: float) -> np.ndarray:
+    """Rows [k_Θ(θ_j, ·) + constant ; ∂₁k_Θ(θ̃_b, ·)] at some levels; the slopes do not see the constant."""
+    values = to_numpy(kernel(theta[:, None], levels[:, None])) + constant
+    if not len(anchors):
+        return np.asarray(values)
+    assert isinstance(kernel, RBF)
+    c, u = float(kernel.gamma_), anchors[:, None] - levels[None, :]
+    return np.vstack([values, -2 * c * u * np.exp(-c * u**2)])
+
+
+def _slopes(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Columns [∂₂k_Θ(θ_j, θ̃_b) ; ∂₁∂₂k_Θ(θ̃_a, θ̃_b)] of `RBF`: 2c(s − t)k and (2c − 4c²(s − t)²)k."""
+    assert isinstance(kernel, RBF)
+    c = float(kernel.gamma_)
+    u, both = theta[:, None] - anchors, anchors[:, None] - anchors
+    return np.vstack([2 * c * u * np.exp(-c * u**2), (2 * c - 4 * c**2 * both**2) * np.exp(-c * both**2)])

@@ -1,0 +1,128 @@
+"""Losses whose minimisers are quantiles: entry by entry, with another slope on each side."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like
+from iokr._component import component
+from iokr.losses.base import Loss
+
+__all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
+
+
+def check_levels(levels: Any, name: str = "levels") -> np.ndarray:
+    """Numbers strictly between 0 and 1, none twice; one of them, or as many as there are outputs."""
+    try:
+        values = np.atleast_1d(np.asarray(levels, dtype=float))
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be numbers between 0 and 1, got {levels!r:.60}.") from None
+    if values.ndim != 1 or values.size == 0 or not np.all((values > 0) & (values < 1)):
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {levels!r:.60}.")
+    if len(np.unique(values)) < len(values):
+        raise ValueError(f"`{name}` must differ from each other, got {levels!r:.60}.")
+    return values
+
+
+class BoxLoss(Loss):
+    """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j), e = ψ − h, lo ≤ 0 ≤ hi: the dual is a quadratic over boxes w[lo, hi].
+
+    A subclass says `bounds`. `ADMM` solves such losses in the eigenbases of kernel and operator.
+    """
+
+    smooth: ClassVar[bool] = False
+    boxes: ClassVar[bool] = True
+
+    @abstractmethod
+    def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """lo and hi of q outputs, (q,) each."""
+
+    def _bounds(self, like: Array) -> tuple[Array, Array]:
+        lo, hi = self.bounds(int(like.shape[1]))
+        return asarray_like(lo, like)[None, :], asarray_like(hi, like)[None, :]
+
+    def value(self, H: Array, Psi: Array) -> Array:
+        """Σ_j max(hi_j e_j, lo_j e_j)."""
+        xp, (lo, hi), E = array_namespace(H), self._bounds(H), Psi - H
+        return xp.sum(xp.where(E > 0, hi * E, lo * E), axis=1)
+
+    def gradient(self, H: Array, Psi: Array) -> Array:
+        """−hi_j below the target, −lo_j above it."""
+        lo, hi = self._bounds(H)
+        return array_namespace(H).where(Psi > H, -hi + 0.0 * H, -lo + 0.0 * H)
+
+    def prox(self, Z: Array, Psi: Array, t: Array) -> Array:
+        """z + clip(t(ψ − z), lo, hi)/t."""
+        return Z + self._clip(t[:, None] * (Psi - Z), 1.0) / t[:, None]
+
+    def _clip(self, W: Array, weight: Array | float) -> Array:
+        xp, (lo, hi) = array_namespace(W), self._bounds(W)
+        return xp.minimum(xp.maximum(W, weight * lo + 0.0 * W), weight * hi + 0.0 * W)
+
+    def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """W clipped to w[lo, hi]."""
+        return self._clip(W, weight[:, None])
+
+    def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """Σ_j W_j ψ_j."""
+        return array_namespace(W).sum(W * Psi, axis=1)
+
+
+@component
+class Boxes(BoxLoss):
+    """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j) with bounds that are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses.pinball import Boxes
+    >>> Boxes([0.0], [2.0]).value(np.array([[0.0], [3.0]]), np.ones((2, 1)))
+    array([2., 0.])
+    """
+
+    lo: Any
+    hi: Any
+
+    def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """As given."""
+        return np.asarray(self.lo, dtype=float), np.asarray(self.hi, dtype=float)
+
+
+@component
+class Pinball(BoxLoss):
+    """ℓ(h, ψ) = Σ_j η_j max(θ_j e_j, (θ_j − 1) e_j), e = ψ − h: h_j is to lie above a share θ_j of the outputs.
+
+    Parameters
+    ----------
+    levels : float or sequence of float, default=0.5
+        θ in (0, 1): one for all outputs, or one for each; 0.5 is half the absolute error.
+    weights : sequence of float, default=None
+        η > 0; None is ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import Pinball
+    >>> Pinball(0.9).value(np.array([[0.0], [2.0]]), np.ones((2, 1)))
+    array([0.9, 0.1])
+    """
+
+    levels: Any = 0.5
+    weights: Any = None
+
+    def check(self, Psi: Array) -> None:
+        """Levels in (0, 1), one or as many as outputs; weights alike and positive."""
+        self.bounds(int(Psi.shape[1]))
+
+    def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """η(θ − 1) and ηθ."""
+        theta = check_levels(self.levels)
+        eta = np.ones(len(theta)) if self.weights is None else np.atleast_1d(np.asarray(self.weights, dtype=float))
+        if eta.shape != theta.shape or not np.all(eta > 0) or not np.all(np.isfinite(eta)):
+            raise ValueError(f"`weights` must have a positive number for each of {len(theta)} levels, got {eta!r:.60}.")
+        if len(theta) not in (1, q):
+            raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one for each.")
+        return np.broadcast_to(eta * (theta - 1), (q,)), np.broadcast_to(eta * theta, (q,))

@@ -1,0 +1,123 @@
+"""Alternating directions for entrywise boxes: quantiles, in the leading eigenbases of kernel and operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_numpy
+from iokr.solvers.iterative.certificate import Certificate
+from iokr.solvers.iterative.reduced import LabeledProblem
+
+__all__ = ["BoxState", "iterate_boxes"]
+
+_RELAX = 1.7
+_KEEP = 1e-13  # eigenvalues below this share of the largest carry nothing
+_CHECK = 20  # steps between looks at the gap
+_COARSE = 1e-5  # tolerance down to which residuals, not curvature, balance best where boxes have two sides
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class BoxState:
+    """Iterate: values u and multipliers ρb, and the last ρ."""
+
+    u: Array
+    rho_b: Array
+    rho: float
+
+
+class _LeadingKernel:
+    """𝒦 = K ⊗ A by the eigenvectors whose eigenvalues count: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
+
+    def __init__(self, problem: LabeledProblem) -> None:
+        pairs = problem.gram.eigenpairs()
+        assert pairs is not None
+        s, U = pairs
+        first = _first(s)
+        self.U, s = U[:, first:], s[first:]
+        operator = problem.operator
+        if operator.scale is None:
+            gamma, E = eigh(operator.matrix(problem.Psi.shape[1], problem.Psi))
+            first = _first(gamma)
+            self.E, gamma = E[:, first:], gamma[first:]
+        else:
+            self.E, gamma = None, asarray_like(np.array([operator.scale]), problem.Psi)
+        self.G = s[:, None] * gamma[None, :]
+
+    def into(self, X: Array) -> Array:
+        """UᵀXE."""
+        T = matmul(self.U.T, X)
+        return T if self.E is None else matmul(T, self.E)
+
+    def back(self, T: Array) -> Array:
+        """UTEᵀ."""
+        T = T if self.E is None else matmul(T, self.E.T)
+        return matmul(self.U, T)
+
+
+def _first(values: Array) -> int:
+    """The first of ascending eigenvalues that counts; the last one where none does."""
+    kept = np.flatnonzero(to_numpy(values) > _KEEP * float(values[-1]))
+    return int(kept[0]) if len(kept) else int(values.shape[0]) - 1
+
+
+def iterate_boxes(
+    problem: LabeledProblem, P0: float, tol: float, limit: int, warm: BoxState | None
+) -> tuple[Certificate, int, BoxState]:
+    """The loop of `ADMM`, in the leading eigenbases, ρ balanced by residuals or by the curvature shown."""
+    xp, lam, Psi, weight = array_namespace(problem.Psi), problem.lam, problem.Psi, problem.weight
+    norm = xp.linalg.matrix_norm
+    kernel = _LeadingKernel(problem)
+    lo, hi = problem.loss.bounds(int(Psi.shape[1]))
+    one_sided = bool(np.any((lo == 0) | (hi == 0)))
+    by_residuals = one_sided or tol > _COARSE
+    low = weight[:, None] * asarray_like(lo, Psi)[None, :]
+    high = weight[:, None] * asarray_like(hi, Psi)[None, :]
+    if warm is not None and warm.u.shape == Psi.shape:
+        rho, u = warm.rho, warm.u
+        b = warm.rho_b / rho
+    else:
+        rho, u, b = P0 / max(float(xp.sum(Psi * Psi)), _TINY), Psi * 0.0, Psi * 0.0
+    balance, best, a = 10, None, Psi * 0.0
+    for step in range(1, limit + 2):
+        shrink = kernel.G + lam / rho
+        T = kernel.into(u - b) / shrink
+        if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
+            found = _certify(problem, kernel, a, T, P0)
+            best = found if best is None or found.gap < best.gap else best
+            if best.gap <= tol or step > limit:
+                return best, step - 1, BoxState(u, rho * b, rho)
+        v = kernel.back(kernel.G * T)
+        z = _RELAX * v + (1 - _RELAX) * u + b
+        a = xp.minimum(xp.maximum(rho * (Psi - z), low), high)  # dual feasible
+        before, b_before = u, b
+        u, b = z + a / rho, -a / rho
+        if step == balance:
+            balance *= 2
+            if by_residuals:
+                primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
+                dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
+                factor = min(max(np.sqrt(primal / max(dual, _TINY)), 0.1), 10.0)
+            else:  # rows that sit at a kink hide its curvature: twice what the others show
+                shown = 2.0 * float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
+                factor = min(max(shown, 0.05), 20.0)
+            if not 2 / 3 <= factor <= 3 / 2:
+                rho, b = factor * rho, b / factor
+    raise AssertionError("the last step returns")
+
+
+def _certify(problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array, P0: float) -> Certificate:
+    """The gap between the better of two primal points, the linear step's and W/λ, and the dual at W."""
+    xp, lam = array_namespace(W), problem.lam
+    R = kernel.into(W)
+    KW = kernel.back(kernel.G * R)
+    energy = float(xp.sum(kernel.G * R * R))
+    dual = float(xp.sum(W * problem.Psi)) - energy / (2 * lam)
+    plain = problem.objective(kernel.back(kernel.G * T), float(xp.sum(kernel.G * T * T)))
+    from_dual = problem.objective(KW / lam, energy / lam**2)
+    scale = max(P0, float(np.finfo(float).tiny))
+    if from_dual <= plain:
+        return Certificate(W / lam, dual, (from_dual - dual) / scale)
+    return Certificate(kernel.back(T), dual, (plain - dual) / scale)

@@ -1,0 +1,1 @@
+"""Outputs that are functions."""
