@@ -111,6 +111,8 @@ EXPERIMENTS = (
         paper="the theorems on conformal sets, measured on labels, curves, spectra and numbers",
         module="coverage.coverage",
         data=("functional", "msms_fp490", "multilabel"),
+    ),
+    Experiment(
         name="lip",
         title="Lip acceleration from muscle activity with outliers, Huber losses on curves",
         paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, functional experiment",
