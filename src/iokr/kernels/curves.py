@@ -219,9 +219,10 @@ class Periodic(Kernel):
 
     def block(self, R: Any, S: Any) -> Array:
         """The (n, m) array of k(s_i, t_j)."""
+        r = self.period / (2 * np.pi)
         squares = 2 * (R.shape[1] // 2) - 2 * matmul(R, S.T)  # 4 Σ sin² of half the angle between
         xp = array_namespace(squares)
-        return xp.exp(-self.gamma * np.square(self.period / (2 * np.pi)) * xp.clip(squares, min=0.0))
+        return xp.exp(-self.gamma * (r * r) * xp.clip(squares, min=0.0))
 
     def diag(self, R: Any) -> Array:
         """Ones."""
