@@ -55,7 +55,7 @@ class QuantileCurvesCV(QuantileRegression):
     >>> import numpy as np
     >>> from iokr import QuantileCurvesCV
     >>> rng = np.random.default_rng(0)
-    >>> x = np.linspace(0, 1, 60)[:, None]
+    >>> x = rng.uniform(size=(60, 1))  # in no order: folds are contiguous
     >>> y = np.sin(6 * x[:, 0]) + rng.normal(size=60) / 9
     >>> model = QuantileCurvesCV(alphas=(0.01, 1.0), crossings=(0.05,), cv=3).fit(x, y)
     >>> model.alpha_, model.cv_errors_.shape
