@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, is_array, is_numpy, to_numpy
+from iokr._array import Array, is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import BadObject
 
 __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
@@ -56,15 +56,21 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
 
 
 def _is_pairs(y: Any) -> bool:
-    first = y[0] if hasattr(y, "__len__") and len(y) else None
+    first = y[0] if isinstance(y, Sequence) and len(y) else None
     return isinstance(first, (tuple, list)) and len(first) == 2 and all(np.ndim(part) == 1 for part in first)
 
 
 def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
+    if is_sparse(Y):
+        Y = Y.toarray()
+    if isinstance(Y, np.ma.MaskedArray):
+        Y = np.ma.filled(Y.astype(float), np.nan)
+    if is_numpy(Y) and np.iscomplexobj(Y):
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     if not is_array(Y) or (is_numpy(Y) and np.asarray(Y).dtype.kind not in "buif"):
         try:
             Y = np.asarray(Y, dtype=float)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"`{name}` must be a matrix with a curve per row, pairs (points, values), a table with columns "
                 f"id, t, value, or an FDataGrid ({error})."

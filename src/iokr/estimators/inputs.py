@@ -194,12 +194,23 @@ def _count_features(estimator: Any, X: Any, reset: bool) -> None:
         )
 
 
+def _numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """A matrix of objects that are numbers."""
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"`{name}` must be a matrix of numbers, and an entry is none: {error}.") from error
+
+
 def check_table(X: Any, name: str) -> Any:
     """The values of a table of numbers; anything else is refused."""
     with error_context(name):
         X = read(X, matrix=True)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "O":
+        return _numbers(X, name)
     if is_sparse(X) or (is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO")):
         return X
     n_objects(X, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -199,6 +200,8 @@ def like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
     """Numeric y in the shape of the fitted outputs, so that 0 and (0,) compare equal."""
     if shape is None or is_sparse(y) or not is_array(y):
         return y.toarray() if is_sparse(y) else y
+    if math.prod(y.shape[1:]) != math.prod(shape):
+        raise ValueError(f"`y` has shape {tuple(y.shape)}, but an output at fit had shape {shape}; give such outputs.")
     return array_namespace(y).reshape(y, (y.shape[0], *shape))
 
 

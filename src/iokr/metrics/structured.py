@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_objects
+from iokr._objects import as_objects, key
 from iokr._validation import check_same_length
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of
@@ -63,7 +63,7 @@ def edit_distance(y_true: Any, y_pred: Any) -> float:
 def _edits(y: Sequence[Any], z: Sequence[Any]) -> int:
     """Row by row of the table of prefixes; along a row, min_j' ≤ j of (entry j' + j − j')."""
     codes: dict[Any, int] = {}
-    a, b = (np.array([codes.setdefault(entry, len(codes)) for entry in side], dtype=np.intp) for side in (y, z))
+    a, b = (np.array([codes.setdefault(key(entry), len(codes)) for entry in side], dtype=np.intp) for side in (y, z))
     steps = np.arange(len(b) + 1)
     row = steps.copy()
     for letter in a:
@@ -88,5 +88,8 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     """
     check_same_length(y_true, y_pred, "y_true", "y_pred")
     pairs = list(zip(sequences_of(y_true), as_objects(y_pred), strict=True))
+    for i, (_, z) in enumerate(pairs):
+        if not hasattr(z, "__len__"):
+            raise TypeError(f"Object {i} of `y_pred` must be a string or a sequence, got {z!r:.60}.")
     right = sum(a == b for y, z in pairs for a, b in zip(y, z, strict=False))
     return float(right / sum(len(y) for y, _ in pairs))

@@ -79,6 +79,8 @@ def _from_pair(x: Any, i: int) -> Graph:
     if (present != present.T).sum():
         raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
     n = A.shape[0]
+    if labels is not None and not hasattr(labels, "__len__"):
+        raise BadObjectType("Graph", i, f": the labels must be a sequence, one for each node, got {labels!r:.60}.")
     names = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise BadObject("Graph", i, f" has {n} nodes but {len(names)} labels; give one for each, or None.")
