@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import BadObject
+from iokr._array import Array, is_array, is_numpy, to_numpy
+from iokr._objects import BadObject, error_context
+from iokr._tables import column_names, is_table, read, select_columns
+from iokr._validation import check_numbers
 
 __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
 
@@ -45,32 +47,33 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
             )
         own = np.asarray(y.grid_points[0], dtype=float)
         return _on_grid(values[:, :, 0], own if grid is None else grid, name)
-    columns = [str(column).lower() for column in getattr(y, "columns", ())]
+    columns = [str(column).lower() for column in column_names(y) or ()]
     if sorted(columns) == sorted(_LONG):
         return _from_pairs(*_long_table(y, columns, name), grid, name)
-    if not is_array(y) and not hasattr(y, "to_numpy") and _is_pairs(y):
+    if not is_array(y) and not is_table(y) and _is_pairs(y):
         return _from_pairs([tuple(pair) for pair in y], None, grid, name)
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
+    with error_context(name):
+        y = read(y, matrix=True, missing=True)
     return _on_grid(y, grid, name)
 
 
 def _is_pairs(y: Any) -> bool:
-    first = y[0] if isinstance(y, Sequence) and len(y) else None
-    return isinstance(first, (tuple, list)) and len(first) == 2 and all(np.ndim(part) == 1 for part in first)
+    first = y[0] if isinstance(y, (list, tuple)) and len(y) else None
+    return isinstance(first, (tuple, list)) and len(first) == 2 and all(_is_list(part) for part in first)
+
+
+def _is_list(part: Any) -> bool:
+    try:
+        return np.ndim(part) == 1
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
-    if is_sparse(Y):
-        Y = Y.toarray()
-    if isinstance(Y, np.ma.MaskedArray):
-        Y = np.ma.filled(Y.astype(float), np.nan)
-    if is_numpy(Y) and np.iscomplexobj(Y):
-        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     if not is_array(Y) or (is_numpy(Y) and np.asarray(Y).dtype.kind not in "buif"):
         try:
-            Y = np.asarray(Y, dtype=float)
-        except (TypeError, ValueError, OverflowError) as error:
+            Y = check_numbers(Y, name)
+        except (TypeError, ValueError) as error:
             raise ValueError(
                 f"`{name}` must be a matrix with a curve per row, pairs (points, values), a table with columns "
                 f"id, t, value, or an FDataGrid ({error})."
@@ -102,7 +105,7 @@ def check_points(points: Any, name: str) -> np.ndarray:
     """Finite numbers, one after the other."""
     try:
         found = np.asarray(to_numpy(points) if is_array(points) else points, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be a sequence of numbers, got {points!r:.60}.") from None
     if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)):
         raise ValueError(f"`{name}` must be a sequence of finite numbers, got {points!r:.60}.")
@@ -122,7 +125,8 @@ def _check_seen(seen: np.ndarray, name: str) -> None:
 
 def _long_table(y: Any, columns: list[str], name: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Any]]:
     """Points and values of each id, ids in the order of their first row."""
-    given = {column: np.asarray(y[original]) for column, original in zip(columns, y.columns, strict=True)}
+    originals = column_names(y) or []
+    given = {c: read(select_columns(y, [original])) for c, original in zip(columns, originals, strict=True)}
     rows: dict[Any, list[int]] = {}
     for row, identity in enumerate(given["id"].tolist()):
         rows.setdefault(identity, []).append(row)

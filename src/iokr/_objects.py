@@ -81,8 +81,10 @@ def is_numeric(Y: Any) -> bool:
 
 def n_objects(X: Any, name: str = "X") -> int:
     """How many objects `X` holds."""
-    if hasattr(X, "collect_schema"):
-        X = read(X)
+    if hasattr(type(X), "collect") and is_table(X):  # a frame that waits to be evaluated
+        X = X.collect()
+    if is_sparse(X) and X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     if hasattr(X, "shape") and getattr(X, "shape", None):
         return int(X.shape[0])
     if hasattr(X, "__array__") and not hasattr(X, "__len__"):

@@ -85,6 +85,7 @@ def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     """One of `choices`."""
+    value = value.item() if isinstance(value, np.bool_) else value
     if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value

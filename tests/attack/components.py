@@ -89,7 +89,19 @@ def kernel_cases() -> Iterator[Case]:
         i = seen[name] = seen.get(name, -1) + 1
         X, Z = objects(domain), objects(domain, 5, 1)
         lenient = name == "kernels.FromFunction" or domain not in ("vectors", "fingerprints", "sparse vectors")
-        names = ("kernel", "output_kernel", "graph", "nodes", "matrix", "index", "indices", "base", "pairs", "Object")
+        names = (
+            "kernel",
+            "output_kernel",
+            "graph",
+            "nodes",
+            "matrix",
+            "index",
+            "indices",
+            "base",
+            "pairs",
+            "Object",
+            "features",
+        )
 
         def one(X: Any, k: Any = kernel) -> Any:
             return clone(k)(X)

@@ -52,6 +52,8 @@ def matmul(A: Any, B: Any) -> Array:
 
 def gemm(R: Any, S: Any) -> Array:
     """R Sᵀ as a dense array, for dense or sparse factors."""
+    if R.shape[1] != S.shape[1]:
+        raise ValueError(f"Objects have {R.shape[1]} features here and {S.shape[1]} there; they must have as many.")
     return matmul(R, S.T)
 
 

@@ -83,7 +83,7 @@ def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
                 if Y.dtype.kind != "O":
                     raise ValueError(f"it holds {Y.dtype} such as {Y.flat[0]!r}" if Y.size else f"it is {Y.dtype}")
                 Y = Y.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"`{name}` must hold numbers or vectors of equal length ({error}); "
                 "for other objects set `output_kernel`."

@@ -194,23 +194,34 @@ def _count_features(estimator: Any, X: Any, reset: bool) -> None:
         )
 
 
-def _numbers(X: np.ndarray, name: str) -> np.ndarray:
-    """A matrix of objects that are numbers."""
+def _as_objects(X: Any) -> np.ndarray | None:
+    """Lists of rows of other objects than numbers as an array of them; None for everything else."""
+    if not isinstance(X, (list, tuple)):
+        return None
     try:
-        return X.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"`{name}` must be a matrix of numbers, and an entry is none: {error}.") from error
+        values = np.asarray(X)
+    except ValueError:
+        return None
+    return values if values.dtype.kind == "O" else None
 
 
 def check_table(X: Any, name: str) -> Any:
     """The values of a table of numbers; anything else is refused."""
     with error_context(name):
         X = read(X, matrix=True)
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert dates to numbers.")
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "O":
-        return _numbers(X, name)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
+        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert it to numbers.")
+    values = X if is_array(X) and is_numpy(X) else _as_objects(X)
+    if values is not None and values.ndim == 2 and values.dtype.kind in "OSUV":
+        try:
+            X = values.astype(np.float64)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(
+                f"`{name}` must be a matrix of numbers, but it holds {values.flat[0]!r:.40} ({error}); select columns "
+                "with `Columns(kernel, names)`, or choose a `kernel` that takes other objects."
+            ) from None
+        except TypeError:  # scikit-learn has words for it
+            pass
     if is_sparse(X) or (is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO")):
         return X
     n_objects(X, name)

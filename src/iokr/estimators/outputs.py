@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -192,17 +192,24 @@ def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
     if is_sparse(Y):
         Y = Y.toarray()
     if not is_array(Y):
-        Y = as_array(Y if is_table(Y) else list(Y))
-    return array_namespace(Y).reshape(Y, (Y.shape[0], *shape))
+        try:
+            Y = as_array(Y if is_table(Y) else list(Y))
+        except ValueError:  # rows of different lengths
+            return as_objects(Y)
+    return _shaped(Y, shape)
+
+
+def _shaped(Y: Any, shape: tuple[int, ...]) -> Any:
+    """Rows in this shape; those of other lengths, and objects in the place of rows, as they are."""
+    fits = prod(Y.shape[1:]) == prod(shape)
+    return array_namespace(Y).reshape(Y, (Y.shape[0], *shape)) if fits else Y
 
 
 def like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
     """Numeric y in the shape of the fitted outputs, so that 0 and (0,) compare equal."""
     if shape is None or is_sparse(y) or not is_array(y):
         return y.toarray() if is_sparse(y) else y
-    if math.prod(y.shape[1:]) != math.prod(shape):
-        raise ValueError(f"`y` has shape {tuple(y.shape)}, but an output at fit had shape {shape}; give such outputs.")
-    return array_namespace(y).reshape(y, (y.shape[0], *shape))
+    return _shaped(y, shape)
 
 
 def r2(residual: float, spread: float, n: int) -> float:

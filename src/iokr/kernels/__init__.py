@@ -3,9 +3,8 @@
 from iokr.kernels.algebra import Centered, Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
-from iokr.kernels.features import Columns, EmpiricalMap, Features
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
-from iokr.kernels.features import EmpiricalMap, Features
+from iokr.kernels.features import Columns, EmpiricalMap, Features
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, is_sparse, pivoted_cholesky, row_sq_norms, to_numpy
 from iokr._component import Component, component
-from iokr._objects import Parts, as_objects
+from iokr._objects import Parts, as_objects, error_context, n_objects
 from iokr._validation import check_number, check_psd
 from iokr.gram.scalar import ScalarGram
 
@@ -95,9 +95,15 @@ class Kernel(Component, ABC):
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
-        k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
-        R = k.represent(np.arange(len(X)) if k.pairwise and Z is None else X)
-        return k.gram(R, None if Z is None else k.represent(Z)).dense()
+        n = n_objects(X)
+        if n == 0:
+            raise ValueError("`X` is empty; at least one object is needed.")
+        with error_context("X"):
+            k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
+            R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
+        with error_context("Z"):
+            S = None if Z is None else k.represent(Z)
+        return k.gram(R, S).dense()
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, matmul, to_numpy
 from iokr._component import component
 from iokr._curves import interpolate, quadrature_weights, read_curves
 from iokr._objects import as_objects
 from iokr._validation import check_number, check_vectors
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.vectors import RBF
 
@@ -69,7 +68,7 @@ class L2(CurveInputs):
         """The nodes, and the base kernel on the weighted values."""
         values = self._fit_nodes(X)
         self.root_ = np.sqrt(quadrature_weights(self.quadrature, self.points_))
-        self.base_ = (RBF() if self.base is None else clone(self.base)).fit(values * self.root_)
+        self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values * self.root_)
         return self
 
     def represent(self, X: Any) -> Any:
@@ -112,7 +111,7 @@ class Pointwise(CurveInputs):
         """The nodes, and the base kernel on all values."""
         values = self._fit_nodes(X)
         self.w_ = quadrature_weights(self.quadrature, self.points_)
-        self.base_ = (RBF() if self.base is None else clone(self.base)).fit(values.reshape(-1, 1))
+        self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values.reshape(-1, 1))
         return self
 
     def represent(self, X: Any) -> np.ndarray:
@@ -159,7 +158,7 @@ class Warped(Kernel):
 
     def fit(self, X: Any) -> Warped:
         """The base kernel on the series."""
-        self.base_ = (GlobalAlignment() if self.base is None else clone(self.base)).fit(_series(X))
+        self.base_ = fit_part(GlobalAlignment() if self.base is None else self.base, "base", _series(X))
         return self
 
     def represent(self, X: Any) -> Any:
@@ -222,7 +221,7 @@ class Periodic(Kernel):
         """The (n, m) array of k(s_i, t_j)."""
         squares = 2 * (R.shape[1] // 2) - 2 * matmul(R, S.T)  # 4 Σ sin² of half the angle between
         xp = array_namespace(squares)
-        return xp.exp(-self.gamma * (self.period / (2 * np.pi)) ** 2 * xp.clip(squares, min=0.0))
+        return xp.exp(-self.gamma * np.square(self.period / (2 * np.pi)) * xp.clip(squares, min=0.0))
 
     def diag(self, R: Any) -> Array:
         """Ones."""

@@ -42,17 +42,22 @@ class Features(FeatureKernel):
         if not hasattr(self.transformer, "transform"):
             raise TypeError(f"`transformer` must have `fit` and `transform`, got {self.transformer!r:.60}.")
         self.transformer_ = clone(self.transformer)
-        self.transformer_.fit(self._objects(X))
+        self._ask("fit", X)
         return self
 
     def features(self, X: Any) -> Any:
         """φ(x_i), a row per object."""
-        return check_vectors(self.transformer_.transform(self._objects(X)), "features")
+        return check_vectors(self._ask("transform", X), "features")
 
-    def _objects(self, X: Any) -> Any:
-        """A table as it is, but for a transformer that reads objects one by one, as a vectoriser of texts does."""
+    def _ask(self, method: str, X: Any) -> Any:
+        """What the transformer makes of X; tables as they are, unless it reads objects one by one, as texts are."""
         one_by_one = column_names(X) is not None and not get_tags(self.transformer_).input_tags.two_d_array
-        return read(X) if one_by_one else X
+        X = read(X) if one_by_one or isinstance(X, np.ma.MaskedArray) else X
+        try:
+            return getattr(self.transformer_, method)(X)
+        except (TypeError, ValueError, OverflowError) as error:
+            what = f"`transformer` {self.transformer_!r:.60} cannot {method} these objects"
+            raise ValueError(f"{what} ({error}); choose one that takes them.") from error
 
 
 @component

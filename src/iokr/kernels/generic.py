@@ -85,7 +85,7 @@ class FromFunction(PairwiseKernel):
         value = self.f(x, z)
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(
                 f"`f` must return a number, got {value!r:.60} for the pair ({x!r:.40}, {z!r:.40})."
             ) from None

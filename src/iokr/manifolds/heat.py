@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._array import Array, array_namespace
 from iokr._component import component
-from iokr._validation import check_number
+from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
 from iokr.manifolds.base import Manifold
 from iokr.manifolds.laplacian import laplacian_spectrum
@@ -47,5 +47,6 @@ class Heat(Manifold):
         beta = check_number(self.beta, "beta", minimum=0.0, strict=True)
         values, U = laplacian_spectrum(gram, self.n_neighbors)
         xp = array_namespace(values)
-        heat = xp.exp(-beta * values) if self.literal else -xp.expm1(-beta * values)
+        literal = check_choice(self.literal, "literal", (True, False))
+        heat = xp.exp(-beta * values) if literal else -xp.expm1(-beta * values)
         return (U * heat[None, :]) @ U.T

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_objects, key
+from iokr._array import is_array
+from iokr._objects import BadObjectType, as_objects, error_context, key
+from iokr._tables import read
 from iokr._validation import check_same_length
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of
@@ -57,13 +59,33 @@ def edit_distance(y_true: Any, y_pred: Any) -> float:
     1.5
     """
     check_same_length(y_true, y_pred, "y_true", "y_pred")
-    return float(np.mean([_edits(y, z) for y, z in zip(as_objects(y_true), as_objects(y_pred), strict=True)]))
+    pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
+    return float(np.mean([_edits(y, z) for y, z in pairs]))
+
+
+def _sequences(y: Any, name: str) -> list[Sequence[Hashable]]:
+    """Strings, or lists of hashable stand-ins of the entries; what is no sequence is refused by its number."""
+    with error_context(name):
+        items = read(y, rows=True)
+        found: list[Sequence[Hashable]] = []
+        for i, item in enumerate(items if is_array(items) else as_objects(items)):
+            if isinstance(item, str):
+                found.append(item)
+                continue
+            if (
+                not hasattr(item, "__len__")
+                or isinstance(item, (dict, set, frozenset))
+                or getattr(item, "shape", None) == ()
+            ):
+                raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
+            found.append([key(entry) for entry in item])
+    return found
 
 
 def _edits(y: Sequence[Any], z: Sequence[Any]) -> int:
     """Row by row of the table of prefixes; along a row, min_j' ≤ j of (entry j' + j − j')."""
     codes: dict[Any, int] = {}
-    a, b = (np.array([codes.setdefault(key(entry), len(codes)) for entry in side], dtype=np.intp) for side in (y, z))
+    a, b = (np.array([codes.setdefault(entry, len(codes)) for entry in side], dtype=np.intp) for side in (y, z))
     steps = np.arange(len(b) + 1)
     row = steps.copy()
     for letter in a:
@@ -87,9 +109,8 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     0.875
     """
     check_same_length(y_true, y_pred, "y_true", "y_pred")
-    pairs = list(zip(sequences_of(y_true), as_objects(y_pred), strict=True))
-    for i, (_, z) in enumerate(pairs):
-        if not hasattr(z, "__len__"):
-            raise TypeError(f"Object {i} of `y_pred` must be a string or a sequence, got {z!r:.60}.")
+    with error_context("y_true"):
+        sequences_of(y_true)  # none is empty
+    pairs = list(zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True))
     right = sum(a == b for y, z in pairs for a, b in zip(y, z, strict=False))
     return float(right / sum(len(y) for y, _ in pairs))

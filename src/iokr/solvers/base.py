@@ -96,6 +96,11 @@ class Solver(Component, ABC):
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
         """Check, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
         solution = self._solve_by(self.check(problem), problem, start)
+        if solution.gap != solution.gap:
+            raise ValueError(
+                f"{self!r} met numbers that are not finite at `alpha` = {problem.alpha:g}; choose one nearer to the "
+                "size of the Gram matrix, or scale the data."
+            )
         if not solution.converged:
             warnings.warn(
                 f"{self!r} stopped after {solution.n_iter} steps at a relative duality gap of {solution.gap:.1e}; "

@@ -40,7 +40,11 @@ def grow(
     scaled = {name: parameters[name] / q for name in _PER_COORDINATE if name in parameters}
     model = DecisionTreeRegressor(**{**parameters, **scaled}, random_state=seed)
     missing = isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
-    model.fit(X, Z, sample_weight=weight, check_input=missing)  # only the check looks for missing values
+    try:
+        model.fit(X, Z, sample_weight=weight, check_input=missing)  # only the check looks for missing values
+    except OverflowError as error:
+        large = [name for name, value in parameters.items() if isinstance(value, int) and abs(value) > 2**62]
+        raise ValueError(f"`{', '.join(large)}` must be a smaller integer ({error}).") from None
     tree = _without_values(model.tree_, q)
     return Grown(tree, tree.apply(rows), np.ones(len(Z)) if weight is None else weight)
 

@@ -70,7 +70,7 @@ def _from_pair(x: Any, i: int) -> Graph:
     try:
         A = adjacency.tocsr() if is_sparse(adjacency) else np.atleast_2d(to_numpy(adjacency))
         present = A != 0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadObjectType("Graph", i, f": the adjacency must be a square matrix, got {adjacency!r:.60}.") from None
     if min(A.shape) == 0:
         raise BadObject("Graph", i, _EMPTY)
@@ -79,9 +79,10 @@ def _from_pair(x: Any, i: int) -> Graph:
     if (present != present.T).sum():
         raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
     n = A.shape[0]
-    if labels is not None and not hasattr(labels, "__len__"):
-        raise BadObjectType("Graph", i, f": the labels must be a sequence, one for each node, got {labels!r:.60}.")
-    names = [None] * n if labels is None else list(labels)
+    try:
+        names = [None] * n if labels is None else list(labels)
+    except TypeError:
+        raise BadObjectType("Graph", i, f": labels must be one for each node, or None, got {labels!r:.60}.") from None
     if len(names) != n:
         raise BadObject("Graph", i, f" has {n} nodes but {len(names)} labels; give one for each, or None.")
     rows, columns = present.nonzero()

@@ -115,6 +115,7 @@ class Positional(Kernel):
     def fit(self, X: Any) -> Positional:
         """Fit clones of the base on the entries."""
         check_choice(self.combine, "combine", ("sum", "product"))
+        check_choice(self.pooled, "pooled", (True, False))
         if check_number(self.transitions, "transitions", minimum=0.0) and self.combine == "product":
             raise ValueError('`transitions` are added to a sum of positions; use `combine="sum"`.')
         sequences = sequences_of(X)
@@ -202,9 +203,30 @@ def sequences_of(X: Any) -> list[Any]:
             raise BadObjectType(
                 "Object", i, f" must be a sequence (a string, a list, rows of a matrix), got {x!r:.60}."
             )
+        if getattr(x, "shape", None) == ():
+            raise BadObjectType("Object", i, f" must be a sequence, got the array {x!r:.60} without a dimension.")
         if len(x) == 0:
             raise BadObject("Sequence", i, " is empty; it needs at least one entry.")
+        if _has_nan(x):
+            raise BadObject("Sequence", i, " contains NaN, which equals nothing; remove or impute these entries.")
     return sequences
+
+
+def _has_nan(x: Any) -> bool:
+    """Whether an entry, or a coordinate of one, is NaN."""
+    if is_array(x):
+        values = to_numpy(x)
+        if values.dtype.kind in "fc":
+            return bool(np.isnan(values).any())
+        return values.dtype.kind == "O" and _has_nan(values.ravel().tolist())
+    if isinstance(x, (list, tuple)):
+        return any(
+            _has_nan(entry)
+            if isinstance(entry, (list, tuple)) or is_array(entry)
+            else entry is not None and isinstance(entry, (float, np.floating)) and entry != entry
+            for entry in x
+        )
+    return False
 
 
 def _entries(sequences: list[Any], transitions: float) -> Counts:

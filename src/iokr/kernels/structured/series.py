@@ -30,7 +30,7 @@ def series(X: Any, n_channels: int | None = None) -> Ragged:
     for i, x in enumerate(to_numpy(X) if is_array(X) else as_objects(X)):
         try:
             values = np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadObjectType(
                 "Series", i, f" must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}."
             ) from None
@@ -92,6 +92,8 @@ class GlobalAlignment(Kernel):
         self.n_channels_ = int(R.values.shape[1])
         if self.sigma is not None:
             self.sigma_ = check_number(self.sigma, "sigma", minimum=0.0, strict=True)
+            if not 1e-150 < self.sigma_ < 1e150:
+                raise ValueError(f"`sigma` must lie between 1e-150 and 1e150, got {self.sigma!r}: its square is used.")
             return self
         points = np.unique(R.values, axis=0)
         points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]

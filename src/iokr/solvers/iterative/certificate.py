@@ -24,14 +24,14 @@ class Certificate:
 def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:
     """At most the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
 
-    With D = W − λa, ⟨W, 𝒦W⟩ = λ²⟨a, 𝒦a⟩ + 2λ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩, and the last term is not negative.
+    With D = W − λa, ⟨W, 𝒦W⟩/2λ = (λ/2)⟨a, 𝒦a⟩ + ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩/2λ, and the last term is not negative.
     """
     a, H = point
     xp = array_namespace(W)
     W = problem.loss.feasible(W, problem.Psi, problem.weight)
     lam, sq_norm = problem.lam, float(xp.sum(a * H))
-    energy = lam**2 * sq_norm + 2 * lam * float(xp.sum((W - lam * a) * H))
-    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * lam)
+    energy = lam / 2 * sq_norm + float(xp.sum((W - lam * a) * H))
+    dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy
     return (problem.objective(H, sq_norm) - dual) / max(P0, float(np.finfo(float).tiny))
 
 

@@ -69,7 +69,7 @@ class ConjugateGradient(Solver):
             return xp.stack([R, gram @ R])
 
         C, R, D = b * 0.0, b, direction(b)
-        goal = tol**2 * max(float(xp.sum(b * D[1, ...])), 0.0)
+        goal = tol * tol * max(float(xp.sum(b * D[1, ...])), 0.0)
         if start is not None and start.C.shape == b.shape:
             C, R = start.C, b - system(direction(start.C))
             D = direction(R)
