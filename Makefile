@@ -18,12 +18,13 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test slow kills layers house numeric doctest lint format types docs sdist clean
+.PHONY: help demo test attack slow kills layers house numeric doctest lint format types docs sdist clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
 	@echo 'make test      the test suite'
+	@echo 'make attack    odd inputs against every public callable, 12 000 cases: tests/attack; PART=2/6 for another part'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
@@ -42,6 +43,9 @@ demo: $(STAMP)/report
 
 test: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu'
+
+attack: $(STAMP)/test
+	$(BIN)/python tools/attack.py --jobs $(JOBS) $(if $(PART),--part $(PART))
 
 slow: $(STAMP)/test
 	$(PYTEST) -n $(JOBS) -m 'slow and not gpu'

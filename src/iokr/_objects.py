@@ -42,8 +42,13 @@ _SECOND |= {unit: Fraction(1, 1000**k) for k, unit in enumerate(("ms", "us", "ns
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
     """A 1-D object array of `items`, whatever they are (NumPy would turn equal-length lists into a matrix)."""
-    items = list(read(items))
-    return np.fromiter(items, dtype=object, count=len(items))
+    found: Any = read(items)
+    if is_sparse(found):
+        found = found.tocsr()
+    elif hasattr(found, "__array__") and not hasattr(found, "__iter__"):
+        found = np.asarray(found)
+    found = list(found)
+    return np.fromiter(found, dtype=object, count=len(found))
 
 
 def as_array(items: Any) -> np.ndarray:
@@ -89,7 +94,7 @@ def n_objects(X: Any, name: str = "X") -> int:
             f"`{name}` must be a sequence of objects or an array, got a {type(X).__name__}, whose entries have no "
             "number; pass a list, or a data frame."
         )
-    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+    if isinstance(X, (str, bytes, type)) or not hasattr(X, "__len__") or getattr(X, "shape", None) == ():
         raise TypeError(f"`{name}` must be a sequence of objects or an array, got {X!r:.60}.")
     return len(X)
 
@@ -188,6 +193,8 @@ def key(item: Any) -> Hashable:
 
 def keys(Y: Any) -> list[Hashable]:
     """The key of every object; rows of arrays and sparse matrices are objects, equal when their numbers are."""
+    if is_sparse(Y) and Y.ndim == 1:
+        Y = Y.toarray()
     if is_sparse(Y):
         Y = Y.tocsr()
         height = max(1, _ENTRIES // max(Y.shape[1], 1))

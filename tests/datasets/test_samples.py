@@ -41,5 +41,5 @@ def test_kinds():
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="`domain` must be one of any, bags, fingerprints"):
         sample("cats")
-    with pytest.raises(ValueError, match="`n` must be at least 1"):
+    with pytest.raises(ValueError, match="`n` must be an integer of at least 1"):
         sample("vectors", 0)

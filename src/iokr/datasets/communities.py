@@ -90,7 +90,7 @@ def make_communities(
     c = check_integer(n_communities, "n_communities", minimum=1)
     p, q = check_integer(n_relevant, "n_relevant", minimum=1), check_integer(n_irrelevant, "n_irrelevant", minimum=0)
     noise = check_number(noise, "noise", minimum=0.0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_integer(seed, "seed", minimum=0))
     communities = np.repeat(np.arange(c), rng.multinomial(n, rng.dirichlet(np.full(c, 60.0))))
     angles = 2 * np.pi * (np.arange(c) + rng.uniform(-0.15, 0.15, size=c)) / c
     centres = _RING * np.column_stack([np.cos(angles), np.sin(angles)])

@@ -58,6 +58,8 @@ def find_data(path: str) -> Path:
     ...     print(str(error).split(" in ")[0])
     no/such.npz is not
     """
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+        raise TypeError(f"`path` must be the name of a file or folder, got {path!r:.60}.")
     home = data_home()
     if (home / path).exists():
         return home / path

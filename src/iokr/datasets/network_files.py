@@ -126,7 +126,7 @@ def read_network(
     See `NetworkFiles`.
     """
     if (nodes is None) == (not kernels):
-        raise ValueError("Give either a table of features or kernel matrices.")
+        raise ValueError("Give either a table of features or kernel matrices, `nodes` or `kernels`.")
     found = read_nodes(nodes, ids=ids, missing=missing) if nodes is not None else read_kernels(kernels, ids=ids)
     table = read_table(edges, 2, names=_HEADINGS - {name.lower() for name in found.ids.tolist()})
     if table.values.shape[1] > 1:

@@ -8,6 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from iokr._objects import as_objects
+from iokr._validation import check_integer
 
 __all__ = ["DOMAINS", "sample"]
 
@@ -36,10 +37,9 @@ def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
     >>> sample("strings", n=2, seed=1).tolist() == sample("strings", n=2, seed=1).tolist()
     True
     """
-    if domain not in DOMAINS:
+    if not isinstance(domain, str) or domain not in DOMAINS:
         raise ValueError(f"`domain` must be one of {', '.join(sorted(DOMAINS))}, got {domain!r}.")
-    if n < 1:
-        raise ValueError(f"`n` must be at least 1, got {n}.")
+    n, seed = check_integer(n, "n", minimum=1), check_integer(seed, "seed", minimum=0)
     return DOMAINS[domain](n, np.random.default_rng(seed))
 
 

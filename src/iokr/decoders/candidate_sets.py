@@ -52,7 +52,7 @@ class CandidateSets:
         if isinstance(sets, CandidateSets):
             self.sets: list[Any] = sets.sets
             return
-        if isinstance(sets, (str, bytes)) or not hasattr(sets, "__len__"):
+        if isinstance(sets, (str, bytes, type)) or not hasattr(sets, "__len__"):
             raise TypeError(f"`CandidateSets` takes a sequence of candidate lists, got {sets!r:.60}.")
         self.sets = list(read(sets))
 

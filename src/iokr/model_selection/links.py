@@ -115,9 +115,11 @@ def _row(fold: int, setting: str, linked: np.ndarray, S: np.ndarray, where: np.n
 
 
 def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray, fold: int) -> np.ndarray:
+    if not hasattr(model, "decision_function") or isinstance(model, type):
+        raise TypeError(f"`model` must be a link predictor, such as `LinkPredictor()`, got {model!r:.60}.")
     if W[train][:, train].nnz == 0:
         raise ValueError(
-            f"Fold {fold} leaves no link between known nodes to learn from; use fewer folds, or more links."
+            f"Fold {fold} leaves no link between known nodes to learn from; use fewer folds, or a fuller `adjacency`."
         )
     return to_numpy(clone(model).fit(X, W, labeled=train).decision_function())
 

@@ -84,7 +84,7 @@ class NodeKFold:
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: int = 0) -> None:
         self.n_splits = check_integer(n_splits, "n_splits", minimum=2)
         self.shuffle = shuffle
-        self.random_state = random_state
+        self.random_state = check_integer(random_state, "random_state", minimum=0)
 
     def __repr__(self) -> str:
         return f"NodeKFold({self.n_splits}, shuffle={self.shuffle}, random_state={self.random_state})"

@@ -47,6 +47,8 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
     from sklearn.model_selection import check_cv
 
     n = check_same_length(X, y)
+    if not hasattr(model, "rank") or isinstance(model, type):
+        raise TypeError(f"`model` must be an estimator with a method `rank`, such as `IOKR()`, got {model!r:.60}.")
     sets = candidates if isinstance(candidates, CandidateSets) else None
     if sets is not None and len(sets) != n:
         raise ValueError(f"`candidates` has {len(sets)} sets but X has {n} objects; give one set for each.")

@@ -118,7 +118,7 @@ class OperatorSum(OperatorKernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """That of the parts."""
-        domains = [part.domain for part in (self.left, self.right)]
+        domains = [str(getattr(part, "domain", "any")) for part in (self.left, self.right)]
         return next((domain for domain in domains if domain != "any"), "any")
 
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorSum:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,8 +177,9 @@ class Transformable(OperatorKernel):
         """Fit a clone of the scalar kernel to the transformed inputs."""
         if not isinstance(self.kernel, Kernel) or not self.kernel.numeric:
             raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
-        if isinstance(self.transforms, (str, bytes)) or not len(self.transforms):
-            raise ValueError("`transforms` must hold one matrix or function for each output.")
+        given = self.transforms
+        if isinstance(given, (str, bytes, Mapping, type)) or not hasattr(given, "__len__") or np.shape(given) == (0,):
+            raise ValueError(f"`transforms` must hold one matrix or function for each output, got {given!r:.60}.")
         check_dim(self, len(self.transforms), Psi)
         self.kernel_ = clone(self.kernel).fit(_rows(self.represent(X)))
         return self

@@ -172,6 +172,7 @@ class FunctionalRegression(KernelRegression):
 
     def loo_spread(self) -> np.ndarray:
         """The standard deviation of the leave-one-out residuals at each node, (T,)."""
+        check_is_fitted(self)
         residuals = to_numpy(self.curves_) - to_numpy(self.loo_decision_function())
         counts = np.maximum((~np.isnan(residuals)).sum(axis=0), 1)
         return np.asarray(np.sqrt((np.nan_to_num(residuals) ** 2).sum(axis=0) / counts))

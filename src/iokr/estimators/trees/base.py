@@ -32,6 +32,7 @@ __all__ = ["AveragedTrees", "OutputTrees", "Training", "mean_outputs", "weight_b
 
 _ENTRIES = 1 << 22  # of a block of β
 _APART = 1e-7  # what scikit-learn's trees do not split
+_FAR = 2.0**8  # beyond this multiple of their range, float32 keeps too few digits of columns
 _SHARED = (  # parameters that scikit-learn's tree has too
     "splitter",
     "max_depth",
@@ -96,6 +97,9 @@ class OutputTrees(StructuredEstimator):
         SplitSpace.check(self.n_components, self.tol, self.projection)
         check_number(self.min_impurity_decrease, "min_impurity_decrease", minimum=0.0)
         check_number(self.ccp_alpha, "ccp_alpha", minimum=0.0)
+        for name, value in self._parameters().items():
+            if isinstance(value, int) and abs(value) >= 2**31:
+                raise ValueError(f"`{name}` must be below 2**31, got an integer of {value.bit_length()} bits.")
         require_y(y)
         self._single_precision = single_precision(X, y)
         rows = self._check_X(X, reset=True)
@@ -128,6 +132,10 @@ class OutputTrees(StructuredEstimator):
         X = check_table(X, "X")
         if is_array(X) and not is_numpy(X):
             X = to_numpy(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "SU":
+            raise ValueError("`X` must be a matrix of numbers, got strings; convert them.")
+        if not is_sparse(X):
+            X = self._centred(X, reset)
         finite = True if is_sparse(X) else "allow-nan"
         checks = {"accept_sparse": "csr", "dtype": np.float32, "order": "C", "ensure_all_finite": finite}
         if names is not None:
@@ -139,7 +147,25 @@ class OutputTrees(StructuredEstimator):
                 X = check_array(X, input_name="X", estimator=self, **checks)
         if is_sparse(X):
             X.sort_indices()
+            X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
         return X
+
+    def _centred(self, X: Any, reset: bool) -> Any:
+        """Columns that float32 would round to a few values, such as time stamps, less the middle of their range."""
+        numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.dtype.itemsize == 8
+        if reset:
+            self._middle: Any = None
+            if numbers and X.size:
+                low, high = np.fmin.reduce(X, axis=0).astype(float), np.fmax.reduce(X, axis=0).astype(float)
+                with np.errstate(all="ignore"):
+                    far = np.maximum(abs(low), abs(high)) > _FAR * (high - low)
+                    middle = np.where(far & np.isfinite(high - low) & (high > low), low + (high - low) / 2, 0.0)
+                self._middle = middle if middle.any() else None
+        if self._middle is None:
+            return X
+        values = np.asarray(X)
+        fits = values.ndim == 2 and values.shape[1] == len(self._middle) and values.dtype.kind in "iuf"
+        return values - self._middle if fits else X
 
     def _parameters(self) -> dict[str, Any]:
         """The parameters of scikit-learn's tree."""

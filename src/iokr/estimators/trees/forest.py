@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,9 @@ class OutputKernelForest(AveragedTrees):
         self
         """
         n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
+        jobs: Any = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, Integral) or int(jobs) == 0):
+            raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {jobs!r:.60}.")
         progress = begin(self, n_trees, X=X, y=y)
         if self.oob_score and not self.bootstrap:
             raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
@@ -126,8 +130,8 @@ class OutputKernelForest(AveragedTrees):
         if not data.space.random:
             view, _ = data.space.view(rng)
             whole = data.space.seen(data.space.Z, view)[data.which]
-        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
-        trees = jobs(delayed(self._grow)(data, whole, seed, draws) for seed in seeds)
+        workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        trees = workers(delayed(self._grow)(data, whole, seed, draws) for seed in seeds)
         grown, lost = zip(*track(progress, self, trees, "tree"), strict=True)
         self._keep(grown, lost)
         for name in ("oob_decision_function_", "oob_error_", "oob_score_"):

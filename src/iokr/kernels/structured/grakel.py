@@ -63,6 +63,8 @@ class GraKeL(Kernel):
         return as_objects(_theirs(g) for g in graphs(X, self.label))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
+        if not len(R) or not len(S):
+            return np.zeros((len(R), len(S)))
         return np.asarray(clone(self.kernel).fit(list(S)).transform(list(R)), dtype=np.float64)
 
     def diag(self, R: np.ndarray) -> Array:

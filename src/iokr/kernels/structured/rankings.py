@@ -51,7 +51,7 @@ def _stacked(X: Any) -> np.ndarray:
     """Rankings of one length as rows."""
     rows = [_ranking(x, i) for i, x in enumerate(as_objects(X))]
     if not rows:
-        raise ValueError("There are no rankings; at least one is needed.")
+        raise ValueError("`X` holds no rankings; at least one is needed.")
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadObject(
@@ -66,6 +66,8 @@ def _stacked(X: Any) -> np.ndarray:
 def _ranking(x: Any, i: int) -> np.ndarray:
     try:
         row = as_array(x)
+        if row.dtype.kind == "c":
+            raise TypeError("complex")
         row = _ordered(row) if row.dtype.kind in "iuO" else row.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         row = np.empty(0)
@@ -110,6 +112,8 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
     array([[ 1.,  2., nan],
            [ 3.,  1.,  2.]])
     """
+    n_objects(orders, "orders")
+    n_objects(items if items is not None and not isinstance(items, str) else (), "items")
     columns = {item: j for j, item in enumerate(items)} if items is not None else {}
     if items is not None and len(columns) != len(items):
         raise ValueError("`items` names an item twice; each has one column.")

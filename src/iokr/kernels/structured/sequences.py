@@ -253,7 +253,7 @@ def _entries(sequences: list[Any], transitions: float) -> Counts:
 
 def _numbered_entries(sequences: list[Any]) -> tuple[list[Hashable], np.ndarray]:
     """(entries, codes): the distinct entries, and which of them stand one after the other."""
-    if all(isinstance(x, str) for x in sequences):
+    if sequences and all(isinstance(x, str) for x in sequences):
         points = letters(sequences).values
         codes, first = name_rows(points[:, None], int(points.max()) + 1)
         return [chr(point) for point in points[first].tolist()], codes

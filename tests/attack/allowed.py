@@ -1,0 +1,46 @@
+"""Outcomes that the documentation allows, each with its reason."""
+
+from __future__ import annotations
+
+import fnmatch
+
+from attack.judge import Outcome
+
+__all__ = ["ALLOWED", "OPEN", "is_open", "reason"]
+
+# (pattern of the case's name, outcome, the reason)
+ALLOWED: list[tuple[str, str, str]] = [
+    ("OutputKernel*/X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
+    ("OutputKernel*/*X*=pandas with NA", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
+    ("OK3/*X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
+    ("model_selection.cross_val_rank/*", "wrong", "an output that is no candidate has an infinite rank"),
+    ("kernels.Features/*", "traceback", "errors of the user's transformer are passed on as they are"),
+    ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),
+    ("kernels.FromFunction/*int8", "wrong", "the user's function computes in the type of the rows that it is given"),
+    ("kernels.FromFunction/*", "warning", "warnings of the user's function are passed on as they are"),
+]
+
+# Found and not yet mended: counted apart by `make attack`, which fails while there are any.
+OPEN: list[tuple[str, str, str]] = [
+    *(
+        (f"*{values}*", word, "a sum or product overflows: to be refused by name, with its row")
+        for values in ("times 1e+*", "largest numbers", "of 1e200", "of 1e155", "units 2[*][*]400", "units 2[*][*]100")
+        for word in ("warning", "wrong", "traceback")
+    ),
+    ("kernels.*/* k(X, Z)/Z=*", "traceback", "two sets of objects with other columns: to be refused by name"),
+    ("kernels.Periodic/* shifted by *", "wrong", "places on the circle lose digits far from the origin"),
+    ("kernels.Centered/*=an array without rows", "traceback", "no objects: to be refused by name"),
+]
+
+
+def is_open(name: str, outcome: Outcome) -> bool:
+    """Whether this failure is known."""
+    return any(word == outcome.word and fnmatch.fnmatchcase(name, pattern) for pattern, word, _ in OPEN)
+
+
+def reason(name: str, outcome: Outcome) -> str | None:
+    """Why this outcome of this case is no failure, or None."""
+    for pattern, word, why in ALLOWED:
+        if word == outcome.word and fnmatch.fnmatchcase(name, pattern):
+            return why
+    return None

@@ -1,0 +1,134 @@
+"""Small valid problems, and the valid value of every argument by its name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+import iokr
+import iokr.rivals
+import members
+from attack.targets import HOOKS, grid, parameters, public
+from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, WeisfeilerLehman
+from samples import regression
+
+__all__ = ["GIVEN", "PROBLEMS", "estimators", "fitting", "methods", "unknown"]
+
+N, M = 12, 5
+_s = regression(0, n=N, u=4, m=M, p=3, d=2)
+X, Y, NEW, UNLABELED = grid(_s.X), grid(_s.Y), grid(_s.X_new), grid(_s.U)
+WEIGHT = np.array([1.0, 2.0, 0.5, 1.0, 1.5, 1.0, 3.0, 1.0, 0.25, 1.0, 1.0, 2.0])
+LABELS = np.array(["ash", "birch", "cedar"], dtype=object)[np.argmax(np.c_[X[:, :2], -X[:, 0]], axis=1)]
+_links = np.triu(((X[:, None] - X[None, :]) ** 2).sum(axis=2) < 5.0, 1)
+ADJACENCY = (_links | _links.T).astype(float)
+PAIRS = np.array([(i, j) for i in range(N) for j in range(i + 1, N) if (i + j) % 3 == 0])
+LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 10])
+
+COMMON: dict[str, Any] = {
+    "X": NEW,
+    "X1": NEW,
+    "X2": NEW[:3],
+    "k": 2,
+    "threshold": 0.3,
+    "top": 4,
+    "known": True,
+    "by": "node",
+    "cv": 3,
+    "random_state": 0,
+    "alphas": (0.1, 1.0),
+    "pairs": PAIRS[:5],
+    "coverage": 0.8,
+    "levels": (0.2, 0.5),
+    "derivative": 0,
+    "full": True,
+    "groups": np.arange(N) % 4,
+    "sort": True,
+    "deep": True,
+}
+
+GIVEN: dict[str, Any] = {"model": iokr.IOKR(RBF(0.5), alpha=0.5)}  # arguments that some constructors ask for
+
+# name: (arguments of the constructor, arguments of fit, further valid arguments of methods)
+PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "vectors": (
+        {},
+        {"X": X, "y": Y, "sample_weight": WEIGHT},
+        {"candidates": Y, "y": grid(regression(1, n=M, d=2).Y), "sample_weight": WEIGHT[:M]},
+    ),
+    "labels": (
+        {"output_kernel": Delta()},
+        {"X": X, "y": LABELS},
+        {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
+    ),
+    "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
+    "pairs": (
+        {},
+        {
+            "X": X,
+            "pairs": PAIRS,
+            "y": np.where(PAIRS.sum(axis=1) % 2, 1.0, -1.0),
+            "sample_weight": np.linspace(0.5, 2, len(PAIRS)),
+        },
+        {"pairs": np.array([[0, N], [1, 2], [N + 1, 3]])},
+    ),
+    **{
+        domain: (
+            {"output_kernel": kernel},
+            {"X": X, "y": members.objects(domain, N)},
+            {"candidates": members.objects(domain, N), "y": members.objects(domain, M)},
+        )
+        for domain, kernel in {
+            "strings": Spectrum(2),
+            "sets": Jaccard(),
+            "rankings": Kendall(),
+            "graphs": WeisfeilerLehman(1),
+            "fingerprints": RBF(0.2),
+        }.items()
+    },
+}
+
+
+def estimators() -> dict[str, type]:
+    """Every public class with `fit` that is no component, by name."""
+    found = {}
+    for folder in (iokr, iokr.rivals):
+        for name, cls in public(folder).items():
+            if inspect.isclass(cls) and hasattr(cls, "fit") and name not in found:
+                found[name] = cls
+    return found
+
+
+def fitting(cls: type) -> list[str]:
+    """The problems that a class can be fitted to, by the names of the arguments of `fit`."""
+    names, options = set(parameters(cls.fit)), set(parameters(cls))
+    required = {name for name, p in parameters(cls.fit).items() if p.default is p.empty}
+    if any(p.default is p.empty and name not in GIVEN for name, p in parameters(cls).items()):
+        return []
+    if "adjacency" in names:
+        return ["links"]
+    if "pairs" in names:
+        return ["pairs"]
+    if required != {"X", "y"}:
+        return []
+    found = ["vectors"]
+    if "output_kernel" in options:
+        found.append("labels")
+    if cls is iokr.IOKR:
+        found += ["strings", "sets", "rankings", "graphs", "fingerprints"]
+    return found
+
+
+def methods(cls: type) -> dict[str, Any]:
+    """The public methods that answer about new inputs."""
+    return {
+        name: member
+        for name, member in inspect.getmembers(cls, inspect.isfunction)
+        if name[0] != "_" and name not in HOOKS and name not in ("fit", "path") and not name.endswith("_request")
+    }
+
+
+def unknown() -> list[str]:
+    """Public estimators that no problem here fits: to be taught."""
+    return [name for name, cls in estimators().items() if not fitting(cls)]
