@@ -195,8 +195,8 @@ class Periodic(Kernel):
     --------
     >>> from iokr.kernels import Periodic
     >>> Periodic(50.0)([[0.0], [0.95]]).round(3)
-    array([[1.   , 0.885],
-           [0.885, 1.   ]])
+    array([[1.   , 0.883],
+           [0.883, 1.   ]])
     """
 
     gamma: float = 1.0
