@@ -47,9 +47,7 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
     if array is not None and suffix != ".npz":
         raise ValueError(f"{path}:{array}: only .npz files have arrays with names.")
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}."
-        )
+        raise FileNotFoundError(f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}.")
     if suffix in _SEPARATORS or suffix in _SPACES:
         return _printable(_read_text(path, suffix, n_text, names))
     if suffix in (".parquet", ".pq"):
