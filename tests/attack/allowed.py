@@ -10,9 +10,17 @@ __all__ = ["ALLOWED", "OPEN", "is_open", "reason"]
 
 # (pattern of the case's name, outcome, the reason)
 ALLOWED: list[tuple[str, str, str]] = [
-    ("OutputKernel*/X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
-    ("OutputKernel*/*X*=pandas with NA", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
-    ("OK3/*X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (guide, trees)"),
+    (
+        "OutputKernel*/X*=*NaN*",
+        "wrong",
+        "trees read NaN among the inputs as a missing value (docstring of OutputKernelTree)",
+    ),
+    (
+        "OutputKernel*/*X*=pandas with NA",
+        "wrong",
+        "trees read NaN among the inputs as a missing value (docstring of OutputKernelTree)",
+    ),
+    ("OK3/*X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (docstring of OutputKernelTree)"),
     ("model_selection.cross_val_rank/*", "wrong", "an output that is no candidate has an infinite rank"),
     ("kernels.Features/*", "traceback", "errors of the user's transformer are passed on as they are"),
     ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),

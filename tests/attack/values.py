@@ -146,7 +146,7 @@ def spoiled_matrix(name: str = "X") -> list[Variant]:
         Variant("numbers as strings", lambda X: X.astype(str), "any"),
         Variant("dates", lambda X: (8 * X).astype(np.int64).astype("datetime64[D]"), "any"),
         Variant("durations", lambda X: (8 * X).astype(np.int64).astype("timedelta64[s]"), "any"),
-        Variant("a hidden entry", _hidden, "refuse"),
+        Variant("a hidden entry", _hidden, missing),
         Variant("ragged rows", _ragged, "refuse"),
         Variant("a None entry", lambda X: _entry(None, object)(X), "any"),
         Variant("an entry of 10**400", lambda X: _entry(10**400, object)(X), "refuse"),

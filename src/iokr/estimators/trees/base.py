@@ -134,6 +134,8 @@ class OutputTrees(StructuredEstimator):
             X = to_numpy(X)
         if isinstance(X, np.ndarray) and X.dtype.kind in "SU":
             raise ValueError("`X` must be a matrix of numbers, got strings; convert them.")
+        if reset:
+            self._middle: Any = None
         if not is_sparse(X):
             X = self._centred(X, reset)
         finite = True if is_sparse(X) else "allow-nan"
@@ -153,14 +155,12 @@ class OutputTrees(StructuredEstimator):
     def _centred(self, X: Any, reset: bool) -> Any:
         """Columns that float32 would round to a few values, such as time stamps, less the middle of their range."""
         numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.dtype.itemsize == 8
-        if reset:
-            self._middle: Any = None
-            if numbers and X.size:
-                low, high = np.fmin.reduce(X, axis=0).astype(float), np.fmax.reduce(X, axis=0).astype(float)
-                with np.errstate(all="ignore"):
-                    far = np.maximum(abs(low), abs(high)) > _FAR * (high - low)
-                    middle = np.where(far & np.isfinite(high - low) & (high > low), low + (high - low) / 2, 0.0)
-                self._middle = middle if middle.any() else None
+        if reset and numbers and X.size:
+            low, high = np.fmin.reduce(X, axis=0).astype(float), np.fmax.reduce(X, axis=0).astype(float)
+            with np.errstate(all="ignore"):
+                far = np.maximum(abs(low), abs(high)) > _FAR * (high - low)
+                middle = np.where(far & np.isfinite(high - low) & (high > low), low + (high - low) / 2, 0.0)
+            self._middle = middle if middle.any() else None
         if self._middle is None:
             return X
         values = np.asarray(X)
