@@ -90,6 +90,7 @@ class OutputTrees(StructuredEstimator):
 
     embedding = None  # the kernel trick over the distinct outputs, or the vectors themselves
     loss = None  # the square: a leaf's prediction is the mean of its ψ(y_i)
+    _middle = None  # of the range of columns far from the origin, as `fit` finds it
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Everything that `fit` is given, checked, the outputs encoded, and the coordinates to split on."""
@@ -135,7 +136,7 @@ class OutputTrees(StructuredEstimator):
         if isinstance(X, np.ndarray) and X.dtype.kind in "SU":
             raise ValueError("`X` must be a matrix of numbers, got strings; convert them.")
         if reset:
-            self._middle: Any = None
+            self._middle = None
         if not is_sparse(X):
             X = self._centred(X, reset)
         finite = True if is_sparse(X) else "allow-nan"
