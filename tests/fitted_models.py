@@ -20,6 +20,7 @@ from iokr.decoders import Assignment, FixedPoint, GraphEdits, NGramPath, Positio
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
 N, M = 14, 5
+LEVELS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ def links(model: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.decision_function(), m.decision_function(vectors(M, 1))), {})
 
 
-def pairs(**arguments: Any) -> Fitted:
+def pairs(model: Any) -> Fitted:
     ends = np.array([(i, j) for i in range(N) for j in range(i)])
-    model = iokr.PairModel(**arguments).fit(vectors(), ends, _network()[ends[:, 0], ends[:, 1]])
+    model = model.fit(vectors(), ends, _network()[ends[:, 0], ends[:, 1]])
     return Fitted(model, lambda m: (m.decision_function(ends), m.predict(ends[:7])), {})
 
 
@@ -99,6 +100,13 @@ def curves(model: Any, gaps: bool = False, parts: Any = None) -> Fitted:
     if gaps:
         y[0, 2] = y[3, 5] = np.nan
     return Fitted(model.fit(vectors(), y), lambda m: m.predict(vectors(M, 1)), parts or {})
+
+
+def quantiles(model: Any) -> Fitted:
+    """A model whose intervals were asked for: what they promise is in its file, the fits without a fold are not."""
+    fitted = model.fit(vectors(), vectors(seed=3)[:, 0])
+    fitted.interval(vectors(M, 1), coverage=0.5)
+    return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.interval(vectors(M, 1), coverage=0.5)), {})
 
 
 def conformal(model: Any, **arguments: Any) -> Fitted:
@@ -143,9 +151,11 @@ CASES |= {
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
-    "PairModel kernel": lambda: pairs(mix=0.3),
-    "PairModel duplicate": lambda: pairs(strategy="duplicate"),
-    "PairModel local": lambda: pairs(strategy="local", loss=losses.MaxMargin()),
+    "PairModel kernel": lambda: pairs(iokr.PairModel(mix=0.3)),
+    "PairModel duplicate": lambda: pairs(iokr.PairModel(strategy="duplicate")),
+    "PairModel local": lambda: pairs(iokr.PairModel(strategy="local", loss=losses.MaxMargin())),
+    "PairModelCV": lambda: pairs(iokr.PairModelCV(mixes=(0.0, 0.3), alphas=(0.1, 1.0))),
+    "PairModelCV local": lambda: pairs(iokr.PairModelCV(strategies=("local",), cv=3, alphas=(0.1, 1.0))),
     "MultiTask": lambda: tasks(iokr.MultiTask()),
     "MultiTask output": lambda: tasks(iokr.MultiTask(coupling="output")),
     "MultiTask learned": lambda: tasks(iokr.MultiTask(learn_tasks=True)),
@@ -160,6 +170,11 @@ CASES |= {
         parts={"basis__functions__0": np.sinc, "basis__functions__1": np.i0},
     ),
     "FunctionalCV": lambda: curves(iokr.FunctionalCV()),
+    "QuantileCurves": lambda: quantiles(iokr.QuantileCurves(levels=LEVELS)),
+    "QuantileCurves matrix": lambda: quantiles(iokr.QuantileCurves(level_kernel=np.eye(3), levels=LEVELS, crossing=0)),
+    "QuantileCurvesCV": lambda: quantiles(
+        iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
+    ),
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),

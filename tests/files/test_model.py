@@ -172,7 +172,9 @@ class TestFunctions:
         with pytest.raises(ValueError, match="are: none"):
             iokr.load(tmp_path / "m", parts={"kernel__f": abs})
 
-    @pytest.mark.parametrize("kernel", [FromFunction(lambda x, z: 1.0), BlockKernel(lambda X, Z: None)], ids=["one pair", "blocks"])
+    @pytest.mark.parametrize(
+        "kernel", [FromFunction(lambda x, z: 1.0), BlockKernel(lambda X, Z: None)], ids=["one pair", "blocks"]
+    )
     def test_a_function_without_a_name_is_refused(self, kernel, tmp_path):
         with pytest.raises(TypeError, match=r"`f` is <function .*lambda.*top of a module"):
             iokr.save(kernel, tmp_path / "m")

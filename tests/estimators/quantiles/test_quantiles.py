@@ -185,6 +185,8 @@ def test_clones_and_pickles():
     fitted = model().fit(X, Y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(NEW), fitted.predict(NEW))
+    expected = fitted.interval(NEW)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).interval(NEW), expected)
     assert clone(fitted).alpha == 0.01
     assert set(fitted.table(NEW)) == {"row", "level", "value"}
 

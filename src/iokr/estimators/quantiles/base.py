@@ -26,7 +26,7 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
-__all__ = ["LEVELS", "QuantileRegression", "Rows", "pinball", "solve_levels"]
+__all__ = ["LEVELS", "Points", "QuantileRegression", "Rows", "pinball", "solve_levels"]
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _TOL = 1e-5
@@ -169,8 +169,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        if "points_" in state:  # the Gram is a recipe over the points: rebuilt when it is needed
-            state = {**state, "points_": replace(state["points_"], gram=None)}
+        if "points_" in state:  # the Gram is a recipe over the points, and folds are fitted again when they are needed
+            state = {**state, "points_": replace(state["points_"], gram=None), "_folds": {}}
         return state
 
     def _quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
