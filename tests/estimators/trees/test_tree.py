@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
@@ -249,6 +250,10 @@ def test_inputs_far_from_the_origin_are_told_apart(shift):
     new = rng.integers(-40, 40, size=(20, 3)) / 8
     np.testing.assert_array_equal(far.predict(new + shift), near.predict(new))
     np.testing.assert_array_equal(far.predict((new + shift).tolist()), near.predict(new))
+    np.testing.assert_array_equal(far.predict(csr_array(new + shift)), near.predict(new))
+    weight = np.append(np.ones(60), 0.0)  # of a row at the origin
+    far.fit(np.vstack([X + shift, np.zeros(3)]), np.vstack([Y, Y[:1]]), sample_weight=weight)
+    np.testing.assert_array_equal(far.predict(new + shift), near.predict(new))
 
 
 def test_the_unit_of_the_weights_does_not_matter():

@@ -105,8 +105,10 @@ class OutputTrees(StructuredEstimator):
         self._single_precision = single_precision(X, y)
         rows = self._check_X(X, reset=True)
         n = check_same_length(rows, y)
-        _warn_of_narrow(X, rows)
         weight = check_weight(sample_weight, n, X)
+        if weight is not None and not np.all(weight):  # rows of weight zero are read, but move nothing
+            rows = self._check_X(X, reset=True, known=weight > 0)
+        _warn_of_narrow(X, rows)
         y = as_outputs(y, self.output_kernel, X)
         which: Any = slice(None)
         embed = None
@@ -127,8 +129,11 @@ class OutputTrees(StructuredEstimator):
         space = SplitSpace(Z, w, self.n_components, self.tol, self.projection, given=self.output_kernel_ is None)
         return Training(columns, rows, weight, space, which)
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value."""
+    def _check_X(self, X: Any, *, reset: bool, known: Any = slice(None)) -> Any:
+        """Inputs as scikit-learn's trees read them: float32, in C order or CSR; NaN is a missing value.
+
+        The rows `known` say which columns lie far from the origin.
+        """
         names = column_names(X)
         X = check_table(X, "X")
         if is_array(X) and not is_numpy(X):
@@ -137,8 +142,7 @@ class OutputTrees(StructuredEstimator):
             raise ValueError("`X` must be a matrix of numbers, got strings; convert them.")
         if reset:
             self._middle = None
-        if not is_sparse(X):
-            X = self._centred(X, reset)
+        X = self._centred(X, reset, known)
         finite = True if is_sparse(X) else "allow-nan"
         checks = {"accept_sparse": "csr", "dtype": np.float32, "order": "C", "ensure_all_finite": finite}
         if names is not None:
@@ -153,18 +157,18 @@ class OutputTrees(StructuredEstimator):
             X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
         return X
 
-    def _centred(self, X: Any, reset: bool) -> Any:
+    def _centred(self, X: Any, reset: bool, known: Any) -> Any:
         """Columns that float32 would round to a few values, such as time stamps, less the middle of their range."""
         numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.dtype.itemsize == 8
         if reset and numbers and X.size:
-            low, high = np.fmin.reduce(X, axis=0).astype(float), np.fmax.reduce(X, axis=0).astype(float)
+            low, high = (end.reduce(X[known], axis=0).astype(float) for end in (np.fmin, np.fmax))
             with np.errstate(all="ignore"):
                 far = np.maximum(abs(low), abs(high)) > _FAR * (high - low)
                 middle = np.where(far & np.isfinite(high - low) & (high > low), low + (high - low) / 2, 0.0)
             self._middle = middle if middle.any() else None
         if self._middle is None:
             return X
-        values = np.asarray(X)
+        values = X.toarray() if is_sparse(X) else np.asarray(X)
         fits = values.ndim == 2 and values.shape[1] == len(self._middle) and values.dtype.kind in "iuf"
         return values - self._middle if fits else X
 
