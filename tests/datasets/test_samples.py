@@ -39,7 +39,7 @@ def test_kinds():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="`domain` must be one of any, bags, fingerprints"):
+    with pytest.raises(ValueError, match="`domain` must be one of any, bags, curves, fingerprints"):
         sample("cats")
     with pytest.raises(ValueError, match="`n` must be an integer of at least 1"):
         sample("vectors", 0)

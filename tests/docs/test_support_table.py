@@ -15,10 +15,10 @@ from iokr import IOKR, IOKRCV
 from iokr.embeddings import Eigen, Implicit
 from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels import RBF
-from iokr.losses import Loss
+from iokr.losses import Expectile, Huber, Loss, Pinball
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable, Transformable
-from iokr.solvers import Auto
+from iokr.solvers import Auto, ReducedRank
 from reference import graph_laplacian
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
@@ -67,7 +67,13 @@ def names(cell):
 
 def loss_of(name):
     """An instance of the loss of that name."""
-    parameters = {"Huber": {"kappa": 0.5}, "EpsilonSquare": {"epsilon": 0.2}, "EpsilonInsensitive": {"epsilon": 0.2}}
+    parameters = {
+        "Huber": {"kappa": 0.5},
+        "EpsilonSquare": {"epsilon": 0.2},
+        "EpsilonInsensitive": {"epsilon": 0.2},
+        "Insensitive": {"base": Huber(0.3), "epsilon": 0.2},
+        "Pinball": {"levels": [0.2, 0.5, 0.7]},
+    }
     return getattr(iokr.losses, name)(**parameters.get(name, {}))
 
 
@@ -205,7 +211,7 @@ def test_implicit_outputs_are_for_the_square(loss):
 
 METHODS_HEADER, *METHODS = table("losses.rst", "methods")
 COLUMNS = [names(cell) for cell in METHODS_HEADER[1:]]
-METHOD_CELLS = {row[0]: dict(zip((0, 1, 2), row[1:], strict=True)) for row in METHODS}
+METHOD_CELLS = {row[0]: dict(zip(range(len(COLUMNS)), row[1:], strict=True)) for row in METHODS}
 
 
 def answers(what, loss):
@@ -235,8 +241,12 @@ def answers(what, loss):
         case "``weights``, for k·I or a covariance, without missing targets":
             for kernel in (RBF(0.5), *COVARIANCES):
                 model = fit(loss_of(loss), frozenset(), None, kernel)
+                if model.loss_.entrywise:
+                    with pytest.raises(ValueError, match="each coordinate has its own weights"):
+                        model.weights(X)
+                    continue
                 np.testing.assert_allclose(model.weights(X) @ Y, model.decision_function(X), atol=1e-9)
-            return "yes"
+            return "no" if loss_of(loss).entrywise else "yes"
         case "``weights``, for k·A, blocks, or with missing targets":
             for kernel in (MIXED[0], *BLOCKS):
                 with pytest.raises(ValueError, match="the outputs are mixed"):
@@ -295,6 +305,21 @@ def test_which_solver_takes_which_loss(solver, loss):
     else:
         with pytest.raises(ValueError, match="cannot solve this problem"):
             model.fit(X, Y)
+
+
+@pytest.mark.parametrize("loss", sorted(EVERY))
+def test_a_given_rank_goes_with_every_loss(loss):
+    X, Y, _ = data()
+    model = IOKR(RBF(0.5), loss=loss_of(loss), alpha=0.3, solver=ReducedRank(1)).fit(X, Y)
+    assert model.solution_.converged
+    assert np.linalg.matrix_rank(model.decision_function(X), tol=1e-8) == 1
+
+
+@pytest.mark.parametrize("loss", [Pinball(0.9), Expectile(0.9)], ids=repr)
+def test_an_entrywise_loss_needs_the_coordinates_of_the_user(loss):
+    X, Y, _ = data()
+    with pytest.raises(ValueError, match="no preferred basis; use vector outputs"):
+        IOKR(RBF(0.5), output_kernel=RBF(0.5), loss=loss).fit(X, Y)
 
 
 def test_a_loss_of_ones_own_is_refused_without_a_proximal_map():

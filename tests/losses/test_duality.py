@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from iokr.losses import EpsilonSquare, Huber, Loss, MaxMargin, RadialLoss
+from iokr.losses import BoxLoss, EpsilonSquare, Expectile, Huber, Insensitive, Loss, MaxMargin, RadialLoss
 from members import LOSSES
 from reference import assert_close
 
@@ -17,6 +17,18 @@ def sample(seed, n=40, d=3):
     """Points z, outputs ψ, t > 0 over four orders of magnitude."""
     rng = np.random.default_rng(seed)
     return 2 * rng.normal(size=(n, d)), rng.normal(size=(n, d)), np.geomspace(1e-2, 1e2, n)
+
+
+def steepest(loss):
+    """The largest slope of a loss, which no multiplier exceeds: κ or 1, that of φ behind a dead zone, ∞ for squares."""
+    match loss:
+        case Insensitive():
+            return steepest(loss.base)
+        case Huber():
+            return loss.kappa
+        case EpsilonSquare() | Expectile():
+            return np.inf
+    return 1.0
 
 
 def test_every_loss_without_a_closed_form_is_here():
@@ -78,7 +90,7 @@ def test_minus_the_gradient_is_feasible_and_tight(loss):
 def test_conjugate_is_the_supremum(loss):
     """(wφ)*(a) = sup_r ar − wφ(r), for slopes a that φ has."""
     for w in (0.3, 1.0, 4.0):
-        slopes = w * np.array([0.0, 0.2, 0.6, 0.999]) * (loss.kappa if isinstance(loss, Huber) else 1.0)
+        slopes = w * np.array([0.0, 0.2, 0.6, 0.999]) * min(steepest(loss), 1.0)
         conjugate = loss.conjugate(slopes, np.full(4, w))
         for a, value in zip(slopes, conjugate, strict=True):
 
@@ -130,7 +142,7 @@ def test_the_table_of_proximal_maps():
 
 @each
 def test_multipliers_satisfy_the_row_constraint(loss):
-    """‖W_i‖ ≤ κ or 1, or W_i = α_iψ_i with 0 ≤ α_i ≤ 1, without any projection."""
+    """‖W_i‖ ≤ κ or 1, lo ≤ W_i ≤ hi for boxes, or W_i = α_iψ_i with 0 ≤ α_i ≤ 1, without any projection."""
     Z, Psi, t = sample(10)
     W = t[:, None] * (loss.prox(Z, Psi, t) - Z)
     size = np.linalg.norm(W, axis=1)
@@ -138,6 +150,11 @@ def test_multipliers_satisfy_the_row_constraint(loss):
         alphas = np.sum(W * Psi, axis=1) / np.sum(Psi**2, axis=1)
         assert_close(W, alphas[:, None] * Psi, 1e-12)
         assert np.all((alphas >= 0) & (alphas <= 1 + 1e-12))
-    elif not isinstance(loss, EpsilonSquare):
-        assert np.all(size <= (loss.kappa if isinstance(loss, Huber) else 1.0) * (1 + 1e-12))
+    elif isinstance(loss, BoxLoss):  # entry by entry: a row may be longer than any of its bounds
+        lo, hi = loss.bounds(Psi.shape[1])
+        assert np.all(np.clip(W, lo - 1e-12, hi + 1e-12) == W)
+        assert np.any(np.isclose(W, lo))
+        assert np.any(np.isclose(W, hi))
+    else:
+        assert np.all(size <= steepest(loss) * (1 + 1e-12))
     assert np.any(size > 0)

@@ -27,7 +27,7 @@ def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
     Returns
     -------
     ndarray
-        Of shape (n, ·) for vectors and fingerprints, else 1-D: of integers, or of objects.
+        Of shape (n, ·) for vectors, curves and fingerprints, else 1-D: of integers, or of objects.
 
     Examples
     --------
@@ -89,6 +89,11 @@ def _series(n: int, rng: Generator) -> NDArray[np.object_]:
     return as_objects(tuple(rng.standard_normal(length).cumsum().tolist()) for length in rng.integers(4, 10, size=n))
 
 
+def _curves(n: int, rng: Generator) -> NDArray[np.float64]:
+    """Random walks at seven points of a grid, a row each."""
+    return rng.standard_normal((n, 7)).cumsum(axis=1)
+
+
 def _graphs(n: int, rng: Generator) -> NDArray[np.object_]:
     """Trees of 3 to 7 nodes with labels out of three: adjacency as a tuple of rows, and a string of labels."""
     return as_objects(_tree(int(size), rng) for size in rng.integers(3, 8, size=n))
@@ -122,6 +127,7 @@ def _bags(n: int, rng: Generator) -> NDArray[np.object_]:
 DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "any": _any,
     "bags": _bags,
+    "curves": _curves,
     "fingerprints": _fingerprints,
     "graphs": _graphs,
     "indices": _indices,

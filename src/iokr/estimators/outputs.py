@@ -137,6 +137,11 @@ def encode(
             "use `Eigen()`, or leave `embedding` out."
         )
     kernel = None if output_kernel is None else _fit_output_kernel(output_kernel, y, weight)
+    if loss.entrywise and not embedding.explicit:
+        raise ValueError(
+            f"{loss!r} acts on coordinates of the outputs, but with an `output_kernel` these are implicit and have no "
+            "preferred basis; use vector outputs (`output_kernel=None`), or a loss of the distance such as `Huber()`."
+        )
     Psi = embedding.fit_transform(y, kernel, weight) if embed is None else embed(embedding, kernel)
     if decoder is not None:
         decoder = clone(decoder)

@@ -17,7 +17,7 @@ class Loss(Component, ABC):
     `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
     outputs may be ranked by distance. Losses without a closed form also say their `prox` and `dual`, from which
     `ADMM` solves them with a certificate. `radial` ones depend on ‖h − ψ‖ alone; those with a `box_dual` suit
-    `CoordinateDescent`, those that can be `reweighted` `IRLS`.
+    `CoordinateDescent`, those that can be `reweighted` `IRLS`. `entrywise` ones need outputs that are vectors.
 
     Examples
     --------
@@ -34,6 +34,7 @@ class Loss(Component, ABC):
     calibrated: ClassVar[bool] = True
     radial: ClassVar[bool] = False  # a `RadialLoss`, which has `shrinkage`, `slope` and `profile`
     box_dual: ClassVar[bool] = False  # its dual is a quadratic over 0 ≤ α ≤ w, W_i = α_i ψ_i
+    entrywise: ClassVar[bool] = False  # a sum over coordinates that a rotation of these changes
     boxes: ClassVar[bool] = False  # entrywise, its dual a quadratic over boxes: has `bounds`
     reweighted: ClassVar[bool] = False  # radial, and φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
 

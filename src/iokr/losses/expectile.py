@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Expectile(Loss):
     """
 
     levels: Any = 0.5
+
+    entrywise: ClassVar[bool] = True
 
     def check(self, Psi: Array) -> None:
         """Levels in (0, 1), one or as many as outputs."""

@@ -34,6 +34,7 @@ class BoxLoss(Loss):
     """
 
     smooth: ClassVar[bool] = False
+    entrywise: ClassVar[bool] = True
     boxes: ClassVar[bool] = True
 
     @abstractmethod

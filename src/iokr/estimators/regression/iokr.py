@@ -82,6 +82,8 @@ class KernelRegression(StructuredEstimator):
         operator = problem.gram.operator
         if (operator is None or operator.scale is None) and not spans:
             raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
+        if self.loss_.entrywise:
+            raise ValueError(f"With {self.loss_!r} each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         if self.embedding_.is_identity:
             return self.decision_function(X)
         if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least weights that give it
