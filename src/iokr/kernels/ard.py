@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import csr_array, diags_array
 
-from iokr._array import Array, array_namespace, asarray_like, exp_, gemm, is_array, is_sparse, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    exp_,
+    is_array,
+    is_sparse,
+    row_sq_norms,
+    scaled_sq_distances,
+    to_numpy,
+    unwarned,
+)
 from iokr._component import component
 from iokr._objects import Parts
-from iokr._validation import check_vectors
+from iokr._validation import check_computed, check_vectors
 from iokr.kernels.base import Kernel
-from iokr.kernels.vectors import median_gamma
+from iokr.kernels.vectors import ROOM, median_gamma
 
 __all__ = ["ARD"]
 
@@ -49,18 +60,23 @@ class ARD(Kernel):
     def fit(self, X: Any) -> ARD:
         """Check the widths; the mean is kept, as distances from it are computed with less cancellation."""
         X = check_vectors(X)
+        check_computed(row_sq_norms(X), "Row", "‖x‖²", room=ROOM)
         p = int(X.shape[1])
         given = median_gamma(X) if self.gammas is None else self.gammas
         try:
             values = np.asarray(to_numpy(given) if is_array(given) else given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(f"`gammas` must be numbers, one for each feature, got {self.gammas!r:.60}.") from None
         if values.ndim > 1 or (values.ndim == 1 and len(values) != p):
             raise ValueError(f"`gammas` has shape {values.shape} but X has {p} features; give one for each.")
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             raise ValueError(f"`gammas` must be finite numbers of at least 0, got {self.gammas!r:.60}.")
         self.gammas_ = np.full(p, float(values)) if values.ndim == 0 else values
-        self.center_ = np.zeros(p) if is_sparse(X) else to_numpy(array_namespace(X).mean(X, axis=0))
+        if is_sparse(X):  # about 0 where most entries are, so that rows stay sparse
+            often = 2 * X.count_nonzero(axis=0) > X.shape[0]
+            self.center_ = np.where(often, np.ravel(X.sum(axis=0)) / max(X.shape[0], 1), 0.0)
+        else:
+            self.center_ = to_numpy(array_namespace(X).mean(X, axis=0))
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -69,19 +85,21 @@ class ARD(Kernel):
         if int(R.shape[1]) != len(self.gammas_):
             raise ValueError(f"X has {int(R.shape[1])} features, but `gammas` has {len(self.gammas_)}.")
         root = np.sqrt(self.gammas_)
-        if is_sparse(R) and not self.center_.any():
-            R = (R @ diags_array(root)).tocsr()
-        else:
-            R = R.toarray() if is_sparse(R) else R
-            R = (R - asarray_like(self.center_, R)[None, :]) * asarray_like(root, R)[None, :]
-        return Parts(R, row_sq_norms(R))
+        if is_sparse(R) and 2 * np.count_nonzero(self.center_) > len(root):
+            R = R.toarray()
+        with unwarned():
+            if is_sparse(R):
+                moved = R - csr_array(np.ones((R.shape[0], 1))) @ csr_array(self.center_[None, :])
+                R = (moved @ diags_array(root)).tocsr()
+            else:
+                R = (R - asarray_like(self.center_, R)[None, :]) * asarray_like(root, R)[None, :]
+            norms = row_sq_norms(R)
+        check_computed(norms, "Row", "Σ γ_l x_l²", room=ROOM)
+        return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
         (X, x_norms), (Z, z_norms) = R, S
-        exponent = gemm(2 * X, Z)
-        exponent -= x_norms[:, None]
-        exponent -= z_norms[None, :]
-        return exp_(exponent)
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -1.0))
 
     def diag(self, R: Parts) -> Array:
         """Ones."""

@@ -32,7 +32,7 @@ __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
 _MEDIAN_ROWS = 1000
 _SMALLEST = 1e-290  # squared distance whose inverse leaves room
-_ROOM = 16.0  # times ‖x‖² is finite: then ‖x − z‖² and its parts are
+ROOM = 16.0  # times ‖x‖² is finite: then ‖x − z‖² and its parts are
 
 
 @component
@@ -137,7 +137,7 @@ class RBF(Kernel):
     def fit(self, X: Any) -> RBF:
         """Fix γ, by the median rule if it is not given, and the centre."""
         X = check_vectors(X)
-        check_computed(row_sq_norms(X), "Row", "‖x‖²", room=_ROOM)
+        check_computed(row_sq_norms(X), "Row", "‖x‖²", room=ROOM)
         if self.gamma is None:
             self.gamma_ = median_gamma(X)
         else:
@@ -149,7 +149,7 @@ class RBF(Kernel):
         """The vectors and their squared norms about the centre."""
         R = check_vectors(X)
         norms = centered_sq_norms(R, self.center_)
-        check_computed(norms, "Row", "γ‖x‖²", room=_ROOM * max(self.gamma_, 1.0))
+        check_computed(norms, "Row", "γ‖x‖²", room=ROOM * max(self.gamma_, 1.0))
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:

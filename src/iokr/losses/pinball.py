@@ -9,6 +9,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
+from iokr._validation import check_numbers
 from iokr.losses.base import Loss
 
 __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
@@ -18,7 +19,7 @@ def check_levels(levels: Any, name: str = "levels") -> np.ndarray:
     """Numbers strictly between 0 and 1, none twice; one of them, or as many as there are outputs."""
     try:
         values = np.atleast_1d(np.asarray(levels, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be numbers between 0 and 1, got {levels!r:.60}.") from None
     if values.ndim != 1 or values.size == 0 or not np.all((values > 0) & (values < 1)):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {levels!r:.60}.")
@@ -121,7 +122,7 @@ class Pinball(BoxLoss):
     def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
         """η(θ − 1) and ηθ."""
         theta = check_levels(self.levels)
-        eta = np.ones(len(theta)) if self.weights is None else np.atleast_1d(np.asarray(self.weights, dtype=float))
+        eta = np.ones(len(theta)) if self.weights is None else np.atleast_1d(check_numbers(self.weights, "weights"))
         if eta.shape != theta.shape or not np.all(eta > 0) or not np.all(np.isfinite(eta)):
             raise ValueError(f"`weights` must have a positive number for each of {len(theta)} levels, got {eta!r:.60}.")
         if len(theta) not in (1, q):

@@ -178,7 +178,8 @@ class Transformable(OperatorKernel):
         if not isinstance(self.kernel, Kernel) or not self.kernel.numeric:
             raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
         given = self.transforms
-        if isinstance(given, (str, bytes, Mapping, type)) or not hasattr(given, "__len__") or np.shape(given) == (0,):
+        plain = isinstance(given, (str, bytes, Mapping, type)) or not hasattr(given, "__len__")
+        if plain or getattr(given, "shape", None) == () or len(given) == 0:
             raise ValueError(f"`transforms` must hold one matrix or function for each output, got {given!r:.60}.")
         check_dim(self, len(self.transforms), Psi)
         self.kernel_ = clone(self.kernel).fit(_rows(self.represent(X)))
