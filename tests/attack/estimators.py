@@ -54,7 +54,7 @@ def _answer(model: Any, problem: str) -> Any:
         return model.decision_function()
     if problem == "pairs":
         return model.decision_function(PROBLEMS["pairs"][1]["pairs"])
-    if problem == "vectors":
+    if problem in ("vectors", "numbers"):
         return getattr(model, "decision_function", model.predict)(COMMON["X"])
     return model.distances(COMMON["X"], PROBLEMS[problem][2]["candidates"])
 
@@ -90,7 +90,7 @@ def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     def call(**given: Any) -> Any:
         return _answer(build(cls, problem).fit(**given), problem)
 
-    lenient = problem not in ("vectors", "links", "pairs", "fingerprints")
+    lenient = problem not in ("vectors", "numbers", "links", "pairs", "fingerprints")
     names = ("adjacency", "labeled", "kernel", "output_kernel", "candidates", "index", "node", "nodes", "task")
     for argument in valid:
         loose = lenient and argument == "y"
@@ -116,7 +116,8 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
 
     for method, function in methods(cls).items():
         valid = _arguments(cls, function, problem)
-        if valid is None or (cls.__name__, method) in REFUSED:
+        there = hasattr(build(cls, problem), method)  # some are available for outputs with a kernel alone
+        if valid is None or not there or (cls.__name__, method) in REFUSED:
             continue
         if cls.__name__.startswith("Functional") and method == "score":
             valid.pop("candidates")  # an integrated R²
@@ -137,14 +138,14 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
                 return
             raise Wrong("a model that was not fitted answered")
 
-        if problem in ("vectors", "links", "pairs"):
+        if problem in ("vectors", "numbers", "links", "pairs"):
             yield Case(f"{name}/{method} before fit", early, tuple(valid))
         names = ("X", "X1", "X2", "y", "candidates", "fit", "kernel", "output_kernel", "nodes", "node", "index")
         for argument in valid:
-            if problem not in ("vectors", "links", "pairs") and argument not in ("candidates", "y"):
+            if problem not in ("vectors", "numbers", "links", "pairs") and argument not in ("candidates", "y"):
                 continue
             loose = problem == "labels" or (
-                argument in ("candidates", "y") and problem not in ("vectors", "fingerprints")
+                argument in ("candidates", "y") and problem not in ("vectors", "numbers", "fingerprints")
             )
             target = Target(f"{name}/{method} {problem}", call, valid, (argument,), lenient=loose, names=names)
             # inputs and candidates stay in the library that the model was fitted in

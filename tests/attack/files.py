@@ -1,4 +1,4 @@
-"""Files that are broken in every way: read by the readers of `iokr.datasets`, and by the command line."""
+"""Files that are broken in every way, for the readers of `iokr.datasets` and `iokr.files` and for the command line."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 
 import iokr.datasets
-from attack.judge import Case, check_finite
+import iokr.files
+from attack.judge import Case, Wrong, check_finite
 from attack.problems import ADJACENCY, N, X
+from iokr import IOKR
+from iokr.kernels import RBF
 
-__all__ = ["BROKEN", "file_cases", "write_valid"]
+__all__ = ["BROKEN", "READERS", "file_cases", "write_valid"]
 
+NO_PATHS = (None, 5, "", "no such file.tsv", ".", "\0", "a" * 5000, b"x", object(), [], np.eye(2))
 NAMES = [f"n{i}" for i in range(N)]
 
 
@@ -156,6 +160,29 @@ def _read(name: str, kind: str, how: str) -> None:
         check_finite(reader(odd).X, "features")
 
 
+ARCHIVES: dict[str, Callable[[bytes], bytes]] = {  # files of models
+    "empty": lambda b: b"",
+    "cut in the middle": lambda b: b[: len(b) // 2],
+    "the last byte gone": lambda b: b[:-1],
+    "more at the end": lambda b: b + b"\0",
+    "another last byte": lambda b: b[:-1] + bytes([b[-1] ^ 1]),
+    "another header": lambda b: b.replace(b"IOKR", b"OKRI", 1),
+    "a boastful length": lambda b: b"\xff" * 8 + b[8:],
+    "random bytes": lambda b: np.random.default_rng(0).bytes(3000),
+    "another format": lambda b: _npy(X),
+}
+READERS = ("describe", "load", "load_beside", "verify")
+
+
+def _archive(name: str, how: str) -> None:
+    path = Path.cwd() / "model.safetensors"
+    iokr.files.save(IOKR(RBF(0.5)).fit(X, X), path)
+    path.write_bytes(ARCHIVES[how](path.read_bytes()))
+    getattr(iokr.files, name)(path)
+    if not (name in ("describe", "load_beside") and how == "another last byte"):  # they do not read the arrays
+        raise Wrong("the damage was not noticed")
+
+
 def _path(name: str, value: Any) -> None:
     reader = getattr(iokr.datasets, name)
     reader([value] if name == "read_kernels" else value)
@@ -163,6 +190,11 @@ def _path(name: str, value: Any) -> None:
 
 def file_cases() -> Iterator[Case]:
     """Every reader with every broken file, and with what is no path."""
+    for name in READERS:
+        for how in ARCHIVES:
+            yield Case(f"files.{name}/path={how}", lambda n=name, h=how: _archive(n, h), ("path", "model"))
+        for odd in NO_PATHS:
+            yield Case(f"files.{name}/path={odd!r:.20}", lambda n=name, v=odd: getattr(iokr.files, n)(v), ("path",))
     kinds = {"read_nodes": ["nodes"], "read_kernels": ["kernel"], "read_network": ["edges", "nodes"]}
     for name in sorted(
         n for n in iokr.datasets.__all__ if n.startswith("read_") and inspect.isfunction(getattr(iokr.datasets, n))
@@ -171,7 +203,7 @@ def file_cases() -> Iterator[Case]:
             for how in BROKEN:
                 words = ("line", "lines", "file", "column", "nodes-odd", "edges-odd", "kernel-odd", "odd")
                 yield Case(f"datasets.{name}/{kind}={how}", lambda n=name, k=kind, h=how: _read(n, k, h), words)
-        for odd in (None, 5, "", "no such file.tsv", ".", "\0", "a" * 5000, b"x", object(), [], np.eye(2)):
+        for odd in NO_PATHS:
             yield Case(
                 f"datasets.{name}/path={odd!r:.20}",
                 lambda n=name, v=odd: _path(n, v),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,12 @@ import iokr.metrics
 import iokr.model_selection
 import iokr.operator_kernels
 import members
-from attack.files import file_cases
+from attack.files import READERS, file_cases
 from attack.judge import Case
-from attack.problems import ADJACENCY, LABELS, N, X, Y
+from attack.problems import ADJACENCY, LABELS, NEW, M, N, X, Y
 from attack.targets import Target, folders, parameters, public
-from iokr import IOKR, CandidateSets, LinkPredictor, SharedCandidates, Unlabeled
-from iokr.kernels import RBF, Delta
+from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictor, SharedCandidates, Unlabeled, load
+from iokr.kernels import ARD, RBF, Delta
 
 __all__ = ["function_cases", "unknown"]
 
@@ -66,9 +68,38 @@ VALID: dict[str, dict[str, Any]] = {
     "decoded_scorer": {"metric": "hamming", "candidates": None, "greater_is_better": None},
     "data_files": {"name": "nothing"},
     "find_data": {"path": "nothing.tsv"},
+    "save": {
+        "model": IOKR(RBF(0.5)).fit(X, Y),
+        "path": "model.safetensors",
+        "data": None,
+        "provenance": None,
+        "beside": None,
+    },
+    "fingerprint": {"value": "any data"},
+    "Network": {"adjacency": ADJACENCY},
+    "tune": {
+        "model": IOKR(RBF(0.5)),
+        "X": X,
+        "y": Y,
+        "parameters": ["kernel__gamma", "alpha"],
+        "by": "evidence",
+        "limit": 0.2,
+    },
+    "CoverageDisplay": {"estimator": Conformal(IOKR(RBF(0.5))).fit(X, Y), "X": NEW, "y": Y[:M], "levels": (0.5, 0.8)},
+    "PathDisplay": {"estimator": IOKRCV(RBF(0.5), alphas=(0.1, 1.0)).fit(X, Y), "labels": None},
+    "PredictionDisplay": {"estimator": IOKR(RBF(0.5)).fit(X, Y), "X": NEW, "y": Y[:M]},
+    "RankDisplay": {"ranks": np.array([1.0, 3.0, 2.0, 1.0, 5.0, 4.0]), "name": "a model"},
+    "WeightsDisplay": {"estimator": IOKR(ARD([0.5, 1.0, 0.0])).fit(X, Y), "labels": None},
     "NodeKFold": {"n_splits": 3, "shuffle": True, "random_state": 0},
 }
-ELSEWHERE = {"read_kernels", "read_network", "read_nodes"}  # attack.files
+ELSEWHERE = {"read_kernels", "read_network", "read_nodes", *READERS}  # attack.files
+DRAWN = {  # what a display shows
+    "CoverageDisplay": lambda shown: shown.coverage,
+    "PathDisplay": lambda shown: shown.values,
+    "PredictionDisplay": lambda shown: (shown.y_true, shown.y_pred),
+    "RankDisplay": lambda shown: shown.ranks,
+    "WeightsDisplay": lambda shown: shown.values,
+}
 PLAIN = {
     "Basis",
     "CommunityNetwork",
@@ -95,9 +126,26 @@ def _call(function: Any, name: str) -> Any:
         return lambda **given: function(**given).X
     if name == "cross_validate_links":
         return lambda **given: function(**given).select_dtypes("number").fillna(0.5)
+    if name in DRAWN:
+        draw = function.from_ranks if name == "RankDisplay" else function.from_estimator
+        return lambda **given: DRAWN[name](draw(**given))
+    if name == "Network":
+        return lambda **given: function(**given)[:5].adjacency
+    if name == "tune":
+        return lambda **given: function(**given).predict(NEW)
+    if name == "save":
+        return lambda **given: _saved(function, **given)
     if name in ("data_files", "find_data"):
         return lambda **given: str(function(**given))
     return function
+
+
+def _saved(save: Any, **given: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        if isinstance(given["path"], str) and given["path"]:
+            given["path"] = os.path.join(folder, given["path"])
+        save(**given)
+        return load(given["path"]).predict(NEW)
 
 
 def _functions() -> Iterator[tuple[str, str, Any]]:

@@ -30,6 +30,7 @@ _REFUSALS = (
     "ModuleNotFoundError",
     "NotFittedError",
     "NotImplementedError",
+    "BadFile",
     "BadObject",
     "BadObjectType",
     "FileNotFoundError",

@@ -11,6 +11,7 @@ import iokr
 import iokr.rivals
 import members
 from attack.targets import HOOKS, grid, parameters, public
+from iokr.estimators.quantiles.base import QuantileRegression
 from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, WeisfeilerLehman
 from samples import regression
 
@@ -57,6 +58,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"X": X, "y": Y, "sample_weight": WEIGHT},
         {"candidates": Y, "y": grid(regression(1, n=M, d=2).Y), "sample_weight": WEIGHT[:M]},
     ),
+    "numbers": ({}, {"X": X, "y": Y[:, 0], "sample_weight": WEIGHT}, {"y": Y[:M, 1], "sample_weight": WEIGHT[:M]}),
     "labels": (
         {"output_kernel": Delta()},
         {"X": X, "y": LABELS},
@@ -112,6 +114,8 @@ def fitting(cls: type) -> list[str]:
         return ["pairs"]
     if required != {"X", "y"}:
         return []
+    if issubclass(cls, QuantileRegression):
+        return ["numbers"]
     found = ["vectors"]
     if "output_kernel" in options:
         found.append("labels")

@@ -166,7 +166,7 @@ def _ask(model: Any, problem: str) -> Any:
         return model.decision_function(NEW)
     if problem == "pairs":
         return model.decision_function(np.array([[0, N], [1, 2], [N + 1, 3]]), NEW)
-    if problem == "vectors" and not hasattr(model, "distances"):
+    if problem == "numbers" or (problem == "vectors" and not hasattr(model, "distances")):
         return model.predict(NEW)
     return model.distances(NEW, PROBLEMS[problem][2]["candidates"])  # coordinates may turn, distances do not
 

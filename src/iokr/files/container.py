@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "BadFile", "Container", "Tensor", "open_container", "write_container"]
+__all__ = ["DTYPES", "BadFile", "Container", "Tensor", "check_path", "open_container", "write_container"]
 
 DTYPES = {
     **{"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "F16": "<f2"},
@@ -229,9 +229,18 @@ class Container:
             raise self.bad(f"the array {name!r:.60} is not what was saved (its hash differs)")
 
 
+def check_path(path: Any) -> Path:
+    """A path, whether or not there is a file."""
+    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
+        raise TypeError(f"`path` must be the path of a file, got {path!r:.60}.")
+    return Path(path)
+
+
 @contextmanager
 def open_container(path: str | os.PathLike[str]) -> Iterator[Container]:
     """The file at `path`, header checked. Maps outlive the block."""
-    path = Path(path)
+    path = check_path(path)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"{str(path)!r:.200} is not there, or no file; `path` must lead to what `save` wrote.")
     with path.open("rb", buffering=0) as file:
         yield Container(file, path)

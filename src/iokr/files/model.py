@@ -9,14 +9,13 @@ import warnings
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib import metadata as packages
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from iokr._files import write_atomically
 from iokr.files.arrays import ArrayReader
-from iokr.files.container import BadFile, Container, open_container, write_container
+from iokr.files.container import BadFile, Container, check_path, open_container, write_container
 from iokr.files.reading import Reader, UnknownClass
 from iokr.files.registry import name_of
 from iokr.files.structure import Hole, Writer
@@ -72,16 +71,20 @@ def save(
             f"`model` must be an estimator or a component of iokr, got {type(model).__name__}; of a pipeline or a "
             "search save the fitted step, such as `pipeline[-1]` or `search.best_estimator_`."
         )
+    path = check_path(path)
+    data, provenance, beside = (
+        _mapping(value, name) for value, name in ((data, "data"), (provenance, "provenance"), (beside, "beside"))
+    )
     writer = Writer(model)
     root = writer.node(model)
-    beside_node = writer.node(dict(beside or {}), "beside")
+    beside_node = writer.node(beside, "beside")
     entries, tensors = writer.arrays.finish()
     structure = {
         "format": FORMAT,
         "versions": {"python": platform.python_version(), **{name: packages.version(name) for name in _PACKAGES}},
         "model": root,
         "holes": [vars(hole) for hole in writer.holes],
-        "data": {name: fingerprint(value) for name, value in (data or {}).items()},
+        "data": {name: fingerprint(value) for name, value in data.items()},
         "provenance": _checked_provenance(provenance),
         "beside": beside_node,
         "objects": writer.objects,
@@ -99,7 +102,7 @@ def save(
         text = json.dumps({**structure, "sha256": digests}, separators=(",", ":"), ensure_ascii=False)
         return {_KEY: text, _DIGEST: _digest(text)}
 
-    with write_atomically(Path(path)) as file:
+    with write_atomically(path) as file:
         write_container(file, tensors, describe)
 
 
@@ -140,7 +143,7 @@ def load_beside(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, device: str | None) -> Any:
     with open_container(path) as file:
         structure = read_structure(file)
-        parts = dict(parts or {})
+        parts = _mapping(parts, "parts")
         holes = _holes(file, structure, parts) if what == "model" else []
         arrays = None if mmap else file.read(structure["sha256"])
         try:
@@ -213,11 +216,16 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _checked_provenance(provenance: Mapping[str, Any] | None) -> dict[str, Any]:
-    found = dict(provenance or {})
+def _mapping(value: Any, name: str) -> dict[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"`{name}` must map names to values, got {value!r:.60}.")
+    return dict(value or {})
+
+
+def _checked_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
     try:
-        if len(json.dumps(found, allow_nan=False)) < 1 << 20:
-            return found
+        if len(json.dumps(provenance, allow_nan=False)) < 1 << 20:
+            return provenance
     except (TypeError, ValueError) as error:
         raise TypeError(f"`provenance` must hold texts and numbers ({error}).") from None
     raise ValueError("`provenance` must be a few lines: it has more than a megabyte.")

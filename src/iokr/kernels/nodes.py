@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from iokr._array import Array, blocks, eigh, is_array, to_numpy
+from iokr._array import Array, blocks, eigh, is_sparse, to_numpy
 from iokr._component import component
 from iokr._memory import check_memory
 from iokr._validation import check_number, check_vectors
@@ -155,9 +155,8 @@ class RegularizedLaplacian(NodeKernel):
 
 def check_graph(W: Any, name: str) -> csr_array:
     """Weights of a graph as a sparse matrix: square, finite, symmetric, at least 0, zero on the diagonal."""
-    if is_array(W):
-        W = to_numpy(W)
-    W = csr_array(check_vectors(W, name))
+    W = check_vectors(W, name)
+    W = csr_array(W if is_sparse(W) else to_numpy(W))
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"`{name}` must be square, a row and a column per node, got shape {tuple(W.shape)}.")
     if W.shape[0] == 0:

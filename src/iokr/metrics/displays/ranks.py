@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys
-from iokr._validation import check_same_length
+from iokr._validation import check_numbers, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
 from iokr.metrics.displays.axes import axis, finish
 
@@ -42,7 +42,7 @@ class RankDisplay:
     """
 
     def __init__(self, ranks: Any, *, name: str | None = None) -> None:
-        self.ranks, self.name = np.asarray(ranks, dtype=float), name
+        self.ranks, self.name = check_numbers(ranks, "ranks"), name
         if self.ranks.ndim != 1 or not len(self.ranks) or np.any(~(self.ranks >= 1)):
             raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1, got {ranks!r:.60}.")
 
