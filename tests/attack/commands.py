@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 from attack.files import BROKEN, write_broken, write_valid
@@ -59,7 +58,7 @@ VALID = {
 LONG = {"demo"}  # its valid call takes seconds: usage alone is attacked
 
 
-def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Every command by its words, those of tomorrow among them."""
     group = typer.main.get_command(app) if group is None else group
     for name, command in group.commands.items():
