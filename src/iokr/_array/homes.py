@@ -41,8 +41,8 @@ def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
             f"These arrays are of {library}, which is not installed; install {LIBRARIES[library]}."
         ) from error
     if library == "torch":
-        with warnings.catch_warnings():  # that a mapped file cannot be written to
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings():  # a mapped file cannot be written to, and nobody does
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
             tensor = module.from_numpy(x)
         return tensor if device is None else tensor.to(device)
     return module.asarray(x)

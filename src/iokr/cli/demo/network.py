@@ -243,9 +243,11 @@ _RANKED = (
     "of how many false alarms, the other how many of the first pairs are links. The thin lines are guessing."
 )
 _CHOSEN = (
-    "Bandwidth, `alpha` and the weight of the unlabelled nodes maximise the AUC of leave-one-out scores between "
-    "labelled nodes, which come in closed form. The kernel between nodes still knows the links of the node left out, "
-    "so the level of this curve is optimistic; it serves to choose. The AUC on the pairs to be found was not used."
+    "Bandwidth, `alpha` and the weight of the unlabelled nodes are chosen by the AUC of leave-one-out scores between "
+    "labelled nodes, which come in closed form. With few links the largest AUC is partly noise: `alpha` is a mean of "
+    "those whose AUC is within that noise of the largest, so the dot need not be the top. The kernel between nodes "
+    "still knows the links of the node left out, so the level of this curve is optimistic; it serves to choose. The "
+    "AUC on the pairs to be found was not used."
 )
 
 

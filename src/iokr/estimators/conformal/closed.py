@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,8 @@ class ClosedScores:
 
     def _count(self, parts: list[Pairs]) -> Matrix:
         if self.method == "full":
-            own: Matrix = sum(p.sq_joined() * (p.joined if self.scaled else 1.0) for p in parts)  # type: ignore
-            return smaller(own, sum(p.sq_e / (p.v if self.scaled else 1.0) for p in parts))  # type: ignore
+            own = reduce(np.add, [p.sq_joined() * (p.joined if self.scaled else 1.0) for p in parts])
+            return smaller(own, reduce(np.add, [p.sq_e / (p.v if self.scaled else 1.0) for p in parts]))
         return smaller(self.own, self._cost(parts))
 
     def _cost(self, parts: list[Pairs]) -> Matrix:
