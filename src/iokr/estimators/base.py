@@ -204,6 +204,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         w = np.ones(n) if checked is None else checked
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
+            self.embedding_.represent(y)  # refuses what is no output
             predicted = self.predict(X, candidates)
             hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))

@@ -12,6 +12,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_folds
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
 from iokr.estimators.regression.posing import Data, Given, solve
@@ -124,12 +125,10 @@ class FunctionalCV(FunctionalRegression):
 
     def _by_folds(self, given: Given, grid: Grid, curve_kernels: list[Any], parts: dict[str, Any]) -> np.ndarray:
         """Mean integrated squared errors of rows left out, everything learned anew on the others."""
-        from sklearn.model_selection import check_cv
-
         n = n_objects(given.y)
         weight = np.ones(n) if given.weight is None else given.weight
         sums, total = np.zeros((len(grid.kernels) * len(curve_kernels), 1, len(grid.alphas))), 0.0
-        for train, test in check_cv(self.cv).split(np.zeros((n, 1))):
+        for train, test in check_folds(self.cv, n):
             data = self._encoded(given.restrict(train, pairwise=False))
             embedding = data.outputs.embedding
             truth = to_numpy(take(given.y, test))

@@ -13,6 +13,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._progress import begin, end, track, with_callbacks
+from iokr._validation import check_folds
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, encode
@@ -122,9 +123,7 @@ class IOKRCV(KernelRegression):
 
     def _splits(self, X: Any, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Rows to learn from and rows to predict, for each fold."""
-        from sklearn.model_selection import check_cv  # brings half of scikit-learn
-
-        return list(check_cv(self.cv).split(np.zeros((n_objects(X), 1)), y))
+        return check_folds(self.cv, n_objects(X), y)
 
     def _folds(self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid) -> Iterator[Fold]:
         """What is learned from the rows of a fold, outputs encoded anew, and how the others are predicted."""
