@@ -172,7 +172,7 @@ def lower_factor(K: np.ndarray) -> np.ndarray:
     U, info = dpotrf(K.T, lower=0, clean=0, overwrite_a=1)
     if info:
         raise NotPositiveDefinite
-    return U.T
+    return np.asarray(U.T)
 
 
 def _in_halves(K: np.ndarray, at_once: int) -> np.ndarray:
