@@ -109,6 +109,11 @@ def quantiles(model: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.interval(vectors(M, 1), coverage=0.5)), {})
 
 
+def levels(model: Any) -> Fitted:
+    """A model of quantiles that was asked for no intervals: its answers need no further fit."""
+    return Fitted(model.fit(vectors(), vectors(seed=3)[:, 0]), lambda m: m.predict(vectors(M, 1)), {})
+
+
 def conformal(model: Any, **arguments: Any) -> Fitted:
     fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
@@ -175,6 +180,10 @@ CASES |= {
     "QuantileCurvesCV": lambda: quantiles(
         iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
     ),
+    "QuantileCurves levels": lambda: levels(iokr.QuantileCurves(levels=LEVELS)),
+    "QuantileCurvesCV levels": lambda: levels(
+        iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
+    ),
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),
@@ -216,6 +225,7 @@ CASES |= {
 for _name in rivals.__all__:
     if _name != "LinkRival":
         CASES[f"rivals.{_name}"] = lambda name=_name: links(getattr(rivals, name)())
+CASES["rivals.OK3"] = lambda: links(rivals.OK3(n_estimators=3, random_state=0))
 
 
 def _read_only(X):

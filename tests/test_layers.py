@@ -24,7 +24,7 @@ LAYERS = [
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
     LABORATORY: [
-        *("pairs", "synthetic_networks", "links"),
+        *("selection", "pairs", "synthetic_networks", "links"),
         *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
