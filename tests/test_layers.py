@@ -25,7 +25,7 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
