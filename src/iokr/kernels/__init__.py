@@ -25,6 +25,7 @@ from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.structured.sets import Jaccard, Tanimoto
 from iokr.kernels.structured.strings import Mismatch, Spectrum
 from iokr.kernels.structured.subsequences import Subsequence
+from iokr.kernels.subformulas import Subformulas
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "ShortestPath",
     "Spearman",
     "Spectrum",
+    "Subformulas",
     "Subsequence",
     "Sum",
     "Tanimoto",
