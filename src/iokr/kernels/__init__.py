@@ -6,17 +6,17 @@ from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
-from iokr.kernels.gaussian_of import GaussianOf
 from iokr.kernels.fourier import Fourier
+from iokr.kernels.gaussian_of import GaussianOf
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.sketch import Sketch
 from iokr.kernels.spectra import ProbabilityProduct
 from iokr.kernels.spectra_binned import CosineBinned
 from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
-from iokr.kernels.sketch import Sketch
 from iokr.kernels.structured.bags import SetKernel
 from iokr.kernels.structured.grakel import GraKeL
 from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
