@@ -14,10 +14,10 @@ ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
     *("cli", "report", "files", "rivals"),
-    *("estimators", "model_selection", "metrics", "datasets"),
+    *("estimators", "model_selection", "metrics", "datasets", "chem"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_curves", "_validation", "_objects", "_tables", "_errors"),
+    *("_curves", "_spectra", "_formulas", "_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
     *("_folders", "_files", "_text"),
 ]

@@ -6,11 +6,15 @@ from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
+from iokr.kernels.gaussian_of import GaussianOf
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.spectra import ProbabilityProduct
+from iokr.kernels.spectra_binned import CosineBinned
+from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
 from iokr.kernels.structured.bags import SetKernel
 from iokr.kernels.structured.grakel import GraKeL
 from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
@@ -29,15 +33,20 @@ __all__ = [
     "RBF",
     "Aligned",
     "CartesianPair",
+    "Categories",
     "Centered",
+    "CollisionEnergy",
     "Columns",
     "Cosine",
+    "CosineBinned",
     "Delta",
     "Diffusion",
     "EmpiricalMap",
     "FeatureKernel",
     "Features",
+    "Formula",
     "FromFunction",
+    "GaussianOf",
     "GlobalAlignment",
     "GraKeL",
     "Hamming",
@@ -47,6 +56,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Mallows",
+    "Mass",
     "Mean",
     "MetricPair",
     "Mismatch",
@@ -61,6 +71,7 @@ __all__ = [
     "Polynomial",
     "Positional",
     "Precomputed",
+    "ProbabilityProduct",
     "Product",
     "RegularizedLaplacian",
     "Scaled",
