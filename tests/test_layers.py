@@ -25,10 +25,11 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
+        "identification",
         *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],

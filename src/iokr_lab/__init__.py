@@ -113,6 +113,13 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="msms-fp490",
+        title="Molecules of 490 spectra, with and without a candidate's own spectra",
+        paper="the set of Su and Rousu, small enough for seconds",
+        module="spectra.fp490",
+        data=("msms_fp490",),
+    ),
+    Experiment(
         name="lip",
         title="Lip acceleration from muscle activity with outliers, Huber losses on curves",
         paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, functional experiment",
