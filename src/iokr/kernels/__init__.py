@@ -6,12 +6,14 @@ from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
+from iokr.kernels.fourier import Fourier
 from iokr.kernels.gaussian_of import GaussianOf
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.sketch import Sketch
 from iokr.kernels.spectra import ProbabilityProduct
 from iokr.kernels.spectra_binned import CosineBinned
 from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
@@ -25,6 +27,7 @@ from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.structured.sets import Jaccard, Tanimoto
 from iokr.kernels.structured.strings import Mismatch, Spectrum
 from iokr.kernels.structured.subsequences import Subsequence
+from iokr.kernels.subformulas import Subformulas
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
@@ -45,6 +48,7 @@ __all__ = [
     "FeatureKernel",
     "Features",
     "Formula",
+    "Fourier",
     "FromFunction",
     "GaussianOf",
     "GlobalAlignment",
@@ -77,8 +81,10 @@ __all__ = [
     "Scaled",
     "SetKernel",
     "ShortestPath",
+    "Sketch",
     "Spearman",
     "Spectrum",
+    "Subformulas",
     "Subsequence",
     "Sum",
     "Tanimoto",
