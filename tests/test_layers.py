@@ -25,10 +25,12 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage"),
+        *("spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
+        "identification",
         *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
