@@ -24,6 +24,7 @@ BENCHMARKS = {
     "pairs": "Ridge and margin on pairs of nodes without a matrix of pairs, beside dense Grams and the vec trick",
     "files": "Saving, loading and mapping a model of a gigabyte: its bytes and their hashes, the package safetensors",
     "tuning": "Widths of a kernel by gradients: one evaluation beside the bare calls of its arithmetic",
+    "scale": "From thousands of points to millions: packed, low rank, streamed, on many machines, beside their floors",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 
@@ -35,7 +36,7 @@ def available() -> list[tuple[str, str]]:
     --------
     >>> from iokr_lab.bench import available
     >>> [name for name, title in available()]
-    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'files', 'tuning', 'gpu']
+    ['ridge', 'losses', 'covariance', 'links', 'trees', 'kernels', 'pairs', 'files', 'tuning', 'scale', 'gpu']
     """
     return list(BENCHMARKS.items())
 
