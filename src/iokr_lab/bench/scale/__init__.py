@@ -1,8 +1,8 @@
 """From thousands of points to millions, each route beside the arithmetic that nobody can avoid.
 
 Exact: one triangle of the Gram matrix beside the full one, a fit that does not fit, growth with n beside its law; on a
-GPU one fit, leave-one-out and mixed precision. A section that needs a GPU or Dask names itself as skipped where there is
-none. A file of this folder lists its sections in `SECTIONS`.
+GPU one fit, leave-one-out and mixed precision. A section that needs a GPU or Dask names itself as skipped without it.
+A file of this folder lists its sections in `SECTIONS`.
 """
 
 from __future__ import annotations
