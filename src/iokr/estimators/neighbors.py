@@ -110,7 +110,7 @@ class Neighbors(StructuredEstimator):
             raise TypeError(f"`kernel` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
         given = check_data(self, X, y, sample_weight, None, kernel)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
-        choices = self._choices(len(rows), given.weight is not None)
+        choices = self._choices(len(rows), given.weight)
         outputs, targets = encode(given.y, given.weight, **self._output_parts())
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
@@ -129,21 +129,21 @@ class Neighbors(StructuredEstimator):
         end(progress, self, X=X, y=y)
         return self
 
-    def _choices(self, n: int, weighted: bool) -> list[int]:
+    def _choices(self, n: int, weight: np.ndarray | None) -> list[int]:
         """The numbers of neighbours to try."""
         if self.n_neighbors is None:
             if self.weights != "kernel":
                 raise ValueError(
                     "`n_neighbors=None` takes all inputs, which needs `weights='kernel'` to tell them apart."
                 )
-            return [n]
+            return [n if weight is None else int(np.ceil(weight.sum()))]
         several = isinstance(self.n_neighbors, (list, tuple, range, np.ndarray))
         given = list(self.n_neighbors) if several else [self.n_neighbors]  # type: ignore[arg-type]
         if not given:
             raise ValueError("`n_neighbors` is empty; give at least one number.")
         choices = [check_integer(k, "n_neighbors", minimum=1) for k in given]
         most = n - 1 if len(choices) > 1 else n  # one is left out to choose
-        if max(choices) > most and not weighted:
+        if max(choices) > most and weight is None:
             raise ValueError(f"`n_neighbors` must be at most {most} where n_samples = {n}, got {max(choices)}.")
         return choices
 
