@@ -31,7 +31,8 @@ INSIDE = {
     ],
     "iokr.estimators": [
         "identification",
-        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
+        *("conformal", "functional", "quantiles", "trees", "neighbors"),
+        *("multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [
