@@ -101,10 +101,11 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         return str(by or ("distance" if self.loss_.calibrated else "score"))
 
     def _weights(self, X: Any) -> Array:
-        """β(x), for a decoder that takes it."""
-        if not hasattr(self, "weights"):
+        """β(x), for a decoder that takes it. May be overridden."""
+        weights = getattr(self, "weights", None)
+        if not callable(weights):
             raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model has not.")
-        return self.weights(X)
+        return weights(X)
 
     def _ranked(self, X: Any) -> tuple[Array, Any]:
         """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""

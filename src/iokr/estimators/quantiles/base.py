@@ -95,7 +95,7 @@ def solve_levels(
     solver: Solver,
     start: Solution | None = None,
 ) -> Solution:
-    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + (ν/m̃) Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
+    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
     like = points.gram.diagonal()
     gram = SeparableGram(points.gram, levels.operator())
     Psi = asarray_like(levels.targets(rows.y - center), like)
