@@ -200,6 +200,8 @@ def keys(Y: Any) -> list[Hashable]:
         height = max(1, _ENTRIES // max(Y.shape[1], 1))
         return [k for rows in blocks(Y.shape[0], height) for k in keys(Y[rows].toarray())]
     Y = read(Y)
+    if hasattr(Y, "__array__") and not hasattr(Y, "__iter__"):
+        Y = np.asarray(Y)
     if is_array(Y):
         values = to_numpy(Y)
         if values.dtype.kind in "buif":

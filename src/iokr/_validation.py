@@ -35,6 +35,7 @@ __all__ = [
     "check_number",
     "check_numbers",
     "check_psd",
+    "check_random",
     "check_same_length",
     "check_stops",
     "check_symmetric",
@@ -101,6 +102,15 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
+
+
+def check_random(random_state: Any) -> np.random.RandomState:
+    """The draws that a seed, None or a `RandomState` means."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, Integral) and not 0 <= int(random_state) < 2**32:
+        raise ValueError(f"`random_state` must be an integer from 0 to 2**32 - 1, got {random_state!r:.60}.")
+    return check_random_state(random_state)
 
 
 def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:

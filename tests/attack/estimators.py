@@ -13,6 +13,7 @@ from attack.judge import Case, Wrong, plain
 from attack.problems import COMMON, GIVEN, PROBLEMS, UNLABELED, estimators, fitting, methods
 from attack.targets import Target, parameters
 from attack.values import SCALARS
+from iokr import IOKR, Conformal
 from iokr.decoders import Candidates
 from iokr.kernels import RBF, Linear
 from iokr.losses import Huber
@@ -81,8 +82,27 @@ def estimator_cases() -> Iterator[Case]:
         for problem in fitting(cls):
             yield from _fit_cases(name, cls, problem)
             yield from _method_cases(name, cls, problem)
+        if name == "Conformal":
+            yield from _relative_cases()
         if problems := fitting(cls):
             yield from _parameter_cases(name, cls, problems[0])
+
+
+def _relative_cases() -> Iterator[Case]:
+    """Scores that compare y with candidates."""
+    data, more = PROBLEMS["vectors"][1:]
+    given = {"X": COMMON["X"], "y": more["y"], "candidates": more["candidates"]}
+    for method in ("contains", "p_values", "predict_set"):
+        valid = {argument: value for argument, value in given.items() if argument != "y" or method != "predict_set"}
+
+        def call(_method: str = method, **given: Any) -> Any:
+            model = Conformal(IOKR(RBF(0.5), alpha=0.5), method="split", conformity="relative", random_state=0)
+            options = {} if _method == "p_values" else {"coverage": 0.5}
+            return getattr(model.fit(data["X"], data["y"]), _method)(**given, **options)
+
+        target = Target(f"Conformal/relative {method}", call, valid, ("y", "candidates")[method == "predict_set" :])
+        target.skip = ("torch", "strict")
+        yield from target.cases()
 
 
 def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:

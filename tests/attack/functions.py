@@ -22,6 +22,7 @@ from attack.judge import Case
 from attack.problems import ADJACENCY, LABELS, NEW, M, N, X, Y
 from attack.targets import Target, folders, parameters, public
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictor, SharedCandidates, Unlabeled, load
+from iokr.chem import MassSpectrum
 from iokr.kernels import ARD, RBF, Delta
 
 __all__ = ["function_cases", "unknown"]
@@ -32,6 +33,8 @@ _rankings = np.argsort(np.random.default_rng(0).random((6, 5)), axis=1) + 0.0
 _rows = {"y_true": _bits, "y_pred": 1 - _bits[::-1]}
 _scores = np.random.default_rng(1).random((N, N)).round(2)
 _pairs = {"truth": ADJACENCY, "scores": _scores + _scores.T, "where": np.triu(np.ones((N, N), dtype=bool), 1)}
+
+_MZ, _INTENSITY = np.array([7.5, 10.25, 12.0]), np.array([1.0, 0.5, 0.25])
 
 VALID: dict[str, dict[str, Any]] = {
     "edit_distance": {"y_true": _words, "y_pred": _others},
@@ -91,6 +94,24 @@ VALID: dict[str, dict[str, Any]] = {
     "PredictionDisplay": {"estimator": IOKR(RBF(0.5)).fit(X, Y), "X": NEW, "y": Y[:M]},
     "RankDisplay": {"ranks": np.array([1.0, 3.0, 2.0, 1.0, 5.0, 4.0]), "name": "a model"},
     "WeightsDisplay": {"estimator": IOKR(ARD([0.5, 1.0, 0.0])).fit(X, Y), "labels": None},
+    "MassSpectrum": {"mz": _MZ, "intensity": _INTENSITY, "precursor_mz": 12.25, "metadata": None},
+    "MassSpectra": {
+        "mz": np.r_[_MZ, _MZ],
+        "intensity": np.r_[_INTENSITY, _INTENSITY],
+        "indptr": np.array([0, 3, 6]),
+        "precursor_mz": np.array([12.25, 15.0]),
+        "metadata": None,
+    },
+    "Cleaning": {"min_intensity": 0.001, "merge": 0.005, "above_precursor": 0.5, "max_peaks": 100, "min_peaks": 3},
+    "scores_without_own": {
+        "model": IOKR(RBF(0.5), output_kernel=Delta(), alpha=0.5).fit(X, LABELS),
+        "X": NEW,
+        "candidates": np.array(sorted(set(LABELS)), dtype=object),
+        "groups": LABELS,
+        "candidate_groups": np.array(sorted(set(LABELS)), dtype=object),
+        "by": "candidates",
+        "cosine": False,
+    },
     "NodeKFold": {"n_splits": 3, "shuffle": True, "random_state": 0},
 }
 ELSEWHERE = {"read_kernels", "read_network", "read_nodes", *READERS}  # attack.files
@@ -130,6 +151,11 @@ def _call(function: Any, name: str) -> Any:
     if name in DRAWN:
         draw = function.from_ranks if name == "RankDisplay" else function.from_estimator
         return lambda **given: DRAWN[name](draw(**given))
+    if name in ("MassSpectrum", "MassSpectra"):
+        return lambda **given: (lambda made: (made.mz, made.intensity))(function(**given))
+    if name == "Cleaning":
+        raw = MassSpectrum(_MZ, _INTENSITY)
+        return lambda **given: (lambda made: (made.mz, made.intensity))(function(**given)(raw))
     if name == "Network":
         return lambda **given: function(**given)[:5].adjacency
     if name == "tune":
@@ -194,6 +220,7 @@ def function_cases() -> Iterator[Case]:
                 "character_accuracy",
                 "cross_val_rank",
                 "order_ranks",
+                "scores_without_own",
             )
             skip = ("a NaN", "an infinity", "minus infinity") if name in ("kendall_tau",) else ()
             yield from Target(f"{folder}.{name}/call", call, valid, lenient=lenient, skip=skip).cases()

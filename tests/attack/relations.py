@@ -16,6 +16,8 @@ from attack.judge import LOOSE, TIGHT, Case, Wrong, check_finite, check_same, pl
 from attack.problems import ADJACENCY, LABELED, LABELS, NEW, PAIRS, PROBLEMS, WEIGHT, N, X, Y, estimators, fitting
 from attack.targets import parameters
 from iokr._objects import take
+from iokr.estimators.quantiles.base import QuantileRegression
+from iokr.solvers import ADMM
 
 __all__ = ["relation_cases"]
 
@@ -39,6 +41,8 @@ RENAMED: dict[str, Names] = {
     "strings of numbers": lambda k: ["1", "1.0", "01"][k],
 }
 UNSTABLE = ("OutputKernelTree", "OutputKernelForest", "OutputKernelBoosting", "OK3")  # drawn by position
+
+DRAWN = ("TPPK", "LocalModels", "QuantileCurvesCV")  # decoys and folds by position
 
 
 def relation_cases() -> Iterator[Case]:
@@ -113,7 +117,7 @@ def copies(kernel: Any, domain: str) -> None:
         "clone": clone(k).fit(X),
         "again": k.fit(X),
     }.items():
-        check_same(other(X), K, word, 0.0)
+        check_same(other(X), K, word, 1e-14)  # what fit computed may be kept until it is asked for
 
 
 def summed(kernel: Any, domain: str) -> None:
@@ -201,7 +205,7 @@ def untouched(cls: type, problem: str) -> None:
 
 def rows_reordered(cls: type, problem: str) -> None:
     data = _data(cls, problem)
-    if cls.__name__ in UNSTABLE or _default(cls, "loss") == "hinge" or cls.__name__ in ("TPPK", "LocalModels"):
+    if cls.__name__ in UNSTABLE or _default(cls, "loss") == "hinge" or cls.__name__ in DRAWN:
         return
     expected = _ask(build(cls, problem).fit(**data), problem)
     if problem == "links":
@@ -231,15 +235,24 @@ def halves(cls: type, problem: str) -> None:
     """A row twice with half its weight is the row."""
     if "sample_weight" not in parameters(cls.fit) or problem in ("pairs", "links"):
         return
-    if cls.__name__ in (*UNSTABLE, "IOKRCV", "MultiTaskCV", "KDE"):  # leave-one-out and draws count rows, as documented
+    if cls.__name__ in (
+        *UNSTABLE,
+        "IOKRCV",
+        "MultiTaskCV",
+        "QuantileCurvesCV",
+        "KDE",
+    ):  # leave-one-out and draws count rows, as documented
         return
     data = _data(cls, problem) | {"sample_weight": WEIGHT}
-    expected = _ask(build(cls, problem).fit(**data), problem)
+    # an iteration stops at a gap of 1e-5 of J(0), which leaves h far less sure: here it goes on
+    given = {"solver": ADMM(1e-12, max_iter=100_000)} if issubclass(cls, QuantileRegression) else {}
+    expected = _ask(build(cls, problem, **given).fit(**data), problem)
     twice = np.r_[np.arange(N), 3, 7]
     other = {name: take(value, twice) for name, value in data.items()}
     w = WEIGHT[twice].copy()
     w[[3, 7, N, N + 1]] /= 2
-    check_same(_ask(build(cls, problem).fit(**other | {"sample_weight": w}), problem), expected, "rows in halves", 1e-7)
+    halved = build(cls, problem, **given).fit(**other | {"sample_weight": w})
+    check_same(_ask(halved, problem), expected, "rows in halves", LOOSE if given else 1e-7)
 
 
 def by_rows(cls: type, problem: str) -> None:

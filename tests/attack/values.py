@@ -113,7 +113,7 @@ def _entry(value: Any, dtype: Any = None) -> Callable[[Any], Any]:
 
 def _hidden(X: Any) -> Any:
     mask = np.zeros(np.shape(X), dtype=bool)
-    mask.reshape(-1)[3] = True
+    mask.reshape(-1)[min(3, mask.size - 1)] = True
     return np.ma.array(X, mask=mask)
 
 

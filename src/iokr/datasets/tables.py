@@ -49,7 +49,11 @@ def read_table(path: Path | str, n_text: int = 1, *, names: frozenset[str] = fro
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if array is not None and suffix != ".npz":
         raise ValueError(f"{path}:{array}: only .npz files have arrays with names.")
-    if not path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError as error:  # no name of a file
+        raise ValueError(f"{path!s:.60} cannot be the name of a file: {error.strerror}.") from None
+    if not is_file:
         raise FileNotFoundError(f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}.")
     if suffix in _SEPARATORS or suffix in _SPACES:
         return _printable(_read_text(path, suffix, n_text, names))

@@ -12,7 +12,7 @@ import numpy as np
 from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import as_objects
-from iokr._validation import check_integer
+from iokr._validation import check_choice, check_integer
 from iokr.decoders._search.linear import count_bound, output_weights
 from iokr.decoders.candidates import rank_shared
 from iokr.decoders.graphs import GraphDecoder, Sketch
@@ -68,6 +68,7 @@ class GraphEdits(GraphDecoder):
         """Keep the training graphs."""
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_steps, "max_steps", minimum=0)
+        check_choice(self.nodes, "nodes", (True, False))
         self._read(Y, embedding)
         return self
 

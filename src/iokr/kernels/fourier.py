@@ -8,6 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, matmul
 from iokr._component import component
+from iokr._objects import BadObject
 from iokr._validation import check_choice, check_integer, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 from iokr.kernels.landmarks import generator
@@ -86,6 +87,8 @@ class Fourier(FeatureKernel):
     def features(self, X: Any) -> Array:
         """k^{-½}[cos Ωᵀx, sin Ωᵀx], a row per object."""
         X = check_vectors(X)
+        if X.shape[1] != len(self.frequencies_):
+            raise BadObject("Row", 0, f" has {X.shape[1]} entries, but vectors had {len(self.frequencies_)} at fit.")
         if self.center_ is not None and not is_sparse(X):  # k does not change when all objects move
             X = X - asarray_like(self.center_, X)[None, :]
         angles = matmul(X, asarray_like(self.frequencies_, X))

@@ -24,7 +24,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._memory import check_matrix
-from iokr._validation import check_choice, check_computed, check_integer, check_number
+from iokr._validation import check_choice, check_computed, check_integer, check_number, check_random
 from iokr.kernels.base import Kernel
 
 __all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "check_sketch", "generator"]
@@ -54,9 +54,7 @@ def check_sketch(rank: Any, density: Any, entries: Any) -> tuple[int, float | No
 
 def generator(random_state: Any) -> np.random.Generator:
     """Random numbers; None is the same ones every time, so that the same data give the same features."""
-    from sklearn.utils import check_random_state
-
-    return np.random.default_rng(int(check_random_state(0 if random_state is None else random_state).randint(2**31)))
+    return np.random.default_rng(int(check_random(0 if random_state is None else random_state).randint(2**31)))
 
 
 class FeatureMap(ABC):

@@ -76,6 +76,7 @@ class KernelCCA(LinkRival):
             check_number(getattr(self, name), name, minimum=0.0, strict=True)
         check_integer(self.n_components, "n_components", minimum=1)
         check_choice(self.score, "score", ("cosine", "inner", "weighted"))
+        check_choice(self.exact, "exact", (True, False))
 
     def input_kernel(self, kernel: Kernel) -> Kernel:
         return Centered(clone(kernel))

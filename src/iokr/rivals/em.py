@@ -84,6 +84,7 @@ class EMCompletion(LinkRival):
         check_choice(self.model, "model", ("scale", "spectral", "kernels"))
         check_integer(self.max_iter, "max_iter", minimum=1)
         check_number(self.tol, "tol", minimum=0.0)
+        check_choice(self.covariance, "covariance", (True, False))
         if self.model == "kernels" and not isinstance(self.kernel, Mean):
             raise TypeError(f'`model="kernels"` weighs the parts of a `Mean([...])`, got kernel={self.kernel!r:.60}.')
         if not self.covariance and self.model != "scale":

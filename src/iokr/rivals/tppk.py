@@ -6,12 +6,11 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, to_numpy
 from iokr._component import component
 from iokr._memory import check_memory
-from iokr._validation import check_choice, check_number
+from iokr._validation import check_choice, check_number, check_random
 from iokr.gram.pairs.gram import PairGram
 from iokr.rivals.base import LinkRival, Nodes, spectral_filter
 
@@ -91,9 +90,7 @@ class TPPK(LinkRival):
         if len(links) == 0 or len(others) == 0:
             raise ValueError("`adjacency` must hold both linked and unlinked pairs among the labelled nodes.")
         n_decoys = min(len(others), round(self.ratio * len(links)))
-        rows = np.concatenate(
-            [links, check_random_state(self.random_state).choice(others, max(n_decoys, 1), replace=False)]
-        )
+        rows = np.concatenate([links, check_random(self.random_state).choice(others, max(n_decoys, 1), replace=False)])
         check_memory(16 * len(rows) ** 2, "The Gram matrix of pairs", 'Lower `ratio`, or use `loss="square"`.')
         gram = PairGram(K, np.stack([i[rows], j[rows]], axis=1))
         svm = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram.dense(), y[rows])

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr._component import Component, component
 from iokr._objects import as_objects, is_numeric, take
-from iokr._validation import check_choice, check_number, check_same_length
+from iokr._validation import check_choice, check_number, check_random, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.estimators.base import StructuredEstimator
@@ -194,7 +194,7 @@ class Conformal(Summarised, Component):
                 f"fit: each part needs at least one, so give at least {max(needed, 2)} rows (a coverage c needs "
                 "c/(1 − c) of them to calibrate on)."
             )
-        order = check_random_state(self.random_state).permutation(n)
+        order = check_random(self.random_state).permutation(n)
         return np.sort(order[second:]), np.sort(order[:second])
 
     def _check_closed(self, model: Any, chosen: bool) -> None:

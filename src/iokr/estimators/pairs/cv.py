@@ -93,6 +93,7 @@ class PairModelCV(KernelModel):
     def fit(self, X: Any, pairs: Any, y: Any, sample_weight: Any = None) -> PairModelCV:
         """Select, and learn f; arguments as in `PairModel.fit`, y of two labels."""
         check_choice(self.scoring, "scoring", SCORINGS)
+        check_choice(self.refit, "refit", (True, False))
         self._check_components()
         strategies = _listed(self.strategies, "strategies")
         mixes = check_values(self.mixes, "mixes", strict=False)

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_sparse, row_sq_norms
 from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_integer, check_number
+from iokr._validation import check_integer, check_number, check_random
 from iokr.estimators.trees.base import OutputTrees, Training
 from iokr.estimators.trees.growing import Grown, grow, indicator, leaf_weights
 
@@ -122,7 +121,7 @@ class OutputKernelBoosting(OutputTrees):
         R, E = Psi - self.mean_, E - w @ E  # residuals, as members' weights (or vectors) and in orthonormal coordinates
         errors, gains, lost = [float(w @ row_sq_norms(E))], [], []
         self._stages: list[Stage] = []
-        rng = check_random_state(self.random_state)
+        rng = check_random(self.random_state)
         for _ in track(progress, self, range(n_trees), "tree"):
             bag = self._bag(data, rng)
             view, unseen = data.space.view(rng)

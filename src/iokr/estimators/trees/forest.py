@@ -8,14 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from iokr._array import to_numpy
 from iokr._component import component
 from iokr._objects import take
 from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_integer
+from iokr._validation import check_choice, check_integer, check_random
 from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.trees.base import AveragedTrees, Training, mean_outputs, weight_blocks
 from iokr.estimators.trees.growing import Grown, grow, indicator
@@ -117,6 +116,8 @@ class OutputKernelForest(AveragedTrees):
         jobs: Any = self.n_jobs
         if jobs is not None and (not isinstance(jobs, Integral) or int(jobs) == 0):
             raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {jobs!r:.60}.")
+        for name in ("bootstrap", "oob_score"):
+            check_choice(getattr(self, name), name, (True, False))
         progress = begin(self, n_trees, X=X, y=y)
         if self.oob_score and not self.bootstrap:
             raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
@@ -124,7 +125,7 @@ class OutputKernelForest(AveragedTrees):
             raise ValueError("`max_samples` is the number of rows drawn; set `bootstrap=True`, or leave it out.")
         data = self._prepare(X, y, sample_weight)
         draws = self._n_draws(data.n)
-        rng = check_random_state(self.random_state)
+        rng = check_random(self.random_state)
         seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
         whole = None
         if not data.space.random:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_random
 from iokr.estimators.trees.base import AveragedTrees
 from iokr.estimators.trees.growing import grow
 
@@ -90,7 +90,7 @@ class OutputKernelTree(AveragedTrees):
         """
         progress = begin(self, 0, X=X, y=y)
         data = self._prepare(X, y, sample_weight)
-        view, lost = data.space.view(check_random_state(self.random_state))
+        view, lost = data.space.view(check_random(self.random_state))
         Z = data.space.seen(data.space.Z, view)[data.which]
         grown = grow(data.X, Z, data.weight, self._parameters(), self.random_state, data.rows)
         self._keep([grown], [lost])

@@ -80,6 +80,7 @@ class ManifoldEigen(ClosedForm):
         """Needs a quadratic loss and a penalty."""
         if not problem.penalised:
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
+        check_choice(self.form, "form", (None, "deformed", "eigen"))
         if self.form == "eigen" and refuses_weights(problem):
             return refuses_weights(problem)
         if self.form == "deformed" and problem.operator.oblique:
@@ -95,7 +96,6 @@ class ManifoldEigen(ClosedForm):
         return next(self._paths(problem, [problem.strength]))
 
     def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        check_choice(self.form, "form", (None, "deformed", "eigen"))
         shared = Shared(problem)
         for strength in strengths:
             yield ManifoldPath(replace(problem, strength=strength), shared, self.form)
