@@ -44,7 +44,7 @@ COMMON: dict[str, Any] = {
     "levels": (0.2, 0.5),
     "derivative": 0,
     "full": True,
-    "groups": np.arange(N) % 4,
+    "groups": np.array([f"group {i % 4}" for i in range(N)], dtype=object),
     "sort": True,
     "deep": True,
 }

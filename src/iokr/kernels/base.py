@@ -110,6 +110,11 @@ class Kernel(Component, ABC):
         for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
             if n_objects(objects, name) == 0:
                 raise ValueError(f"`{name}` is empty; at least one object is needed.")
+        widths = [int(A.shape[1]) for A in (X, Z) if len(getattr(A, "shape", ())) == 2]
+        if self.numeric and len(widths) == 2 and widths[0] != widths[1]:
+            raise ValueError(
+                f"`Z` has {widths[1]} columns but X has {widths[0]}; k(x, z) compares vectors with as many entries."
+            )
         with error_context("X"):
             k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
             R = k.represent(np.arange(n) if k.pairwise and Z is None else X)

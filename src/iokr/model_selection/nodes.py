@@ -11,7 +11,7 @@ import numpy as np
 from iokr._array import is_array, to_numpy
 from iokr._objects import error_context, n_objects
 from iokr._tables import read
-from iokr._validation import check_integer
+from iokr._validation import check_choice, check_integer
 
 __all__ = ["NodeKFold", "check_labeled", "node_folds"]
 
@@ -83,7 +83,7 @@ class NodeKFold:
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: int = 0) -> None:
         self.n_splits = check_integer(n_splits, "n_splits", minimum=2)
-        self.shuffle = shuffle
+        self.shuffle = check_choice(shuffle, "shuffle", (True, False))
         self.random_state = check_integer(random_state, "random_state", minimum=0)
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class NodeKFold:
         """(train, test) node numbers, ascending, a fold at a time; X is the nodes, only their number is read."""
         n = n_objects(X)
         if n < self.n_splits:
-            raise ValueError(f"There are {n} nodes, too few for {self.n_splits} folds.")
+            raise ValueError(f"There are {n} nodes, too few for {self.n_splits} folds; use a smaller `n_splits`.")
         order = np.random.default_rng(self.random_state).permutation(n) if self.shuffle else np.arange(n)
         for fold in np.array_split(order, self.n_splits):
             new = np.zeros(n, dtype=bool)

@@ -205,7 +205,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         check_is_fitted(self)
         theta = check_levels(self.levels if levels is None else levels)
         Q = self._quantiles(X, theta)
-        if sort:
+        if check_choice(sort, "sort", (True, False)):
             ordered = np.empty_like(Q)
             ordered[:, np.argsort(theta)] = np.sort(Q, axis=1)
             Q = ordered
