@@ -153,7 +153,8 @@ class RBF(Kernel):
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return exp_(self.log_block(R, S))
+        (X, x_norms), (Z, z_norms) = R, S
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
 
     def log_block(self, R: Parts, S: Parts) -> Array:
         """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""
