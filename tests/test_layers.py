@@ -31,7 +31,7 @@ INSIDE = {
     ],
     "iokr.estimators": [
         "identification",
-        *("conformal", "functional", "quantiles", "trees", "neighbors"),
+        *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
         *("multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
