@@ -16,7 +16,7 @@ import members
 import reference
 from iokr import kernels, losses, manifolds, operator_kernels, rivals
 from iokr._objects import as_objects
-from iokr.decoders import Assignment, FixedPoint, GraphEdits, NGramPath, Positions, Threshold
+from iokr.decoders import Assignment, FixedPoint, GraphEdits, MinimumRisk, NGramPath, Positions, Threshold
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
 N, M = 14, 5
@@ -195,6 +195,7 @@ CASES |= {
     "Conformal links": lambda: partners(iokr.LinkPredictor(kernels.RBF(0.3))),
     "decoder Threshold": lambda: decoded(Threshold(), "fingerprints", kernels.Linear()),
     "decoder Assignment": lambda: decoded(Assignment(), "rankings", kernels.Kendall()),
+    "decoder MinimumRisk": lambda: decoded(MinimumRisk("edit"), "strings", kernels.Spectrum(2)),
     "decoder Positions": lambda: decoded(Positions(), "sequences", kernels.Positional(kernels.Delta())),
     "decoder NGramPath": lambda: decoded(NGramPath(), "strings", kernels.Spectrum(2)),
     "decoder FixedPoint": lambda: decoded(FixedPoint(), "vectors", kernels.RBF(0.4)),

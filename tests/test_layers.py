@@ -17,7 +17,7 @@ LAYERS = [
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_curves", "_validation", "_objects", "_tables", "_errors"),
+    *("_curves", "_edits", "_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
     *("_folders", "_files", "_text"),
 ]
