@@ -26,11 +26,14 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage"),
+        *("spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
+        "identification",
+        *("conformal", "functional", "quantiles", "trees", "neighbors"),
+        *("multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [

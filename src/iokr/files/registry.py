@@ -63,6 +63,7 @@ HELD = {
     "QuantileLevels": "iokr.estimators.quantiles.levels:Levels",
     "ClosedScores": "iokr.estimators.conformal.closed",
     "SplitScores": "iokr.estimators.conformal.split",
+    "NodeScores": "iokr.estimators.conformal.nodes",
     "LeftOut": "iokr.estimators.conformal.left_out",
     "LeftOutPart": "iokr.estimators.conformal.left_out:Part",
     "DiagonalBlocks": "iokr.operator_kernels.blocks:Diagonal",
