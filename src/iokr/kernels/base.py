@@ -166,7 +166,8 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        why = f"; {kernel.refusal}" if hasattr(kernel, "refusal") else ""
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}{why}.")
     return clone(kernel).fit(X)
 
 
