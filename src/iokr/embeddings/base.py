@@ -97,6 +97,10 @@ class Embedding(Component, ABC):
         """The training outputs in orthonormal coordinates, (n, r). May be overridden."""
         return Psi
 
+    def left_out(self, weight: np.ndarray | None) -> float:
+        """Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²) / Σ w of the training outputs: what their coordinates lack. May be overridden."""
+        return 0.0
+
     def span(self, B: Array) -> Array:
         """Weights on the ψ(y_i) after this embedding's projection. May be overridden."""
         return B

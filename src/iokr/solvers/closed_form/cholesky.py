@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
 from iokr._array import (
     Array,
     CholeskyFactor,
@@ -23,6 +25,7 @@ from iokr._memory import available_memory, check_memory
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.grouped import blocks_of_matrix, leave_groups_out
 from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import PointsPath, geometry
@@ -171,8 +174,28 @@ class CholeskyPath(PointsPath):
         half = cast(CholeskyFactor, factor).solve_lower(points.from_labels(eye_like(len(points.active), B)))
         return R, xp.sum(half * half, axis=0) * (alpha / g)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def _leave_groups_out(self, Psi: Array, alpha: float, groups: np.ndarray) -> Array:
+        """(N_SS)⁻¹R_S with N = λ(λI + γS)⁻¹, an inverse per distinct γ."""
+        if self.points.remainder is not None or len(self.points.active) < self.n:
+            return self._spectral().loo_residuals(Psi, alpha, groups)
+        targets = self.points.targets(self.operator.rotate(Psi))
+        columns = []
+        for g, group in self.operator.groups(targets.shape[1]):
+            own = take_columns(targets, group)
+            if g == 0:
+                columns.append((group, own, blocks_of_matrix(eye_like(self.n, own))))
+                continue
+            N = inverse(self.points.system(), alpha / g)[0] * (alpha / g)
+            columns.append((group, N @ own, blocks_of_matrix(N)))
+        return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
+
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
+        if groups is not None:
+            try:
+                return self._leave_groups_out(Psi, alpha, groups)
+            except NotPositiveDefinite:
+                return self._spectral().loo_residuals(Psi, alpha, groups)
         B = self.points.from_labels(self.points.targets(self.operator.rotate(Psi)))
         xp = array_namespace(B)
         residuals, leverages = [], []
