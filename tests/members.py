@@ -106,6 +106,7 @@ from iokr.solvers import (
     Eigen,
     LowRank,
     ManifoldEigen,
+    MixedPrecision,
     ReducedRank,
 )
 
@@ -274,7 +275,8 @@ SOLVERS = {
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
-    "ConjugateGradient": [ConjugateGradient(1e-12)],
+    "ConjugateGradient": [ConjugateGradient(1e-12), ConjugateGradient(1e-13, rank=5)],
+    "MixedPrecision": [MixedPrecision(1e-13)],
 }
 DECODERS = {
     "Identity": [IdentityDecoder()],

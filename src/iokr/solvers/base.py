@@ -140,8 +140,9 @@ class Solver(Component, ABC):
         return choice
 
     def explain(self) -> str:
-        """What is used and why, in words."""
-        return f"{self!r}, as given."
+        """What is used and why, in words; after a fit, what it came to where that is not plain."""
+        outcome = getattr(self, "outcome_", None)
+        return f"{self!r}, as given{'.' if outcome is None else f': {outcome}'}"
 
     def __str__(self) -> str:
         return self.explain()
