@@ -193,7 +193,8 @@ class Landmarks(FeatureMap):
         """Of the drawn objects J those that are kept, and the Cholesky factor of their residual."""
         some, rows = take_rows(R, J), take_rows(Phi, J)
         S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T)).copy()
-        L, kept, chances = np.zeros(S.shape), [], rng.uniform(size=len(J))
+        kept: list[int] = []
+        L, chances = np.zeros(S.shape), rng.uniform(size=len(J))
         for i, chance in enumerate(chances):
             if i and not (S[i, i] > floor and chance * room[J[i]] < S[i, i]):
                 continue
