@@ -100,6 +100,18 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         by = getattr(self.decoder_, "by", None)
         return str(by or ("distance" if self.loss_.calibrated else "score"))
 
+    def _weights(self, X: Any) -> Array:
+        """β(x), for a decoder that takes it."""
+        if not hasattr(self, "weights"):
+            raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model has not.")
+        return self.weights(X)
+
+    def _ranked(self, X: Any) -> tuple[Array, Any]:
+        """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
+        if self.decoder_.weighted:
+            return self._weights(X), cast(Any, self.decoder_).measure()
+        return self._values(X), self.embedding_
+
     def scores(self, X: Any, candidates: Any) -> Any:
         """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
         return self._compare(X, candidates, "score")
@@ -140,17 +152,18 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         indices : array of shape (m, min(k, c)), or a list of arrays for `CandidateSets`
             Positions among the candidates.
         values : of the same shape
-            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score.
+            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score; or minus the risk,
+            descending, with `MinimumRisk`.
         """
         check_is_fitted(self)
         if k is not None:
             check_integer(k, "k", minimum=1)
         if isinstance(candidates, CandidateSets):
             flatten_sets(candidates, n_objects(X))
-            indices, values = rank_sets(self._values(X), self.embedding_, candidates, k, by=self._by)
+            indices, values = rank_sets(*self._ranked(X), candidates, k, by=self._by)
             return indices, [self._cast(v) for v in values]
         shared_sequence(candidates)
-        index, values = rank_shared(self._values(X), self.embedding_, candidates, k, by=self._by)
+        index, values = rank_shared(*self._ranked(X), candidates, k, by=self._by)
         return asarray_like(index, values), self._cast(values)
 
     def predict(self, X: Any, candidates: Any = None) -> Any:
@@ -170,7 +183,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """
         check_is_fitted(self)
         if candidates is None:
-            H = self._values(X)
+            H = self._weights(X) if self.decoder_.weighted else self._values(X)
             if isinstance(self.decoder_, Candidates):
                 return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
             return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)

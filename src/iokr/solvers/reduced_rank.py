@@ -176,9 +176,9 @@ class _ReducedPath(Path):
             self._kept[key] = components(self.problem, self.base.coefficients(Psi, alpha))
         return self._kept[key]
 
-    def _best(self, Psi: Array, alpha: float) -> tuple[float, int, Array]:
+    def _best(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> tuple[float, int, Array]:
         """(e(p)/Σw, p, V) at λ₂ = alpha."""
-        R, best = self.base.loo_residuals(Psi, alpha), None
+        R, best = self.base.loo_residuals(Psi, alpha, groups), None
         w = np.ones(self.n) if self.weight is None else self.weight
         for first in self.solver._alphas(alpha):
             f, V = self._components(Psi, first)
@@ -211,13 +211,13 @@ class _ReducedPath(Path):
         rank, V = self._fixed(Psi, alpha)
         return self.solver.keep(self.operator, self.base.coefficients(Psi, alpha), V, rank)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """RP̂ + Ψ(I − P̂)."""
         rank, V = self._fixed(Psi, alpha)
         P = V[:, :rank]
-        R = self.base.loo_residuals(Psi, alpha)
+        R = self.base.loo_residuals(Psi, alpha, groups)
         return Psi + matmul(matmul(R - Psi, P), P.T)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """The least e(p)/Σw of each alpha."""
-        return np.array([self._best(Psi, alpha)[0] for alpha in alphas])
+        return np.array([self._best(Psi, alpha, groups)[0] for alpha in alphas])

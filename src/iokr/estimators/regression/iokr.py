@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, eye_like, matmul
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_number
+from iokr._validation import check_groups, check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
@@ -62,15 +62,21 @@ class KernelRegression(StructuredEstimator):
             return self.solver_
         return Auto().closed_form(problem, loo=True)
 
-    def loo_decision_function(self) -> Array:
+    def loo_decision_function(self, groups: Any = None) -> Array:
         """h₋ᵢ(x_i), (n, q), for the training rows, each without its own label, in closed form.
 
         What is estimated from data (`gamma_`, centring, covariance operators) is held fixed, and with unlabelled
         points x_i stays in the graph: only its label leaves.
+
+        Parameters
+        ----------
+        groups : sequence of n names, default=None
+            Rows of one group leave together: spectra of one molecule, visits of one patient.
         """
         problem = fitted_problem(self)
+        together = None if groups is None else check_groups(groups, problem.n_labeled)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
-        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha))
+        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together))
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""

@@ -132,8 +132,10 @@ class MomentsPath(PointsPath):
         warn_small_alpha(alpha, self._top * float(self.operator.gamma.max()))
         return self.operator.unrotate(self.points.to_points(self._residuals_of(Psi, alpha) / alpha))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/(1 − h_ii))Eᵀ with R = √w(Ψ − H)E."""
+        if groups is not None:
+            return self._by_singular_vectors().loo_residuals(Psi, alpha, groups)
         shrunk, parts = self._shrunk(alpha), []
         for _, Phi in self._chunks():
             F = matmul(Phi, self.Q)
@@ -144,8 +146,10 @@ class MomentsPath(PointsPath):
             return self._by_singular_vectors().loo_residuals(Psi, alpha)
         return self.leave_out(self._residuals_of(Psi, alpha), own, Psi, alpha)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for every alpha, in one pass."""
+        if groups is not None:
+            return self._by_singular_vectors().loo_errors(Psi, alphas, groups)
         targets, T = self._targets(Psi)
         xp, (r, q) = array_namespace(targets), T.shape
         shrunk = xp.stack([self._shrunk(alpha) for alpha in alphas], axis=1)  # (r, a, 1 or q)
@@ -178,16 +182,18 @@ class ThinPath(SpectralPath):
         V, root = thin_svd(Phi if points.sqrt_w is None else points.sqrt_w[:, None] * Phi)
         super().__init__(problem, points, (root * root, V))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
         targets, T, V = self.points.targets(self.operator.rotate(Psi)), self.project(Psi), self.V
         xp = array_namespace(targets)
         D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
+        if groups is not None:
+            return self._leave_groups_out(R, V, D, Psi, alpha, groups, thin=True)
         own = V * V
         Q = xp.clip(1 - xp.sum(own, axis=1), min=0.0)[:, None] + matmul(own, D)
         return self.leave_out(R, Q, Psi, alpha)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Those of the residuals."""
-        return Path.loo_errors(self, Psi, alphas)
+        return Path.loo_errors(self, Psi, alphas, groups)
