@@ -14,6 +14,7 @@ from iokr._memory import check_matrix
 from iokr._objects import as_objects
 from iokr._tables import column_names, read, select_columns
 from iokr._validation import check_computed, check_vectors
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["Columns", "EmpiricalMap", "Features"]
@@ -104,6 +105,10 @@ class EmpiricalMap(FeatureKernel):
         self.R_fit_ = self.base_.represent(X)
         check_computed(self.base_.diag(self.R_fit_))
         return self
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """C ↦ K C: there are as many features as objects."""
+        return Kernel.gram(self, R, S)
 
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""

@@ -40,6 +40,8 @@ class Fourier(FeatureKernel):
     ----------
     base_ : Kernel
         Fitted.
+    center_ : array of shape (p,), or None
+        The mean of dense objects, from which x is measured.
     frequencies_ : ndarray of shape (p, rank // 2)
         Ω.
 
@@ -86,8 +88,8 @@ class Fourier(FeatureKernel):
     def features(self, X: Any) -> Array:
         """k^{-½}[cos Ωᵀx, sin Ωᵀx], a row per object."""
         X = check_vectors(X)
-        if self.center_ is not None and not is_sparse(X):  # k does not change when all objects move
-            X = X - asarray_like(self.center_, X)[None, :]
+        if self.center_ is not None:  # k does not change when all objects move, and small angles have more digits
+            X = (X.toarray() if is_sparse(X) else X) - asarray_like(self.center_, X)[None, :]
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5

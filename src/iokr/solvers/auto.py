@@ -123,7 +123,7 @@ RULES = (
         "a kernel with p features, 5p ≤ n, no manifold",
         lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
         LowRank,
-        "one thin singular value decomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
+        "one p × p eigendecomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
         lambda case: (
             f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: "
         ),
