@@ -17,6 +17,7 @@ from iokr._array import (
     eigh_arrays,
     eye_like,
     inverse,
+    is_cuda,
     is_numpy,
     packed_bytes,
 )
@@ -125,7 +126,7 @@ class CholeskyPath(PointsPath):
             return S
         like = self.problem.like
         free = available_memory(like)
-        if free is not None and packed_bytes(S.n, like) > free:
+        if is_cuda(like) or (free is not None and packed_bytes(S.n, like) > free):  # a device evaluates K in no time
             return S
         self._triangle = S
         return S.copy()
