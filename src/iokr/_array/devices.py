@@ -16,6 +16,7 @@ from iokr._array.products import matmul
 # Compute capabilities whose float64 runs at half of the float32 rate; on all others it is 1/32 or less.
 _FULL_DOUBLE = {(6, 0), (7, 0), (8, 0), (9, 0), (10, 0)}
 _SIDE = 768  # of the product that is timed
+_RATES: dict[tuple[str, str] | None, float] = {}  # by library and device
 
 
 def device_name(like: Any) -> str:
@@ -62,7 +63,14 @@ def tensor_products(like: Array) -> Iterator[None]:
 
 
 def flops_per_second(like: Array) -> float:
-    """Of float64 products where `like` lives, by timing one that takes a few hundredths of a second at most."""
+    """Of float64 products where `like` lives, by timing one, once, that takes a few hundredths of a second at most."""
+    where = home_of(like)
+    if where not in _RATES:
+        _RATES[where] = _timed(like)
+    return _RATES[where]
+
+
+def _timed(like: Array) -> float:
     A = asarray_like(np.full((_SIDE, _SIDE), 0.5), like)
     float(array_namespace(A).sum(matmul(A, A)))  # loads the library; the sum waits for the device
     start = perf_counter()

@@ -94,6 +94,21 @@ class ScalarGram(Gram):
         """The Gram itself: the kernel is scalar."""
         return self
 
+    @property
+    def described(self) -> str:
+        """The kernel in words, `kernel` where it is not known or its words are long."""
+        words = repr(getattr(self._block, "__self__", None))
+        return words if words[0].isupper() and len(words) <= 60 and words != "None" else "kernel"
+
+    @property
+    def n_columns(self) -> int | None:
+        """Coordinates of the objects where they are vectors, else None."""
+        R = self._R
+        while hasattr(R, "parts"):
+            R = R.parts[0]
+        shape: tuple[int, ...] = getattr(R, "shape", ())
+        return int(shape[1]) if len(shape) == 2 else None
+
     def diagonal(self) -> Array:
         """k(x_i, x_i). May be overridden."""
         if self._kept is not None:

@@ -19,15 +19,15 @@ from iokr._array import (
 )
 from iokr._component import component
 from iokr._validation import check_integer, check_stops
-from iokr.gram.scalar import product_rows
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients
 from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
 from iokr.solvers.pairs.ridge import PairRidge
 
-__all__ = ["ConjugateGradient", "preconditioned_bytes"]
+__all__ = ["ConjugateGradient"]
 
 _SLAB = 1 << 24  # entries of the features that are whitened at a time
 
@@ -128,11 +128,6 @@ class ConjugateGradient(Solver):
         residual, gap = relative_residual(R, B), relative_gap(problem, R)
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
         return Solution(operator.unrotate(points.to_points(Z)), max(steps, 1), gap, residual <= tol)
-
-
-def preconditioned_bytes(n: int, q: int, m: int, like: Array) -> float:
-    """Φ, ΦᵀΦ and its factor, six arrays of the size of C, and a panel of K: 8(nm + 2m² + 6nq + panel)."""
-    return 8.0 * float(n * m + 2 * m * m + 8 * n * q + min(n, product_rows(n, like)) * n)
 
 
 def _root(own: Array, shift: float) -> CholeskyFactor:

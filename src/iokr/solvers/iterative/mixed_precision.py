@@ -6,14 +6,13 @@ from iokr._array import (
     Array,
     NotPositiveDefinite,
     array_namespace,
-    packed_bytes,
     tensor_products,
 )
 from iokr._component import component
 from iokr._memory import available_memory, human_bytes
 from iokr._validation import check_number
-from iokr.gram.scalar import product_rows
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import mixed_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.symmetric_system import Geometry
@@ -66,8 +65,7 @@ class MixedPrecision(Solver):
 
     def memory(self, problem: Problem) -> float:
         """N²/2 numbers of 4 bytes, a panel of K in a product, and 8Nq."""
-        N, q, like = problem.gram.size, problem.Psi.shape[1], problem.like
-        return packed_bytes(N, like, 2048, single=True) + 8.0 * float(min(N, product_rows(N, like)) * N + 8 * N * q)
+        return mixed_bytes(problem.gram.size, problem.Psi.shape[1], problem.like)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = check_number(self.tol, "tol", minimum=1e-14)
