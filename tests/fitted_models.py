@@ -147,6 +147,7 @@ TREES = {
 }
 CASES: dict[str, Callable[[], Fitted]] = {}
 for _kind in OUTPUTS:
+    CASES[f"Neighbors {_kind}"] = lambda kind=_kind: structured(iokr.Neighbors, kind, n_neighbors=(2, 4))
     CASES[f"IOKR {_kind}"] = lambda kind=_kind: structured(iokr.IOKR, kind)
     CASES[f"IOKRCV {_kind}"] = lambda kind=_kind: structured(iokr.IOKRCV, kind, alphas=(0.1, 1.0))
     for _name, _fixed in TREES.items():

@@ -275,6 +275,11 @@ class Conformal(Summarised, Component):
         _check_complete(y)
         if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
+        if self.conformity != "relative" and candidates is not None:
+            raise ValueError(
+                f'`candidates` are what y competes with under `conformity="relative"`; with {self.conformity!r:.40} '
+                "they would change nothing: leave them out."
+            )
         return np.asarray(self._scores.counts(X, y, candidates))
 
     def predict_set(self, X: Any, candidates: Any = None, coverage: float = 0.9) -> np.ndarray:
