@@ -16,7 +16,7 @@ import members
 import reference
 from iokr import kernels, losses, manifolds, operator_kernels, rivals
 from iokr._objects import as_objects
-from iokr.decoders import Assignment, FixedPoint, GraphEdits, NGramPath, Positions, Threshold
+from iokr.decoders import Assignment, FixedPoint, GraphEdits, MinimumRisk, NGramPath, Positions, Threshold
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
 N, M = 14, 5
@@ -109,6 +109,11 @@ def quantiles(model: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.interval(vectors(M, 1), coverage=0.5)), {})
 
 
+def levels(model: Any) -> Fitted:
+    """A model of quantiles that was asked for no intervals: its answers need no further fit."""
+    return Fitted(model.fit(vectors(), vectors(seed=3)[:, 0]), lambda m: m.predict(vectors(M, 1)), {})
+
+
 def conformal(model: Any, **arguments: Any) -> Fitted:
     fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
@@ -175,11 +180,16 @@ CASES |= {
     "QuantileCurvesCV": lambda: quantiles(
         iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
     ),
+    "QuantileCurves levels": lambda: levels(iokr.QuantileCurves(levels=LEVELS)),
+    "QuantileCurvesCV levels": lambda: levels(
+        iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
+    ),
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),
     "decoder Threshold": lambda: decoded(Threshold(), "fingerprints", kernels.Linear()),
     "decoder Assignment": lambda: decoded(Assignment(), "rankings", kernels.Kendall()),
+    "decoder MinimumRisk": lambda: decoded(MinimumRisk("edit"), "strings", kernels.Spectrum(2)),
     "decoder Positions": lambda: decoded(Positions(), "sequences", kernels.Positional(kernels.Delta())),
     "decoder NGramPath": lambda: decoded(NGramPath(), "strings", kernels.Spectrum(2)),
     "decoder FixedPoint": lambda: decoded(FixedPoint(), "vectors", kernels.RBF(0.4)),
@@ -216,6 +226,7 @@ CASES |= {
 for _name in rivals.__all__:
     if _name != "LinkRival":
         CASES[f"rivals.{_name}"] = lambda name=_name: links(getattr(rivals, name)())
+CASES["rivals.OK3"] = lambda: links(rivals.OK3(n_estimators=3, random_state=0))
 
 
 def _read_only(X):

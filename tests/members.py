@@ -27,6 +27,7 @@ from iokr.decoders import (
     FixedPoint,
     GraphBarycenter,
     GraphEdits,
+    MinimumRisk,
     NGramPath,
     Positions,
     Threshold,
@@ -35,6 +36,7 @@ from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Curves, Identity, Implicit, KernelPCA
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Nystroem as NystroemEmbedding
+from iokr.embeddings import Sketch as SketchEmbedding
 from iokr.kernels import (
     ARD,
     L2,
@@ -48,6 +50,7 @@ from iokr.kernels import (
     Diffusion,
     EmpiricalMap,
     Features,
+    Fourier,
     FromFunction,
     GlobalAlignment,
     GraKeL,
@@ -72,6 +75,7 @@ from iokr.kernels import (
     Scaled,
     SetKernel,
     ShortestPath,
+    Sketch,
     Spearman,
     Spectrum,
     Subsequence,
@@ -186,6 +190,8 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "RegularizedLaplacian": [(RegularizedLaplacian(2.0, _graph60()), "indices")],
     "Normalized": [(Normalized(Polynomial(2)), "vectors")],
     "Nystroem": [(Nystroem(RBF(0.4), 4), "vectors"), (Nystroem(Delta()), "labels")],
+    "Sketch": [(Sketch(RBF(0.4), 4), "vectors"), (Sketch(Delta(), 3, 1.0, "normal"), "labels")],
+    "Fourier": [(Fourier(RBF(0.4), 6), "vectors"), (Fourier(Laplacian(0.4), 8), "vectors")],
     "Centered": [(Centered(RBF(0.4)), "vectors"), (Centered(Tanimoto()), "fingerprints")],
     "EmpiricalMap": [(EmpiricalMap(RBF(0.4)), "vectors"), (EmpiricalMap(Spectrum(2)), "strings")],
     "Spectrum": [(Spectrum(2), "strings"), (Spectrum(1), "strings")],
@@ -224,7 +230,8 @@ EMBEDDINGS = {
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
     "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],
-    "Nystroem": [NystroemEmbedding(), NystroemEmbedding(rank=2)],
+    "Nystroem": [NystroemEmbedding(), NystroemEmbedding(rank=2), NystroemEmbedding(8, 1e-2, "uniform", 1)],
+    "Sketch": [SketchEmbedding(), SketchEmbedding(rank=3, density=0.5, entries="normal")],
 }
 LOSSES = {
     "Square": [Square()],
@@ -253,6 +260,7 @@ DECODERS = {
     "Candidates": [Candidates(), Candidates(by="score")],
     "Threshold": [Threshold(), Threshold(2, 6), Threshold(5, 5)],
     "Assignment": [Assignment(), Assignment(exact=0)],
+    "MinimumRisk": [MinimumRisk("hamming"), MinimumRisk("f1")],
     "Positions": [Positions()],
     "NGramPath": [NGramPath(), NGramPath(3, 6)],
     "FixedPoint": [FixedPoint(), FixedPoint(1, 20, 1e-6)],

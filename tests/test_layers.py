@@ -17,15 +17,16 @@ LAYERS = [
     *("estimators", "model_selection", "metrics", "datasets"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_curves", "_validation", "_objects", "_tables", "_errors"),
+    *("_curves", "_edits", "_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
     *("_folders", "_files", "_text"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
     LABORATORY: [
-        *("pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage", "bench"),
+        *("selection", "pairs", "synthetic_networks", "links"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks"),
+        *("coverage", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [

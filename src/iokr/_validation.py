@@ -22,12 +22,13 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._objects import BadObject, error_context, n_objects
+from iokr._objects import BadObject, distinct, error_context, key, keys, n_objects
 from iokr._tables import read
 
 __all__ = [
     "check_choice",
     "check_computed",
+    "check_groups",
     "check_integer",
     "check_mask",
     "check_number",
@@ -200,6 +201,21 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
     if not np.any(w > 0):
         raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
     return None if np.all(w == 1) else w
+
+
+def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X") -> np.ndarray:
+    """Which of the distinct groups each of n rows belongs to, whole numbers from 0 in the order of first sight."""
+    m = n_objects(groups, name)
+    if len(getattr(groups, "shape", (m,))) != 1:
+        raise ValueError(f"`{name}` has shape {tuple(groups.shape)}; it must be a list, one group for each row.")
+    if m != n:
+        raise ValueError(f"`{name}` has {m} entries but {rows} has {n} objects; it needs one each.")
+    with error_context(name):
+        names = keys(groups)
+    nothing = next((i for i, k in enumerate(names) if k is None or k in (key(np.nan), key(np.datetime64("NaT")))), None)
+    if nothing is not None:
+        raise ValueError(f"`{name}` has no group for row {nothing}; give each such row a group of its own.")
+    return distinct(names)[1]
 
 
 def check_numbers(values: Any, name: str) -> np.ndarray:

@@ -113,6 +113,20 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="widths",
+        title="A width for every feature or one for all, by the evidence or by leave-one-out",
+        paper="small regressions of the R packages MASS and alr3, on new rows",
+        module="selection.widths",
+        data=("quantile",),
+    ),
+    Experiment(
+        name="choices",
+        title="What the searches over parameters choose on networks, beside loops over single models",
+        paper="the grids of B11, Sec. 6.2, and of HV10, Table 1",
+        module="selection.choices",
+        data=("yeast_ppi", "yeast_metabolic"),
+    ),
+    Experiment(
         name="lip",
         title="Lip acceleration from muscle activity with outliers, Huber losses on curves",
         paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, functional experiment",
@@ -132,6 +146,13 @@ EXPERIMENTS = (
         paper="the sets of Sangnier et al. 2016 and Brault et al. 2019; the toy of d'Alché-Buc 2022 (A22), Figure 1",
         module="quantiles.quantiles",
         data=("quantile",),
+    ),
+    Experiment(
+        name="reduced-rank",
+        title="Fewer components of the fitted values: accuracy and time of ranking against the rank",
+        paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
+        module="ranks.reduced_rank",
+        data=("multilabel", "msms_fp490"),
     ),
     Experiment(
         name="digits",

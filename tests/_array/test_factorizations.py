@@ -1,4 +1,4 @@
-"""The inverse of a symmetric positive definite matrix, in halves."""
+"""Cholesky factors in halves, and the inverse of a symmetric positive definite matrix."""
 
 import numpy as np
 import pytest
@@ -42,3 +42,36 @@ def test_breakdown_in_either_half(row):
 def test_the_factor_knows_its_largest_pivot():
     K = symmetric(30)
     assert cholesky(K).largest_pivot() == pytest.approx(np.diagonal(np.linalg.cholesky(K)).max() ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 40, 101])
+@pytest.mark.parametrize("at_once", [1, 7, 30])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_halves_are_the_whole(monkeypatch, n, at_once, order):
+    """K = L Lᵀ, whatever the size that LAPACK gets; above the diagonal nothing is read."""
+    import iokr._array.factorizations as module
+
+    sizes, whole = [], module.lower_factor
+    monkeypatch.setattr(module, "lower_factor", lambda K: sizes.append(len(K)) or whole(K))
+    monkeypatch.setattr(module, "_SLAB", 100)  # several slabs
+    K = symmetric(n)
+    lower = np.array(np.where(np.tri(n, dtype=bool), K, np.nan), order=order)
+    found = np.tril(cholesky(lower, 0.5, at_once=at_once).L)
+    shifted = K + 0.5 * np.eye(n)
+    bound = rounding(n, np.linalg.cond(shifted))
+    assert np.abs(found - np.linalg.cholesky(shifted)).max() <= bound * np.sqrt(np.abs(shifted).max())
+    assert max(sizes) <= at_once
+    assert sum(sizes) == n
+    assert np.array_equal(np.tril(lower), np.tril(K))  # not overwritten
+    factor = cholesky(lower, 0.5, overwrite=True, at_once=at_once)
+    if order == "C":
+        assert factor.L is lower or np.shares_memory(factor.L, lower)
+    assert np.abs(factor.solve(shifted) - np.eye(n)).max() <= bound
+
+
+@pytest.mark.parametrize("row", [0, 19, 20, 39])
+def test_breakdown_in_any_part(row):
+    K = symmetric(40)
+    K[row, row] = -1.0
+    with pytest.raises(NotPositiveDefinite):
+        cholesky(K, at_once=10)

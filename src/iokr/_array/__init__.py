@@ -38,6 +38,7 @@ from iokr._array.namespaces import (
     take_rows,
     to_numpy,
 )
+from iokr._array.packed import FullPacked, Packed, column_width, pack, packed_bytes
 from iokr._array.products import (
     exp_,
     gemm,
@@ -54,7 +55,9 @@ from iokr._array.products import (
 __all__ = [
     "Array",
     "CholeskyFactor",
+    "FullPacked",
     "NotPositiveDefinite",
+    "Packed",
     "TridiagonalForm",
     "array_namespace",
     "asarray_like",
@@ -63,6 +66,7 @@ __all__ = [
     "cholesky",
     "cholesky_arrays",
     "clear_upper",
+    "column_width",
     "detached",
     "eigh",
     "eigh_arrays",
@@ -80,6 +84,8 @@ __all__ = [
     "largest_eigenvalue",
     "matmul",
     "mirror_upper",
+    "pack",
+    "packed_bytes",
     "pivoted_cholesky",
     "put_home",
     "row_sizes",

@@ -9,6 +9,7 @@ from iokr.decoders.edits import GraphEdits
 from iokr.decoders.identity import Identity
 from iokr.decoders.ngrams import NGramPath
 from iokr.decoders.positions import Positions
+from iokr.decoders.risk import MinimumRisk
 from iokr.decoders.threshold import Threshold
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "GraphBarycenter",
     "GraphEdits",
     "Identity",
+    "MinimumRisk",
     "NGramPath",
     "Positions",
     "Threshold",

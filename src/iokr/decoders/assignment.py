@@ -11,7 +11,7 @@ from iokr._array import Array
 from iokr._component import component
 from iokr._validation import check_integer
 from iokr.decoders._search.linear import output_kernel, output_weights
-from iokr.decoders._search.orders import best_orders, local_orders
+from iokr.decoders._search.orders import kemeny_positions
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.kernels.structured.rankings import Kendall, Spearman, check_rankings
@@ -88,7 +88,8 @@ class Assignment(Decoder):
         kernel, _ = output_kernel(embedding)
         weights, S = output_weights(H, embedding)
         if isinstance(kernel, Kendall):
-            positions, values, bounds = self._kemeny(weights @ S)
+            F = weights @ S
+            positions, values, bounds = kemeny_positions(F / np.sqrt(F.shape[1]), len(self.ranks_), self.exact)
         else:
             gains = self._hamming(weights) if isinstance(kernel, Positional) else self._spearman(weights @ S)
             assigned = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
@@ -109,16 +110,3 @@ class Assignment(Decoder):
         assert self._positions is not None
         d = len(self.ranks_)
         return np.stack([weights @ (self._positions == position) for position in range(d)], axis=2)
-
-    def _kemeny(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Places, values and bounds from the weights of all pairs of items."""
-        d = len(self.ranks_)
-        first, second = np.triu_indices(d, 1)
-        W = np.zeros((len(F), d, d))
-        W[:, first, second] = F / np.sqrt(F.shape[1])  # gain of having the first before the second
-        W[:, second, first] = -W[:, first, second]
-        orders, bounds = best_orders(W) if d <= self.exact else local_orders(W)
-        positions = np.argsort(orders, axis=1)
-        before = positions[:, :, None] < positions[:, None, :]
-        values = np.where(before, W, 0.0).sum(axis=(1, 2))
-        return positions, values, values if bounds is None else np.maximum(bounds, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from iokr._array import Array
 from iokr._component import Component
@@ -26,6 +26,8 @@ class Decoder(Component, ABC):
     >>> IOKR(alpha=0.1, decoder=Rounded()).fit([[0.0], [1.0]], [0.0, 2.0]).predict([[1.0]])
     array([2.])
     """
+
+    weighted: ClassVar[bool] = False  # decode takes β(x), the weights of the training outputs, in the place of h(x)
 
     def fit(self, Y: Any, embedding: Embedding) -> Decoder:
         """Keep what decoding needs of the training outputs; refuse an embedding it cannot decode. May be overridden."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,24 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, index_in_set, shared_sequence
 from iokr.embeddings.base import Embedding
 
-__all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
+__all__ = ["Candidates", "Comparison", "compare_sets", "rank_sets", "rank_shared"]
+
+
+class Comparison(Protocol):
+    """What ranks candidates: an `Embedding`, or the risk of answers."""
+
+    def represent(self, Y: Any, name: str = "y") -> Any:
+        """Candidates as the other methods take them."""
+
+    def inner(self, H: Array, S: Any) -> Array:
+        """⟨h_i, ψ(y_j)⟩, (m, c)."""
+
+    def sq_norms(self, S: Any) -> Array:
+        """‖ψ(y_j)‖²."""
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖²."""
+
 
 _ENTRIES = 1 << 22  # of a block of scores: 32 MB
 _ROWS = 2048  # candidates represented at a time, at most
@@ -61,7 +78,7 @@ class Candidates(Decoder):
 class _Pool:
     """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to them."""
 
-    def __init__(self, Y: Any, embedding: Embedding, number: Callable[[int], Any] = int) -> None:
+    def __init__(self, Y: Any, embedding: Comparison, number: Callable[[int], Any] = int) -> None:
         first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
         self.Y, self.first, self.size, self.embedding, self.number = Y, first, len(first), embedding, number
@@ -96,7 +113,9 @@ class _Pool:
         return int(min(_ROWS, max(64, _ENTRIES // max(m, 1))))
 
 
-def rank_shared(H: Array, embedding: Embedding, candidates: Any, k: int | None, *, by: str) -> tuple[np.ndarray, Array]:
+def rank_shared(
+    H: Array, embedding: Comparison, candidates: Any, k: int | None, *, by: str
+) -> tuple[np.ndarray, Array]:
     """(indices, values), best first, (m, min(k, c)); memory grows with k, not with the number of candidates."""
     Y = shared_sequence(candidates, embedding)
     pool = _Pool(Y, embedding)
@@ -147,7 +166,7 @@ def _values(costs: Array, same: Array | None) -> Array:
 
 
 def rank_sets(
-    H: Array, embedding: Embedding, sets: CandidateSets, k: int | None, *, by: str
+    H: Array, embedding: Comparison, sets: CandidateSets, k: int | None, *, by: str
 ) -> tuple[list[np.ndarray], list[Array]]:
     """(indices, values) for each input over its own candidates, best first."""
     xp = array_namespace(H)
@@ -160,12 +179,12 @@ def rank_sets(
     return indices, values
 
 
-def compare_sets(H: Array, embedding: Embedding, sets: CandidateSets, *, by: str) -> list[Array]:
+def compare_sets(H: Array, embedding: Comparison, sets: CandidateSets, *, by: str) -> list[Array]:
     """Scores or squared distances of each input's own candidates, in their order."""
     return [_values(costs, same) for costs, same in _set_costs(H, embedding, sets, by)]
 
 
-def _set_costs(H: Array, embedding: Embedding, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
+def _set_costs(H: Array, embedding: Comparison, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
     """For each input the costs of its own candidates, and what makes distances of them (None for scores)."""
     Y, starts = flatten_sets(sets, int(H.shape[0]), embedding)
     pool = _Pool(Y, embedding, partial(index_in_set, starts))

@@ -7,6 +7,7 @@ from iokr.embeddings.eigen import Eigen, KernelPCA
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
 from iokr.embeddings.nystroem import Nystroem
+from iokr.embeddings.sketch import Sketch
 
 __all__ = [
     "Basis",
@@ -18,4 +19,5 @@ __all__ = [
     "Implicit",
     "KernelPCA",
     "Nystroem",
+    "Sketch",
 ]

@@ -2,31 +2,83 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, to_numpy
+from iokr._array import Array, asarray_like, row_sq_norms, take_rows, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer
 from iokr.embeddings.base import CoordinateEmbedding
 from iokr.kernels.base import Kernel
-from iokr.kernels.nystroem import Landmarks
+from iokr.kernels.landmarks import FeatureMap, Landmarks, check_landmarks
 
-__all__ = ["Nystroem"]
+__all__ = ["Nystroem", "ProjectedEmbedding"]
+
+
+class ProjectedEmbedding(CoordinateEmbedding):
+    """z(y) = Wᵀ S k_Y(P, y): ψ(y) projected on the span of some training outputs, or of sums of them."""
+
+    _map: FeatureMap
+
+    @abstractmethod
+    def _choose(self, S: Any) -> FeatureMap:
+        """z from the represented outputs at fit."""
+
+    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
+        """Z (n, r), Z Zᵀ ≤ K_Y."""
+        S = self._fit_kernel(Y, kernel)
+        self._map = self._choose(S)
+        self.pivots_, self.error_ = self._map.pivots, self._map.error
+        self._Z = self._map.take_features()
+        return self._Z
+
+    def transform(self, Y: Any) -> Array:
+        """z(y), a row per output."""
+        return self._map.features(self.represent(Y))
+
+    def coordinates(self, S: Any, like: Array) -> Array:
+        """z(y_j)."""
+        return asarray_like(self._map.features(S), like)
+
+    def weights(self, H: Array) -> Array:
+        """Weights on the training outputs: zero on all but P."""
+        on_pivots = to_numpy(self._map.weights(H))
+        weights = np.zeros((on_pivots.shape[0], self.S_fit_.shape[0]))
+        weights[:, self.pivots_] = on_pivots
+        return asarray_like(weights, H)
+
+    def left_out(self, weight: np.ndarray | None) -> float:
+        """tr(K_Y − Z Zᵀ)/n: with it errors are those in F, and compare between ranks."""
+        rest = to_numpy(self.kernel_.diag(self.S_fit_)) - to_numpy(row_sq_norms(self._Z))
+        return max(0.0, float(np.average(rest, weights=weight)))
+
+    def span(self, B: Array) -> Array:
+        """Weights on P of the ψ(y_i), projected; zero on the other outputs."""
+        return self.weights(B @ asarray_like(self._Z, B))
+
+    def _combined(self, H: Array, Y: Array) -> Array:
+        """h as a combination of the vectors P."""
+        return self._map.weights(H) @ asarray_like(take_rows(Y, self.pivots_), H)
 
 
 @component
-class Nystroem(CoordinateEmbedding):
+class Nystroem(ProjectedEmbedding):
     """z(y) = L⁻¹ k_Y(P, y), L Lᵀ = k_Y(P, P): ψ(y) projected on the span of `rank` training outputs P.
 
-    P is found by Cholesky with pivoting, so K_Y is never formed. Made for covariance operators and losses with many
-    training outputs: every problem has rank columns. ‖ψ(y)‖² of a candidate stays k_Y(y, y).
+    K_Y is never formed. Made for many training outputs, covariance operators and other losses: every problem has rank
+    columns, and a score costs 2·rank flops a candidate instead of 2n. ‖ψ(y)‖² of a candidate stays k_Y(y, y).
 
     Parameters
     ----------
     rank : int, default=100
         How many outputs at most; fewer when they represent all.
+    tol : float, default=None
+        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `rank` outputs.
+    pivots : {"random", "greedy", "uniform"}, default="random"
+        How they are chosen, as in `kernels.Nystroem`.
+    random_state : int, RandomState or None, default=None
+        None is the same draw every time.
 
     Attributes
     ----------
@@ -45,31 +97,10 @@ class Nystroem(CoordinateEmbedding):
     """
 
     rank: int = 100
+    tol: float | None = None
+    pivots: str = "random"
+    random_state: Any = None
 
-    def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """Z (n, r), Z Zᵀ ≈ K_Y."""
-        rank = check_integer(self.rank, "rank", minimum=1)
-        S = self._fit_kernel(Y, kernel)
-        self._landmarks = Landmarks(self.kernel_, S, rank)
-        self.pivots_, self.error_ = self._landmarks.pivots, self._landmarks.error
-        self._Z = self._landmarks.features(S)
-        return self._Z
-
-    def transform(self, Y: Any) -> Array:
-        """z(y), a row per output."""
-        return self._landmarks.features(self.represent(Y))
-
-    def coordinates(self, S: Any, like: Array) -> Array:
-        """z(y_j)."""
-        return asarray_like(self._landmarks.features(S), like)
-
-    def span(self, B: Array) -> Array:
-        """Weights on P of the ψ(y_i), projected; zero on the other outputs."""
-        on_pivots = to_numpy(self._landmarks.weights(B @ asarray_like(self._Z, B)))
-        weights = np.zeros((on_pivots.shape[0], self._Z.shape[0]))
-        weights[:, self.pivots_] = on_pivots
-        return asarray_like(weights, B)
-
-    def _combined(self, H: Array, Y: Array) -> Array:
-        """h as a combination of the vectors P."""
-        return self._landmarks.weights(H) @ asarray_like(to_numpy(Y)[self.pivots_], H)
+    def _choose(self, S: Any) -> Landmarks:
+        rank, tol = check_landmarks(self.rank, self.tol, self.pivots)
+        return Landmarks(self.kernel_, S, rank, tol, self.pivots, self.random_state)

@@ -90,6 +90,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
     def _values(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, float64, (m, q)."""
 
+    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+        """h(x), and the embedding that candidates are compared in. May be overridden: fewer coordinates."""
+        return self._values(X), self.embedding_
+
     def decision_function(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, (m, q)."""
         return self._cast(self._values(X))
@@ -99,6 +103,18 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """How candidates are ranked: "distance" or "score"."""
         by = getattr(self.decoder_, "by", None)
         return str(by or ("distance" if self.loss_.calibrated else "score"))
+
+    def _weights(self, X: Any) -> Array:
+        """β(x), for a decoder that takes it."""
+        if not hasattr(self, "weights"):
+            raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model has not.")
+        return self.weights(X)
+
+    def _ranked(self, X: Any) -> tuple[Array, Any]:
+        """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
+        if self.decoder_.weighted:
+            return self._weights(X), cast(Any, self.decoder_).measure()
+        return self._compared(X)
 
     def scores(self, X: Any, candidates: Any) -> Any:
         """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
@@ -112,10 +128,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
-            return [self._cast(values) for values in compare_sets(self._values(X), E, candidates, by=by)]
+            return [self._cast(values) for values in compare_sets(*self._compared(X), candidates, by=by)]
         S = E.represent(shared_sequence(candidates, E), "candidates")
         check_matrix(n_objects(X), S.shape[0], X, 2.0 if by == "score" else 4.0, f"A {by} for every pair")
-        H = self._values(X)
+        H, E = self._compared(X)
         inner = E.inner(H, S)
         if by == "score":
             return self._cast(inner)
@@ -140,17 +156,18 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         indices : array of shape (m, min(k, c)), or a list of arrays for `CandidateSets`
             Positions among the candidates.
         values : of the same shape
-            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score.
+            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score; or minus the risk,
+            descending, with `MinimumRisk`.
         """
         check_is_fitted(self)
         if k is not None:
             check_integer(k, "k", minimum=1)
         if isinstance(candidates, CandidateSets):
             flatten_sets(candidates, n_objects(X))
-            indices, values = rank_sets(self._values(X), self.embedding_, candidates, k, by=self._by)
+            indices, values = rank_sets(*self._ranked(X), candidates, k, by=self._by)
             return indices, [self._cast(v) for v in values]
         shared_sequence(candidates)
-        index, values = rank_shared(self._values(X), self.embedding_, candidates, k, by=self._by)
+        index, values = rank_shared(*self._ranked(X), candidates, k, by=self._by)
         return asarray_like(index, values), self._cast(values)
 
     def predict(self, X: Any, candidates: Any = None) -> Any:
@@ -170,9 +187,9 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """
         check_is_fitted(self)
         if candidates is None:
-            H = self._values(X)
             if isinstance(self.decoder_, Candidates):
-                return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
+                return as_fitted(self.decoder_.decode(*self._compared(X), by=self._by), self.outputs_.shape)
+            H = self._weights(X) if self.decoder_.weighted else self._values(X)
             return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
         best, _ = self.rank(X, candidates, k=1)
         if isinstance(candidates, CandidateSets):

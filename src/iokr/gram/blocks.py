@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, blocks, take_rows
+from iokr._array import Array, Packed, array_namespace, blocks, take_rows
 from iokr.gram.base import Gram
 from iokr.gram.scalar import ScalarGram
 
@@ -55,6 +55,10 @@ class _Matrix(ScalarGram):
 
     def _evaluate(self, *, mirror: bool) -> Array:
         return self._block(self._R, self._S)
+
+    def packed(self, scale: Array | None = None, *, single: bool = False) -> Packed:
+        """All of it at once, in full."""
+        return self._packed_whole(scale)
 
     def rows(self, index: Any) -> Array:
         """The rows at `index`."""

@@ -7,8 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, blocks, eigh, is_numpy, matmul, set_diagonal, take_rows
-from iokr._memory import check_matrix
+from iokr._array import (
+    Array,
+    FullPacked,
+    Packed,
+    array_namespace,
+    blocks,
+    column_width,
+    eigh,
+    is_numpy,
+    matmul,
+    pack,
+    packed_bytes,
+    set_diagonal,
+    take_rows,
+)
+from iokr._memory import available_memory, check_matrix
 from iokr.gram.base import Gram
 from iokr.gram.operators import Multiple, OutputOperator
 
@@ -24,7 +38,8 @@ class ScalarGram(Gram):
 
     `dense()` evaluates the matrix once and keeps it, for readers. `detach()` hands over a matrix that the
     caller may overwrite (the kept one, or a fresh one) and forgets it, so a factorisation in place needs one
-    n × n array in all. Products evaluate rows as they go when nothing is kept.
+    n × n array in all; `packed()` hands over its lower triangle alone. Products evaluate rows as they go when
+    nothing is kept.
 
     Parameters
     ----------
@@ -86,6 +101,34 @@ class ScalarGram(Gram):
         """The matrix, for the caller to overwrite; with `lower` only its lower triangle counts. May be overridden."""
         kept, self._kept = self._kept, None
         return self._evaluate(mirror=not lower) if kept is None else kept
+
+    def packed(self, scale: Array | None = None, *, single: bool = False) -> Packed:
+        """diag(s) K diag(s) by its lower triangle, in half the memory, for the caller to factor in place.
+
+        A matrix that is kept is handed over as `detach` does it. With `single` in float32. May be overridden.
+        """
+        if self._kept is not None or self._diag is None:
+            return self._packed_whole(scale)
+        diagonal = self._diag(self._R)
+        n, width = self.shape[0], None
+        if not is_numpy(diagonal):
+            free, narrow = available_memory(diagonal), 2048
+            short = free is not None and packed_bytes(n, diagonal, single=single) > free
+            width = min(column_width(n, diagonal), narrow) if short else None
+
+        def block(rows: slice, columns: slice) -> Array:
+            return self._block(take_rows(self._R, rows), take_rows(self._R, columns))
+
+        return pack(block, diagonal, scale, width=width, single=single, height=self._panel)
+
+    def _packed_whole(self, scale: Array | None) -> Packed:
+        K = self.detach(lower=True)
+        if scale is not None:
+            K *= scale[:, None]
+            K *= scale[None, :]
+        if is_numpy(K):
+            return FullPacked(K)
+        return pack(lambda rows, columns: K[rows, columns], array_namespace(K).linalg.diagonal(K))
 
     def eigenpairs(self, *, known: bool = False) -> tuple[Array, Array] | None:
         """(s, U) with K = U diag(s) Uᵀ, s ascending, computed once; with `known`, None unless they are there."""

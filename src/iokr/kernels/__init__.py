@@ -6,11 +6,13 @@ from iokr.kernels.ard import ARD
 from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
+from iokr.kernels.fourier import Fourier
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.sketch import Sketch
 from iokr.kernels.structured.bags import SetKernel
 from iokr.kernels.structured.grakel import GraKeL
 from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
@@ -37,6 +39,7 @@ __all__ = [
     "EmpiricalMap",
     "FeatureKernel",
     "Features",
+    "Fourier",
     "FromFunction",
     "GlobalAlignment",
     "GraKeL",
@@ -66,6 +69,7 @@ __all__ = [
     "Scaled",
     "SetKernel",
     "ShortestPath",
+    "Sketch",
     "Spearman",
     "Spectrum",
     "Subsequence",

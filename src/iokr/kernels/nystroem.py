@@ -1,74 +1,78 @@
-"""k(x, P) k(P, P)⁻¹ k(P, z): any kernel through a few of its objects, chosen by pivoted Cholesky."""
+"""k(x, P) k(P, P)⁻¹ k(P, z): any kernel through a few of its objects."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
-import numpy as np
-
-from iokr._array import Array, CholeskyFactor, asarray_like, take_rows, to_numpy
+from iokr._array import Array, gemm, row_sq_norms
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._validation import check_computed, check_integer
+from iokr._objects import Parts
 from iokr.gram.features import FeatureGram
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import FeatureKernel, Kernel, fit_part
+from iokr.kernels.base import Kernel, WrappedKernel, fit_part
+from iokr.kernels.landmarks import FeatureMap, Landmarks, check_landmarks
 
-__all__ = ["Landmarks", "Nystroem"]
+__all__ = ["Nystroem", "ProjectedKernel"]
 
 
-class Landmarks:
-    """K ≈ V Vᵀ after `rank` steps of Cholesky with diagonal pivoting: the objects P whose columns were needed.
+class ProjectedKernel(WrappedKernel):
+    """k̂(x, z) = ⟨φ(x), φ(z)⟩, the best fit of k on the span of some objects: K̂ ≤ K.
 
-    Each step takes the object that is represented worst. K itself is never formed: n·rank evaluations of the kernel,
-    n·rank² flops. `pivots` are the positions of P among the represented objects R, fewer when nothing is left;
-    `error` is tr(K − V Vᵀ) / tr K, where tr(K − V Vᵀ) bounds every eigenvalue of K − V Vᵀ, positive semi-definite.
+    Objects are held with their features and as the base represents them, so that what was left out can be evaluated.
     """
 
-    def __init__(self, kernel: Kernel, R: Any, rank: int) -> None:
-        from scipy.linalg.blas import dgemv
+    _map: FeatureMap
 
-        n = int(R.shape[0])
-        check_matrix(n, min(rank, n), None, 2.0, "Columns of a kernel matrix")
-        left = np.array(check_computed(to_numpy(kernel.diag(R))), dtype=np.float64)
-        total, floor = float(left.sum()), n * np.finfo(float).eps * float(left.max(initial=0.0))
-        V = np.zeros((n, min(rank, n)), order="F")
-        pivots: list[int] = []
-        for step in range(V.shape[1]):
-            p = int(np.argmax(left))
-            if not left[p] > floor:
-                break
-            column = to_numpy(kernel.block(R, take_rows(R, np.array([p]))))[:, 0]
-            if step:  # SciPy's BLAS, as everywhere: see `_array.matmul`
-                column = column - dgemv(1.0, V[:, :step], V[p, :step])
-            column = column / np.sqrt(left[p])
-            V[:, step] = column
-            left -= column * column
-            np.maximum(left, 0.0, out=left)
-            left[p] = 0.0
-            pivots.append(p)
-        r = len(pivots)
-        self.kernel, self.pivots = kernel, np.array(pivots, dtype=np.intp)
-        self.error = float(left.sum()) / total if total > 0 else 0.0
-        self._P = take_rows(R, self.pivots)
-        self._L = np.tril(V[self.pivots, :r])
+    @abstractmethod
+    def _choose(self, R: Any) -> FeatureMap:
+        """φ from the represented objects at fit."""
 
-    def features(self, R: Any) -> Array:
-        """φ(x) = L⁻¹ k(P, x) with L Lᵀ = k(P, P), a row per object."""
-        B = self.kernel.block(R, self._P)
-        return CholeskyFactor(asarray_like(self._L, B)).solve_lower(B.T).T
+    def fit(self, X: Any) -> ProjectedKernel:
+        """Fit a clone of the base and choose P."""
+        self.base_ = fit_part(self.base, "base", X)
+        if self.base_.pairwise:
+            raise ValueError(
+                f"`{type(self).__name__}` needs a kernel on objects; give the Gram matrix as `Precomputed(matrix)`."
+            )
+        self._map = self._choose(self.base_.represent(X))
+        self._map.remember(X)
+        self.pivots_, self.error_ = self._map.pivots, self._map.error
+        return self
 
-    def weights(self, H: Array) -> Array:
-        """L⁻ᵀ h: coordinates h as weights on the objects of P, a row each."""
-        return CholeskyFactor(asarray_like(self._L, H)).solve_lower(H.T, transpose=True).T
+    def represent(self, X: Any) -> Parts:
+        """φ(x_i), and x_i as the base holds it."""
+        R, known = self.base_.represent(X), self._map.recall(X)
+        return Parts(self._map.features(R) if known is None else known, R)
+
+    def features(self, X: Any) -> Array:
+        """φ(x_i), a row per object."""
+        return self.represent(X).parts[0]
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        """⟨φ(x_i), φ(z_j)⟩."""
+        return gemm(R.parts[0], S.parts[0])
+
+    def diag(self, R: Parts) -> Array:
+        """‖φ(x_i)‖²."""
+        return row_sq_norms(R.parts[0])
+
+    def coordinates(self, R: Parts) -> Array:
+        """The features."""
+        return R.parts[0]
+
+    def gram(self, R: Parts, S: Parts | None = None) -> ScalarGram:
+        """C ↦ Φ (Φᵀ C)."""
+        return FeatureGram(R.parts[0], None if S is None else S.parts[0])
 
 
 @component
-class Nystroem(FeatureKernel):
+class Nystroem(ProjectedKernel):
     """k̂(x, z) = k(x, P) k(P, P)⁻¹ k(P, z), P at most `rank` training objects: the best fit of k on their span.
 
-    P is found by Cholesky with pivoting. Features are rank numbers an object, so that a model costs n·rank² with
-    `solver=LowRank()` and never forms an n × n matrix; everything else is exact for k̂. `error_` says what was left out.
+    Features are rank numbers an object, so that a model costs n·rank² with `solver=LowRank()` and never forms an n × n
+    matrix; everything else is exact for k̂. `error_` says what was left out, `model_selection.certify` what that does to
+    a fit. Leave-one-out holds P fixed.
 
     Parameters
     ----------
@@ -76,6 +80,14 @@ class Nystroem(FeatureKernel):
         k.
     rank : int, default=100
         How many objects at most; fewer when they represent all.
+    tol : float, default=None
+        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `rank` objects.
+    pivots : {"random", "greedy", "uniform"}, default="random"
+        "random": drawn with probability proportional to what is not yet represented (randomly pivoted Cholesky); with
+        the same `random_state` a smaller rank takes the first of the same objects. "greedy" takes the worst represented
+        each time, often an outlier. "uniform" draws once, without looking.
+    random_state : int, RandomState or None, default=None
+        None is the same draw every time.
 
     Attributes
     ----------
@@ -91,38 +103,19 @@ class Nystroem(FeatureKernel):
     >>> import numpy as np
     >>> from iokr.kernels import RBF, Nystroem
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> kernel = Nystroem(RBF(1.0), rank=8).fit(X)
+    >>> kernel = Nystroem(RBF(1.0), rank=10).fit(X)
     >>> kernel.error_ < 1e-8, bool(np.allclose(kernel(X), RBF(1.0)(X), atol=1e-5))
     (True, True)
+    >>> len(Nystroem(RBF(1.0), tol=1e-3).fit(X).pivots_)
+    4
     """
 
     base: Kernel
     rank: int = 100
+    tol: float | None = None
+    pivots: str = "random"
+    random_state: Any = None
 
-    @property
-    def domain(self) -> str:  # type: ignore[override]
-        """That of the base."""
-        return str(getattr(self.base, "domain", "any"))
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the base."""
-        return bool(getattr(self.base, "trusted", True))
-
-    def fit(self, X: Any) -> Nystroem:
-        """Fit a clone of the base and choose P."""
-        rank = check_integer(self.rank, "rank", minimum=1)
-        self.base_ = fit_part(self.base, "base", X)
-        if self.base_.pairwise:
-            raise ValueError("`Nystroem` needs a kernel on objects; give the Gram matrix as `Precomputed(matrix)`.")
-        self._landmarks = Landmarks(self.base_, self.base_.represent(X), rank)
-        self.pivots_, self.error_ = self._landmarks.pivots, self._landmarks.error
-        return self
-
-    def features(self, X: Any) -> Array:
-        """L⁻¹ k(P, x), L Lᵀ = k(P, P)."""
-        return self._landmarks.features(self.base_.represent(X))
-
-    def gram(self, R: Any, S: Any = None) -> ScalarGram:
-        """C ↦ Φ (Φᵀ C)."""
-        return FeatureGram(R, S)
+    def _choose(self, R: Any) -> Landmarks:
+        rank, tol = check_landmarks(self.rank, self.tol, self.pivots)
+        return Landmarks(self.base_, R, rank, tol, self.pivots, self.random_state)

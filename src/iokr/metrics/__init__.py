@@ -11,7 +11,7 @@ from iokr.metrics.pairs import (
     roc_auc_pairs,
 )
 from iokr.metrics.scorers import DecodedScorer, decoded_scorer
-from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
+from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau
 
 __all__ = [
     "CoverageDisplay",
@@ -26,6 +26,7 @@ __all__ = [
     "early_precision",
     "edit_distance",
     "f1_samples",
+    "fgw",
     "hamming",
     "kendall_tau",
     "mean_rank",

@@ -17,7 +17,17 @@ from iokr._memory import check_memory
 from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
 
-__all__ = ["Choice", "Path", "Solver", "Use", "by_eigenvalue", "join_columns", "refuses_products", "warn_small_alpha"]
+__all__ = [
+    "Choice",
+    "Path",
+    "Solver",
+    "Use",
+    "by_eigenvalue",
+    "join_columns",
+    "refuses_products",
+    "take_columns",
+    "warn_small_alpha",
+]
 
 _LESS_MEMORY = (
     "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
@@ -166,10 +176,13 @@ class Path(ABC):
         """C (N, q) of the solution at `alpha` for the targets `Psi`."""
 
     @abstractmethod
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
-        """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i, which stays among the points."""
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
+        """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i, which stays among the points.
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+        With `groups`, a whole number for each row, the labels of all rows of a group leave together.
+        """
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ_i w_i ‖ψ_i − h₋ᵢ(x_i)‖² / Σ w for each alpha; with missing entries q Σ w_i m_ij r_ij² / Σ w_i m_ij.
 
         May be overridden.
@@ -177,12 +190,12 @@ class Path(ABC):
         weight = (np.ones(self.n) if self.weight is None else self.weight)[:, None]
         weight = weight if self.mask is None else weight * self.mask
         weight = weight * (weight.shape[1] / weight.sum())
-        residuals = self._residuals(Psi, alphas)
+        residuals = self._residuals(Psi, alphas, groups)
         return np.array([float(array_namespace(R).sum(asarray_like(weight, R) * R * R)) for R in residuals])
 
-    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> Iterable[Array]:
+    def _residuals(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None) -> Iterable[Array]:
         """`loo_residuals` for each alpha. May be overridden."""
-        return (self.loo_residuals(Psi, alpha) for alpha in alphas)
+        return (self.loo_residuals(Psi, alpha, groups) for alpha in alphas)
 
     def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""

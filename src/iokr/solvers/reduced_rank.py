@@ -47,6 +47,8 @@ class ReducedRank(ClosedForm):
     rank_ : int
     directions_ : array of shape (q, p)
         V_p.
+    coefficients_ : array of shape (n, p), or None
+        CV_p, where A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers a candidate.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class ReducedRank(ClosedForm):
     def keep(self, operator: OutputOperator, C: Array, V: Array, rank: int) -> Array:
         """C' with C'A = CAP̂, and the directions, kept."""
         self.rank_, self.directions_ = rank, V[:, :rank]
+        self.coefficients_ = None if operator.scale is None else matmul(C, self.directions_)
         return projected(operator, C, self.directions_)
 
 
@@ -176,9 +179,9 @@ class _ReducedPath(Path):
             self._kept[key] = components(self.problem, self.base.coefficients(Psi, alpha))
         return self._kept[key]
 
-    def _best(self, Psi: Array, alpha: float) -> tuple[float, int, Array]:
+    def _best(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> tuple[float, int, Array]:
         """(e(p)/Σw, p, V) at λ₂ = alpha."""
-        R, best = self.base.loo_residuals(Psi, alpha), None
+        R, best = self.base.loo_residuals(Psi, alpha, groups), None
         w = np.ones(self.n) if self.weight is None else self.weight
         for first in self.solver._alphas(alpha):
             f, V = self._components(Psi, first)
@@ -211,13 +214,13 @@ class _ReducedPath(Path):
         rank, V = self._fixed(Psi, alpha)
         return self.solver.keep(self.operator, self.base.coefficients(Psi, alpha), V, rank)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """RP̂ + Ψ(I − P̂)."""
         rank, V = self._fixed(Psi, alpha)
         P = V[:, :rank]
-        R = self.base.loo_residuals(Psi, alpha)
+        R = self.base.loo_residuals(Psi, alpha, groups)
         return Psi + matmul(matmul(R - Psi, P), P.T)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """The least e(p)/Σw of each alpha."""
-        return np.array([self._best(Psi, alpha)[0] for alpha in alphas])
+        return np.array([self._best(Psi, alpha, groups)[0] for alpha in alphas])

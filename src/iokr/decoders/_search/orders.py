@@ -6,9 +6,25 @@ import numpy as np
 
 from iokr._array import blocks
 
-__all__ = ["best_orders", "local_orders"]
+__all__ = ["best_orders", "kemeny_positions", "local_orders"]
 
 _TABLE = 1 << 23  # entries of a table over sets of items, for as many problems at once
+
+
+def kemeny_positions(F: np.ndarray, d: int, exact: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(positions, values, bounds): Kemeny's ranking, from what each pair a < b gains with a before b, (m, d(d − 1)/2).
+
+    Exact up to `exact` items; beyond, items are moved one at a time, and no ranking gains more than the bound.
+    """
+    first, second = np.triu_indices(d, 1)
+    W = np.zeros((len(F), d, d))
+    W[:, first, second] = F
+    W[:, second, first] = -F
+    orders, bounds = best_orders(W) if d <= exact else local_orders(W)
+    positions = np.argsort(orders, axis=1)
+    before = positions[:, :, None] < positions[:, None, :]
+    values = np.where(before, W, 0.0).sum(axis=(1, 2))
+    return positions, values, values if bounds is None else np.maximum(bounds, values)
 
 
 def best_orders(W: np.ndarray) -> tuple[np.ndarray, None]:

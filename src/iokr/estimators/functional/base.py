@@ -123,12 +123,13 @@ class FunctionalRegression(KernelRegression):
         mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)
         return self._cast(matmul(Z, asarray_like(atoms, Z)) + mean[None, :])
 
-    def loo_decision_function(self) -> Array:
+    def loo_decision_function(self, groups: Any = None) -> Array:
         """The curve of each training row without its own, on the nodes, (n, T), in closed form (square loss).
 
-        What is learned from all curves (bandwidths, the mean, principal components) is held fixed.
+        What is learned from all curves (bandwidths, the mean, principal components) is held fixed. With `groups`, a
+        name for each row, the rows of a group leave together.
         """
-        H = super().loo_decision_function()
+        H = super().loo_decision_function(groups)
         return self._cast(self.embedding_.vectors(H))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_groups
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
 from iokr.estimators.regression.posing import Data, Given, solve
@@ -22,8 +24,10 @@ from iokr.estimators.regression.selection import (
     best_of,
     check_grid,
     drop_single_axes,
+    row_splits,
     select_by_folds,
     select_by_leave_one_out,
+    squared_errors,
 )
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -85,8 +89,18 @@ class FunctionalCV(FunctionalRegression):
     solver: Solver | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> FunctionalCV:
-        """Select and learn h; arguments as in `Functional.fit`."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
+    ) -> FunctionalCV:
+        """Select and learn h.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_unlabeled :
+            As in `Functional.fit`.
+        groups : sequence of n names, default=None
+            Curves of one group are left out together, in closed form; with an integer `cv` they share a fold.
+        """
         progress = begin(self, 0, X=X, y=y)
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, self.manifold)
@@ -94,6 +108,7 @@ class FunctionalCV(FunctionalRegression):
         if not curve_kernels:
             raise ValueError("`curve_kernel` is an empty list; give at least one.")
         given = self._given(X, y, sample_weight, X_unlabeled, grid.kernels[0])
+        together = None if groups is None else check_groups(groups, n_objects(given.y))
         data = self._encoded(given)
         operators = self._operators(curve_kernels, data)
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
@@ -101,10 +116,10 @@ class FunctionalCV(FunctionalRegression):
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)
         if self.cv is None:
-            selected = select_by_leave_one_out(data, posed, **parts)
+            selected = select_by_leave_one_out(data, posed, criterion=partial(squared_errors, groups=together), **parts)
             measures, fit = selected.measures[0], selected.fit
         else:
-            measures = self._by_folds(given, grid, curve_kernels, parts)
+            measures = self._by_folds(given, grid, curve_kernels, parts, together)
             index = best_of(measures)
             fit = solve(data, posed.kernels[index[0]], grid.alphas[index[2]], **parts)
         i, _, k = best_of(measures)
@@ -122,14 +137,14 @@ class FunctionalCV(FunctionalRegression):
         kernels = [self._posed(kernel, operator) for kernel in grid.kernels for operator in operators]
         return Grid(kernels, grid.strengths, grid.alphas)
 
-    def _by_folds(self, given: Given, grid: Grid, curve_kernels: list[Any], parts: dict[str, Any]) -> np.ndarray:
+    def _by_folds(
+        self, given: Given, grid: Grid, curve_kernels: list[Any], parts: dict[str, Any], groups: np.ndarray | None
+    ) -> np.ndarray:
         """Mean integrated squared errors of rows left out, everything learned anew on the others."""
-        from sklearn.model_selection import check_cv
-
         n = n_objects(given.y)
         weight = np.ones(n) if given.weight is None else given.weight
         sums, total = np.zeros((len(grid.kernels) * len(curve_kernels), 1, len(grid.alphas))), 0.0
-        for train, test in check_cv(self.cv).split(np.zeros((n, 1))):
+        for train, test in row_splits(self.cv, n, None, groups):
             data = self._encoded(given.restrict(train, pairwise=False))
             embedding = data.outputs.embedding
             truth = to_numpy(take(given.y, test))

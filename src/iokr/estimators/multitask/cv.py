@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iokr._component import component
+from iokr._objects import n_objects
 from iokr._progress import begin, end, track, with_callbacks
+from iokr._validation import check_groups
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
@@ -93,8 +95,18 @@ class MultiTaskCV(TaskRegression):
     _searched: ClassVar[tuple[str, ...]] = ("manifold",)
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTaskCV:
-        """Select and learn h; arguments as in `MultiTask.fit`."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
+    ) -> MultiTaskCV:
+        """Select and learn h.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_unlabeled :
+            As in `MultiTask.fit`.
+        groups : sequence of n names, default=None
+            Rows of one group are left out together, in closed form.
+        """
         self.__dict__.pop("objective_", None)
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, None)
@@ -105,6 +117,7 @@ class MultiTaskCV(TaskRegression):
         turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(strengths))
         progress = begin(self, turns, X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
+        together = None if groups is None else check_groups(groups, n_objects(given.y))
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
         similarities: list[np.ndarray | None] = [None]
@@ -120,9 +133,10 @@ class MultiTaskCV(TaskRegression):
             inputs, problem = pose(part, kernel, manifold)
             tasks, learned = TaskProblem(problem), None
             if self.learn_tasks:
-                errors, learned = _by_learning(tasks, alphas, each, tol=tol, max_iter=max_iter)
+                errors, learned = _by_learning(tasks, alphas, each, together, tol=tol, max_iter=max_iter)
             else:
-                rows = [tasks.path(A).loo_errors(problem.Psi, alphas) for A in each(itertools.chain(*operators))]
+                grid_of = each(itertools.chain(*operators))
+                rows = [tasks.path(A).loo_errors(problem.Psi, alphas, together) for A in grid_of]
                 errors = np.array(rows).reshape(len(widths), len(strengths), len(alphas))
             if not np.all(np.isfinite(errors)):
                 raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
@@ -175,7 +189,7 @@ class _Best:
 
 
 def _by_learning(
-    tasks: TaskProblem, alphas: list[float], track: Track, *, tol: float, max_iter: int
+    tasks: TaskProblem, alphas: list[float], track: Track, groups: np.ndarray | None, *, tol: float, max_iter: int
 ) -> tuple[np.ndarray, list[LearnedOperator]]:
     """Errors (1, 1, alphas) and the operators; each alpha starts where its larger neighbour ended."""
     errors = np.empty((1, 1, len(alphas)))
@@ -183,5 +197,5 @@ def _by_learning(
     last = None
     for k in track(sorted(range(len(alphas)), key=lambda k: -alphas[k])):
         last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
-        errors[0, 0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]])[0]
+        errors[0, 0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]], groups)[0]
     return errors, [learned[k] for k in range(len(alphas))]

@@ -11,7 +11,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_choice, check_integer, check_number
+from iokr._validation import check_choice, check_groups, check_integer, check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
@@ -90,15 +90,17 @@ class TaskRegression(KernelRegression):
         metric = self.embedding_
         return (metric.base_, metric.plain(H)) if isinstance(metric, TaskMetric) else (metric, H)
 
-    def loo_error(self) -> float:
+    def loo_error(self, groups: Any = None) -> float:
         """Mean of ‖y_i − ŷ₋ᵢ‖² over the training rows, each predicted without its own targets, in closed form.
 
         On y whatever the coupling, so that models can be compared. The similarity of the tasks (or the learned
         operator) is held fixed. With missing targets, q times the mean over the observed entries; weighted as the fit.
+        With `groups`, a name for each row, the rows of a group leave together.
         """
         problem = fitted_problem(self)
+        together = None if groups is None else check_groups(groups, problem.n_labeled)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
-        R = to_numpy(self._measured(path.loo_residuals(problem.Psi, problem.alpha))[1])
+        R = to_numpy(self._measured(path.loo_residuals(problem.Psi, problem.alpha, together))[1])
         weight, mask = self.targets_.weight, self.targets_.mask
         weights = np.ones(R.shape) if mask is None else np.asarray(mask, dtype=float)
         weights = weights if weight is None else weights * weight[:, None]

@@ -13,6 +13,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._progress import begin, end, track, with_callbacks
+from iokr._validation import check_groups
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, encode
@@ -24,9 +25,11 @@ from iokr.estimators.regression.selection import (
     Grid,
     check_grid,
     drop_single_axes,
+    row_splits,
     select_by_folds,
     select_by_leave_one_out,
     solve_best,
+    squared_errors,
 )
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -92,19 +95,29 @@ class IOKRCV(KernelRegression):
     solver: Solver | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKRCV:
-        """Select and learn h; arguments as in `IOKR.fit`."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None) -> IOKRCV:
+        """Select and learn h.
+
+        Parameters
+        ----------
+        X, y, sample_weight, X_unlabeled :
+            As in `IOKR.fit`.
+        groups : sequence of n names, default=None
+            Rows of one group are left out together, in closed form; with an integer `cv` they share a fold.
+        """
         self._check_components()
         grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
-        splits = None if self.cv is None else self._splits(X, y)
+        together = None if groups is None else check_groups(groups, n_objects(given.y))
+        splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if splits is None:
             each = partial(track, progress, self, name="strength")
-            selected = select_by_leave_one_out(data, grid, track=each, **parts)
+            criterion = partial(squared_errors, groups=together)
+            selected = select_by_leave_one_out(data, grid, criterion=criterion, track=each, **parts)
         else:
             if data.targets.mask is not None:
                 check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
@@ -119,12 +132,6 @@ class IOKRCV(KernelRegression):
         setattr(self, "loo_errors_" if splits is None else "cv_errors_", errors)
         end(progress, self, X=X, y=y)
         return self
-
-    def _splits(self, X: Any, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Rows to learn from and rows to predict, for each fold."""
-        from sklearn.model_selection import check_cv  # brings half of scikit-learn
-
-        return list(check_cv(self.cv).split(np.zeros((n_objects(X), 1)), y))
 
     def _folds(self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid) -> Iterator[Fold]:
         """What is learned from the rows of a fold, outputs encoded anew, and how the others are predicted."""

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, eye_like, matmul
 from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_number
+from iokr._validation import check_groups, check_number
 from iokr.decoders.base import Decoder
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode
@@ -55,6 +55,13 @@ class KernelRegression(StructuredEstimator):
         R = border.represent(border.check(self, X))
         return self.inputs_.values(R, self.solution_.C if C is None else C)
 
+    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+        """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
+        V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
+        if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
+            return super()._compared(X)
+        return self._values(X, C), self.embedding_.along(V)
+
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
         if not self.loss_.quadratic:
             raise ValueError(f"{what} has a closed form for quadratic losses only, and `loss` is {self.loss_!r}.")
@@ -62,15 +69,21 @@ class KernelRegression(StructuredEstimator):
             return self.solver_
         return Auto().closed_form(problem, loo=True)
 
-    def loo_decision_function(self) -> Array:
+    def loo_decision_function(self, groups: Any = None) -> Array:
         """h₋ᵢ(x_i), (n, q), for the training rows, each without its own label, in closed form.
 
         What is estimated from data (`gamma_`, centring, covariance operators) is held fixed, and with unlabelled
         points x_i stays in the graph: only its label leaves.
+
+        Parameters
+        ----------
+        groups : sequence of n names, default=None
+            Rows of one group leave together: spectra of one molecule, visits of one patient.
         """
         problem = fitted_problem(self)
+        together = None if groups is None else check_groups(groups, problem.n_labeled)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
-        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha))
+        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together))
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = [
     "check_values",
     "closed_paths",
     "drop_single_axes",
+    "row_splits",
     "select_by_folds",
     "select_by_leave_one_out",
     "solutions",
@@ -126,9 +128,17 @@ def best_of(errors: np.ndarray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(np.argmin(errors), errors.shape))
 
 
-def squared_errors(path: Path, targets: Array, alphas: Sequence[float]) -> np.ndarray:
-    """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² for each alpha."""
-    return path.loo_errors(targets, alphas)[None]
+def row_splits(cv: Any, n: int, y: Any, groups: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to learn from and rows to predict, for each fold; an integer with groups keeps each in one fold."""
+    from sklearn.model_selection import GroupKFold, check_cv  # brings half of scikit-learn
+
+    whole = groups is not None and isinstance(cv, Integral)
+    return list((GroupKFold(int(cv)) if whole else check_cv(cv)).split(np.zeros((n, 1)), y, groups))
+
+
+def squared_errors(path: Path, targets: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
+    """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² for each alpha; with `groups`, each without the rows of its group."""
+    return path.loo_errors(targets, alphas, groups)[None]
 
 
 def select_by_leave_one_out(
@@ -154,6 +164,8 @@ def select_by_leave_one_out(
         else:  # in orthonormal coordinates errors are sums of squares
             targets = data.outputs.embedding.euclidean(problem.like) if targets is None else targets
             measures = criterion(path, targets, grid.alphas)
+            if criterion is squared_errors:
+                measures = measures + data.outputs.embedding.left_out(data.targets.weight)
         if not np.all(np.isfinite(measures[0])):
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."

@@ -47,7 +47,7 @@ class BlockPath(Path):
     def _spectral(self) -> SpectralPath:
         return self.path if isinstance(self.path, SpectralPath) else SpectralPath(self.flat, geometry(self.flat))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
@@ -76,8 +76,11 @@ class BlockPath(Path):
         labelled = np.isin(np.arange(self.n * self.d), points.active)
         position = np.where(labelled, np.cumsum(labelled), np.cumsum(~labelled)) - 1  # among those of its kind
         residuals = np.empty(self.n * self.d)
-        for i in range(self.n):
-            entries = np.arange(i * self.d, (i + 1) * self.d)
+        observed = None if self.mask is None else self.mask.ravel()
+        together = np.arange(self.n) if groups is None else groups
+        order, starts = np.argsort(together, kind="stable"), np.unique(together, return_counts=True)[1].cumsum()[:-1]
+        for rows_out in np.split(order, starts):
+            entries = (rows_out[:, None] * self.d + np.arange(self.d)).ravel()
             seen, unseen = entries[labelled[entries]], entries[~labelled[entries]]
             at = position[seen]
             if len(seen):
@@ -86,6 +89,6 @@ class BlockPath(Path):
                 residuals[seen] = own
                 if len(unseen) and reach is not None:  # h₋ᵢ = h − 𝐇(y − h₋ᵢ) at the other coordinates
                     values[unseen] -= reach[position[unseen]] @ (Tt[at].T @ (root[at] * own))
-            target = y[unseen] if self.mask is None else np.where(self.mask[i][unseen - i * self.d], y[unseen], 0.0)
+            target = y[unseen] if observed is None else np.where(observed[unseen], y[unseen], 0.0)
             residuals[unseen] = target - values[unseen]
         return asarray_like(residuals.reshape(self.n, self.d), Psi)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
+
 from iokr._array import (
     Array,
     CholeskyFactor,
     NotPositiveDefinite,
+    Packed,
     array_namespace,
     cholesky,
     cholesky_arrays,
+    eigh_arrays,
     eye_like,
     inverse,
     is_numpy,
+    packed_bytes,
 )
 from iokr._component import component
+from iokr._memory import available_memory, check_memory
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
+from iokr.solvers.closed_form.grouped import blocks_of_matrix, leave_groups_out
 from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import PointsPath, geometry
@@ -28,7 +37,8 @@ __all__ = ["Cholesky"]
 class Cholesky(ClosedForm):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
-    n³/3 flops and one n × n array, factored in place. With a manifold penalty, λI + γFᵀKF is factored instead
+    n³/3 flops and n²/2 numbers: one triangle is evaluated into its place and factored there; leave-one-out is n³/3 more
+    and, under NumPy, no memory. With a manifold penalty, λI + γFᵀKF is factored instead
     (M = F Fᵀ). Where rounding makes K + αI indefinite (α below n·eps·‖K‖) the eigenvalues are clipped
     at zero instead, as `Eigen` does.
 
@@ -47,14 +57,17 @@ class Cholesky(ClosedForm):
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
-        """N² numbers, factored in place, and 3Nq; 4N² with a penalty: L, its factor, FᵀKF and panels.
+        """N²/2 numbers, a triangle factored in place, and 3Nq; 4N² with a penalty: L, its factor, FᵀKF and panels.
 
-        In other libraries than NumPy see `cholesky_arrays`; 8N² with a penalty.
+        For weights on the outputs (Ψ = I), which are N² numbers themselves, and for kernels that do not separate the
+        matrix is full, see `cholesky_arrays`. In other libraries than NumPy 8N² with a penalty.
         """
         N, q = problem.gram.size, problem.Psi.shape[1]
-        host = is_numpy(problem.like)
-        squares = (4 if host else 8) if problem.penalised else cholesky_arrays(problem.like)
-        return 8.0 * float(squares * N**2 + (3 if host else 2) * N * q)
+        if problem.penalised:
+            return 8.0 * float((4 if is_numpy(problem.like) else 8) * N**2 + 3 * N * q)
+        if problem.gram.operator is None or isinstance(problem.Psi, IdentityMatrix):
+            return 8.0 * float(cholesky_arrays(problem.like) * N**2 + 3 * N * q)
+        return packed_bytes(N, problem.like, 2048) + 24.0 * float(N * q)
 
     def _path(self, problem: Problem) -> CholeskyPath:
         return CholeskyPath(problem)
@@ -72,11 +85,11 @@ class Cholesky(ClosedForm):
 
 def _ridge(problem: Problem, a: float) -> Array:
     """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI: the plain case, as it is written."""
-    K, shift = problem.gram.K.detach(lower=True), problem.alpha / a
+    K, shift = problem.gram.K, problem.alpha / a
     if isinstance(problem.Psi, IdentityMatrix):
-        C, pivot = inverse(K, shift)
+        C, pivot = inverse(K.detach(lower=True), shift)
     else:
-        factor = cholesky(K, shift, overwrite=True)
+        factor = K.packed().factor(shift)
         C, pivot = factor.solve(problem.Psi), factor.largest_pivot()
     warn_small_alpha(problem.alpha, a * pivot)
     return C if a == 1 else C / a
@@ -91,16 +104,38 @@ class CholeskyPath(PointsPath):
         self.points = geometry(problem)
         self._once = once
         self._S: Array | None = None
+        self._triangle: Packed | None = None  # of S, for further factors, while there is memory for it
 
-    def _factor(self, shift: float, *, last: bool) -> CholeskyFactor:
-        S = self.points.system() if self._S is None else self._S
+    def _factor(self, shift: float, *, last: bool) -> CholeskyFactor | Packed:
         overwrite = self._once and last
+        if self.points.remainder is None:
+            return self._packed(overwrite=overwrite).factor(shift)
+        S = self.points.system() if self._S is None else self._S
         self._S = None if overwrite else S
         return cholesky(S, shift, overwrite=overwrite)
 
+    def _packed(self, *, overwrite: bool) -> Packed:
+        """S by one triangle, to be factored in place: a copy of the one that is kept, or evaluated again."""
+        kept, self._triangle = self._triangle, None
+        S = self.points.packed() if kept is None else kept
+        if overwrite:
+            return S
+        like = self.problem.like
+        free = available_memory(like)
+        if free is not None and packed_bytes(S.n, like) > free:
+            return S
+        self._triangle = S
+        return S.copy()
+
     def _spectral(self) -> SpectralPath:
         """The way out when rounding makes S + shift indefinite."""
-        self._S = None
+        self._S = self._triangle = None
+        check_memory(
+            8.0 * eigh_arrays(self.problem.like) * self.problem.gram.size**2,
+            "K + αI is indefinite by rounding, and the eigendecomposition that clips it",
+            "Raise `alpha`, which then needs half of K alone.",
+            self.problem.like,
+        )
         return SpectralPath(self.problem, geometry(self.problem))
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
@@ -136,11 +171,31 @@ class CholeskyPath(PointsPath):
         R = points.to_labels(factor.solve(B)) * (alpha / g)
         if points.remainder is None:
             return R, factor.inverse_diagonal() * (alpha / g)
-        half = factor.solve_lower(points.from_labels(eye_like(len(points.active), B)))
+        half = cast(CholeskyFactor, factor).solve_lower(points.from_labels(eye_like(len(points.active), B)))
         return R, xp.sum(half * half, axis=0) * (alpha / g)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def _leave_groups_out(self, Psi: Array, alpha: float, groups: np.ndarray) -> Array:
+        """(N_SS)⁻¹R_S with N = λ(λI + γS)⁻¹, an inverse per distinct γ."""
+        if self.points.remainder is not None or len(self.points.active) < self.n:
+            return self._spectral().loo_residuals(Psi, alpha, groups)
+        targets = self.points.targets(self.operator.rotate(Psi))
+        columns = []
+        for g, group in self.operator.groups(targets.shape[1]):
+            own = take_columns(targets, group)
+            if g == 0:
+                columns.append((group, own, blocks_of_matrix(eye_like(self.n, own))))
+                continue
+            N = inverse(self.points.system(), alpha / g)[0] * (alpha / g)
+            columns.append((group, N @ own, blocks_of_matrix(N)))
+        return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
+
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
+        if groups is not None:
+            try:
+                return self._leave_groups_out(Psi, alpha, groups)
+            except NotPositiveDefinite:
+                return self._spectral().loo_residuals(Psi, alpha, groups)
         B = self.points.from_labels(self.points.targets(self.operator.rotate(Psi)))
         xp = array_namespace(B)
         residuals, leverages = [], []

@@ -17,6 +17,7 @@ from iokr._array import (
     cholesky,
     clear_upper,
     eigh,
+    eye_like,
     is_numpy,
     matmul,
     mirror_upper,
@@ -27,6 +28,7 @@ from iokr._array import (
 )
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
+from iokr.solvers.closed_form.grouped import blocks_of_matrix, leave_groups_out
 from iokr.solvers.closed_form.spectral import SpectralPath, spectral_path
 from iokr.solvers.closed_form.symmetric_system import BlockFactor, Geometry, PointsPath, geometry, scatter, weight_ratio
 
@@ -187,11 +189,17 @@ class DeformedPath(PointsPath):
 
         return self.operator.unrotate(by_eigenvalue(self.operator, targets, solve))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """a_i / (Q_ii √w_i), in the eigenbasis of A."""
         targets = self.points.targets(self.operator.rotate(Psi))
         xp = array_namespace(targets)
         R, Q = [], []
+        if groups is not None:
+            columns = []
+            for g, group in self.operator.groups(targets.shape[1]):
+                N = self._factor(alpha, g).solve(eye_like(targets.shape[0], targets))
+                columns.append((group, N @ take_columns(targets, group), blocks_of_matrix((N + N.T) / 2)))
+            return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
         for g, group in self.operator.groups(targets.shape[1]):
             factor = self._factor(alpha, g)
             a = factor.solve(take_columns(targets, group))
@@ -252,17 +260,17 @@ class ManifoldPath(Path):
         """C of the form chosen."""
         return self.at(alpha).coefficients(Psi, alpha)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """Residuals of the form chosen."""
-        return self.at(alpha).loo_residuals(Psi, alpha)
+        return self.at(alpha).loo_residuals(Psi, alpha, groups)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Errors along the path, each by the form chosen."""
         errors = np.empty(len(alphas))
         chosen = [self.at(alpha, len(alphas)) for alpha in alphas]
         for form in {id(f): f for f in chosen}.values():
             mine = [i for i, f in enumerate(chosen) if f is form]
-            errors[mine] = form.loo_errors(Psi, [alphas[i] for i in mine])
+            errors[mine] = form.loo_errors(Psi, [alphas[i] for i in mine], groups)
         return errors
 
     def deformed(self, alpha: float, g: float) -> Array:

@@ -67,16 +67,18 @@ class LowRankPath(SpectralPath):
         V, root = thin_svd(Phi if points.sqrt_w is None else points.sqrt_w[:, None] * Phi)
         super().__init__(problem, points, (root * root, V))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = N√wΨE and Q = diag N."""
         targets, T, V = self.points.targets(self.operator.rotate(Psi)), self.project(Psi), self.V
         xp = array_namespace(targets)
         D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
+        if groups is not None:
+            return self._leave_groups_out(R, V, D, Psi, alpha, groups, thin=True)
         squares = V * V
         Q = xp.clip(1 - xp.sum(squares, axis=1), min=0.0)[:, None] + matmul(squares, D)
         return self.leave_out(R, Q, Psi, alpha)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Those of the residuals."""
-        return Path.loo_errors(self, Psi, alphas)
+        return Path.loo_errors(self, Psi, alphas, groups)

@@ -7,6 +7,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows, to_numpy
 from iokr.problem import Problem
 from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
 from iokr.solvers.iterative.krylov import conjugate_gradients
 
@@ -104,18 +105,19 @@ class MaskedPath(Path):
         """C = √wZ."""
         return self.points.to_points(self._whole(Psi, alpha))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
         Z = self._whole(Psi, alpha)
         xp = array_namespace(Z)
         n, q = Z.shape
         B = self.seen * self.points.targets(asarray_like(Psi, self.K))
-        step = max(1, _ENTRIES // (n * q))
+        together = np.arange(n) if groups is None else np.unique(groups[self.points.active], return_inverse=True)[1]
+        order = np.argsort(together, kind="stable")
+        n_groups, step = int(together.max()) + 1, max(1, _ENTRIES // (n * q))
         values = []
-        for begin in range(0, n, step):
-            some = np.arange(begin, min(begin + step, n))
-            keep = np.ones((n, 1, len(some)))
-            keep[some, 0, np.arange(len(some))] = 0.0
+        for begin in range(0, n_groups, step):
+            some = np.arange(begin, min(begin + step, n_groups))
+            keep = np.asarray(together[:, None] != some, dtype=float)[:, None, :]
             kept = asarray_like(keep, Z)
             out = self._solve(
                 kept * B[:, :, None],
@@ -123,15 +125,20 @@ class MaskedPath(Path):
                 alpha,
                 start=xp.broadcast_to(kept * Z[:, :, None], (n, q, len(some))),
             )
-            rows = take_rows(self.K, some)  # h₋ᵢ(x_i) √w_i
-            values.append(xp.stack([rows[k, :] @ out[:, :, k] for k in range(len(some))], axis=0))
-        H = matmul(matmul(xp.concat(values, axis=0), self.E) * self.gamma[None, :], self.E.T)
+            for k, group in enumerate(some):  # h₋ₛ(x_S) √w_S
+                values.append(take_rows(self.K, np.flatnonzero(together == group)) @ out[:, :, k])
+        found = take_rows(xp.concat(values, axis=0), np.argsort(order))
+        H = matmul(matmul(found, self.E) * self.gamma[None, :], self.E.T)
         if self.points.sqrt_w is not None:
             H = H / self.points.sqrt_w[:, None]
         everywhere = scatter(H, self.points.active, self.n) if len(self.points.active) < self.n else H
         observed = asarray_like(np.where(self.mask, to_numpy(Psi), 0.0), Z)
         residuals = observed - everywhere
         others = np.setdiff1d(np.arange(self.n), self.points.active)
+        if len(others) and groups is not None:
+            return with_unweighted(
+                self, self.points.active, take_rows(residuals, self.points.active), Psi, alpha, groups
+            )
         if len(others):
             plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
             found = to_numpy(residuals).copy()

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, cholesky, inverse, to_numpy
+from iokr._array import Array, asarray_like, cholesky, inverse, take_rows, to_numpy
 from iokr._memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel
+from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
 
 __all__ = ["masked_path"]
@@ -47,7 +48,9 @@ class _Patterns(Path):
             targets = take_columns(Psi, columns)
             yield columns, replace(self.problem, gram=self.gram.K, Psi=targets, weight=weight, mask=None)
 
-    def _each(self, Psi: Array, what: str, alphas: Sequence[float]) -> list[Array]:
+    def _each(
+        self, Psi: Array, what: str, alphas: Sequence[float], leave: tuple[np.ndarray | None, ...] = ()
+    ) -> list[Array]:
         groups = []
         for columns, part in self._groups(Psi):
             if part.weight.max() == 0 or self.a == 0:
@@ -55,7 +58,7 @@ class _Patterns(Path):
                 values = [zero if what == "coefficients" else part.Psi] * len(alphas)
             else:
                 path = self.path(part)  # one factorisation for the whole path
-                values = [getattr(path, what)(part.Psi, alpha / self.a) for alpha in alphas]
+                values = [getattr(path, what)(part.Psi, alpha / self.a, *leave) for alpha in alphas]
             groups.append((columns, values))
         return [join_columns([(columns, values[i]) for columns, values in groups]) for i in range(len(alphas))]
 
@@ -63,12 +66,12 @@ class _Patterns(Path):
         """C, a group of columns at a time."""
         return self._each(Psi, "coefficients", [alpha])[0] / (self.a or 1.0)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """Residuals, a group of columns at a time; an unobserved entry keeps its plain prediction."""
-        return self._each(Psi, "loo_residuals", [alpha])[0]
+        return self._each(Psi, "loo_residuals", [alpha], (groups,))[0]
 
-    def _residuals(self, Psi: Array, alphas: Sequence[float]) -> list[Array]:
-        return self._each(Psi, "loo_residuals", alphas)
+    def _residuals(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None) -> list[Array]:
+        return self._each(Psi, "loo_residuals", alphas, (groups,))
 
 
 class _Entries(Path):
@@ -122,20 +125,30 @@ class _Entries(Path):
         C = by_eigenvalue(self.operator, rotated, lambda g, part: self.base.lift(part, alpha, g))
         return self.operator.unrotate(C)
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
         block, entries, system, y = self._system(Psi, alpha)
         N, _ = inverse(system, 1.0)
         a = N @ y
         q = self.mask.shape[1]
         values = np.zeros((self.n, q))
+        together = np.arange(self.n) if groups is None else groups
+        without: dict[int, np.ndarray] = {}
         for index, row in enumerate(self.rows):
-            own = np.flatnonzero(self.i == index)
-            rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
-            rest[own] = 0.0
-            values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * rest)
+            group = int(together[row])
+            if group not in without:
+                own = np.flatnonzero(together[self.rows][self.i] == group)
+                rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
+                rest[own] = 0.0
+                if groups is None:
+                    without.clear()
+                without[group] = rest
+            values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * without[group])
         residuals = np.where(self.mask, to_numpy(Psi), 0.0) - values
         others = np.setdiff1d(np.arange(self.n), self.rows)
+        if len(others) and groups is not None:
+            own = take_rows(asarray_like(residuals, Psi), self.rows)
+            return with_unweighted(self, self.rows, own, Psi, alpha, groups)
         if len(others):
             plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
             residuals[others] = to_numpy(plain)

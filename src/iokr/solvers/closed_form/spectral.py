@@ -10,7 +10,14 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows
 from iokr.gram.operators import Oblique, as_array
 from iokr.problem import Problem
-from iokr.solvers.base import warn_small_alpha
+from iokr.solvers.base import take_columns, warn_small_alpha
+from iokr.solvers.closed_form.grouped import (
+    blocks_of_product,
+    leave_groups_out,
+    solve_groups,
+    times_groups,
+    with_unweighted,
+)
 from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath, scatter
 
 __all__ = ["ObliquePath", "SpectralPath", "spectral_path"]
@@ -68,14 +75,32 @@ class SpectralPath(PointsPath):
         left = matmul(K_new, self.points.to_points(self.V))
         return self.operator.act(self.operator.unrotate(matmul(left, self.project(Psi) / self.shrink(alpha))))
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
         Tt = self.points.to_labels(self.V)
         D = alpha / self.shrink(alpha)
-        return self.leave_out(matmul(Tt, D * self.project(Psi)), matmul(Tt * Tt, D), Psi, alpha)
+        R = matmul(Tt, D * self.project(Psi))
+        if groups is not None:
+            return self._leave_groups_out(R, Tt, D, Psi, alpha, groups)
+        return self.leave_out(R, matmul(Tt * Tt, D), Psi, alpha)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def _leave_groups_out(
+        self, R: Array, Tt: Array, D: Array, Psi: Array, alpha: float, groups: np.ndarray, *, thin: bool = False
+    ) -> Array:
+        """The same with (N_SS)⁻¹R_S in place of R/Q; `thin`: N = I − T(I − D)Tᵀ, T with fewer columns than rows."""
+        B = self.points.remainder
+        if B is not None:
+            R = R + B @ self.points.targets(self.operator.rotate(Psi))
+        columns = []
+        for _, which in self.operator.groups(R.shape[1]):
+            d = D[:, int(which[0]) if D.shape[1] > 1 else 0]
+            columns.append((which, take_columns(R, which), blocks_of_product(Tt, d - 1 if thin else d, B, eye=thin)))
+        return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
+        if groups is not None:
+            return super().loo_errors(Psi, alphas, groups)
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
         Tt = self.points.to_labels(self.V)
         xp = array_namespace(Tt)
@@ -183,13 +208,53 @@ class ObliquePath(SpectralPath):
 
         return left_out
 
-    def loo_residuals(self, Psi: Array, alpha: float) -> Array:
+    def _without_groups(self, Psi: Array, groups: np.ndarray) -> Callable[[float], Array]:
+        """α ↦ p₋ₛ(x_S) of the rows that count, the groups S left out: `_loo_parts` with blocks for diagonals."""
+        points, tau = self.points, self.operator.rotate(Psi)
+        xp, targets = array_namespace(tau), points.targets(tau)
+        X = matmul(self.V.T, points.from_labels(targets))
+        Tt, mine = points.to_labels(self.V), groups[points.active]
+        own = tau if len(points.active) == self.n else take_rows(tau, points.active)
+        root = 1.0 if points.sqrt_w is None else points.sqrt_w[:, None]
+
+        def column(j: int, alpha: float) -> Array:
+            gamma, target = float(self.operator.gamma[j]), targets[:, j : j + 1]
+            shrink = self.shrink(alpha)[:, j]
+            if gamma * float(self.omega[-1]) > alpha:  # (τ − N_SS⁻¹R_S)/γ
+                D = alpha / shrink
+                R = matmul(Tt, D[:, None] * X[:, j : j + 1])
+                B = points.remainder
+                R = R if B is None else R + B @ target
+                left = solve_groups(R, blocks_of_product(Tt, D, B), mine, len(mine))
+                return (own[:, j : j + 1] - left / root) / gamma
+            P = self.omega / shrink  # (I − γP_SS)⁻¹(p_S − P_SSτ_S)
+            p, inner = matmul(Tt, P[:, None] * X[:, j : j + 1]), blocks_of_product(Tt, P)
+
+            def both(rows: np.ndarray) -> Array:
+                eye = xp.eye(rows.shape[1], dtype=p.dtype, device=p.device)
+                return eye[None, :, :] - gamma * inner(rows)
+
+            return solve_groups(p - times_groups(target, inner, mine, len(mine)), both, mine, len(mine)) / root
+
+        return lambda alpha: xp.concat([column(j, alpha) for j in range(len(self.operator.gamma))], axis=1)
+
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
+        if groups is not None:
+            own = as_array(Psi) if len(self.points.active) == self.n else take_rows(as_array(Psi), self.points.active)
+            residuals = own - matmul(self._without_groups(Psi, groups)(alpha), self.operator.L)
+            return with_unweighted(self, self.points.active, residuals, Psi, alpha, groups)
         return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
 
-    def loo_errors(self, Psi: Array, alphas: Sequence[float]) -> np.ndarray:
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
         tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
+        if groups is not None:  # rows of weight 0 do not count
+            without, active = self._without_groups(Psi, groups), self.points.active
+
+            def left_out(alpha: float) -> Array:
+                return scatter(without(alpha), active, self.n)
+
         xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
         w = np.ones(self.n) if self.weight is None else self.weight
         w = asarray_like(w / w.sum(), tau)

@@ -9,6 +9,7 @@ import numpy as np
 from iokr._array import (
     Array,
     NotPositiveDefinite,
+    Packed,
     array_namespace,
     asarray_like,
     blocks,
@@ -55,6 +56,11 @@ class Geometry:
             S *= self.sqrt_w[:, None]
             S *= self.sqrt_w[None, :]
         return S
+
+    def packed(self) -> Packed:
+        """S by its lower triangle alone, for the caller to factor in place."""
+        gram = self.gram if self.whole else self.gram.restrict(self.active)
+        return gram.packed(self.sqrt_w)
 
     def eigenpairs(self) -> tuple[Array, Array]:
         """S = V diag(ω) Vᵀ, reusing the cached eigenpairs of the Gram if present."""

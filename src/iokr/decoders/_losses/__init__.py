@@ -1,0 +1,1 @@
+"""Δ(y, z) between outputs, a kind of outputs a file."""

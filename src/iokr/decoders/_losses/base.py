@@ -1,0 +1,33 @@
+"""Δ(y, z), what it costs to answer z where y is true, for all pairs of outputs of two lists."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PairLoss"]
+
+
+class PairLoss(ABC):
+    """Δ(y, z) for outputs of one kind."""
+
+    @abstractmethod
+    def fit(self, Y: Any) -> PairLoss:
+        """Learn what reading needs from the training outputs; refuse those of another kind."""
+
+    @abstractmethod
+    def represent(self, Y: Any) -> Any:
+        """Outputs as `matrix` takes them, sliceable by rows."""
+
+    @abstractmethod
+    def matrix(self, R: Any, S: Any) -> np.ndarray:
+        """Δ(y_i, z_j), (n, c), the truth first."""
+
+    def search(self, B: np.ndarray, R: Any) -> Any:
+        """argmin_z Σ_i β_i Δ(y_i, z) over all outputs there are, for each row of B; None where it is not known.
+
+        May be overridden.
+        """
+        return None

@@ -1,0 +1,50 @@
+"""Any function of two outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array, is_sparse
+from iokr._objects import as_objects
+from iokr.decoders._losses.base import PairLoss
+
+__all__ = ["FunctionLoss"]
+
+
+class FunctionLoss(PairLoss):
+    """Δ(y, z) = f(y, z), a call a pair."""
+
+    def __init__(self, f: Callable[[Any, Any], Any]) -> None:
+        self.f = f
+
+    def fit(self, Y: Any) -> FunctionLoss:
+        """Nothing to learn: whatever the function takes."""
+        return self
+
+    def represent(self, Y: Any) -> Any:
+        """Outputs one by one."""
+        if is_sparse(Y):
+            Y = Y.toarray()
+        return as_objects(list(Y)) if is_array(Y) else as_objects(Y)
+
+    def matrix(self, R: Any, S: Any) -> np.ndarray:
+        """A call for every pair; what is no finite number is refused."""
+        D = np.empty((len(R), len(S)))
+        for i, y in enumerate(R):
+            for j, z in enumerate(S):
+                value = self.f(y, z)
+                D[i, j] = _number(value, y, z)
+        return D
+
+
+def _number(value: Any, y: Any, z: Any) -> float:
+    try:
+        number = float(value if np.ndim(value) == 0 and not isinstance(value, (str, bytes)) else "text")
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`loss` must return a number, got {value!r:.60} for {y!r:.40} and {z!r:.40}.") from None
+    if not np.isfinite(number):
+        raise ValueError(f"`loss` must return finite numbers, got {number!r} for {y!r:.40} and {z!r:.40}.")
+    return number

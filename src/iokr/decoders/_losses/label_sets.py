@@ -1,0 +1,153 @@
+"""Label sets, and rows of categories: Hamming loss and 1 − F1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr._array import blocks, is_sparse, to_numpy
+from iokr._objects import as_objects, is_numeric
+from iokr._validation import check_numbers
+from iokr.decoders._losses.base import PairLoss
+from iokr.kernels.structured.label_sets import Hamming
+
+__all__ = ["CategoryHamming", "LabelSetF1", "LabelSetHamming", "hamming_loss"]
+
+_ENTRIES = 1 << 22  # of a block
+
+
+class _LabelSets(PairLoss):
+    """Python sets, or rows of zeros and ones."""
+
+    def fit(self, Y: Any) -> _LabelSets:
+        """The labels, and how sets are written."""
+        self.labels = Hamming().fit(Y)
+        self.kind: type | None = None
+        if not is_numeric(Y):
+            kinds = {type(y) for y in as_objects(Y)}
+            if kinds <= {set, frozenset}:
+                self.kind = frozenset if kinds == {frozenset} else set
+        self.represent(Y)  # which refuses what is no set of labels
+        return self
+
+    def represent(self, Y: Any) -> np.ndarray:
+        """1 where a set has a label, (n, q)."""
+        rows: np.ndarray = to_numpy(self.labels.features(Y))[:, :-1] > 0
+        return rows.astype(np.float64)
+
+    def _written(self, Z: np.ndarray) -> Any:
+        """Answers in the form of the training outputs."""
+        if self.kind is None:
+            return Z.astype(np.float64)
+        names = self.labels.labels_
+        return as_objects(self.kind(names[j] for j in np.flatnonzero(row)) for row in Z)
+
+
+class LabelSetHamming(_LabelSets):
+    """Δ(y, z) = |y Δ z|/q: the fraction of q labels that are wrong."""
+
+    def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """(|y| + |z| − 2|y ∩ z|)/q."""
+        D: np.ndarray = R @ S.T
+        D *= -2.0
+        D += R.sum(axis=1)[:, None]
+        D += S.sum(axis=1)[None, :]
+        D /= R.shape[1]
+        return D
+
+    def search(self, B: np.ndarray, R: np.ndarray) -> Any:
+        """z_j = 1 where the sets with label j weigh more than those without: Σ_i β_i (2y_ij − 1) > 0."""
+        return self._written(B @ (2.0 * R - 1.0) > 0)
+
+
+class LabelSetF1(_LabelSets):
+    """Δ(y, z) = 1 − 2|y ∩ z|/(|y| + |z|), 0 for two empty sets."""
+
+    def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """1 − F1 of all pairs."""
+        sizes = R.sum(axis=1)[:, None] + S.sum(axis=1)[None, :]
+        D: np.ndarray = R @ S.T
+        D *= -2.0
+        D /= np.maximum(sizes, 1.0)
+        D += sizes > 0
+        return D
+
+    def search(self, B: np.ndarray, R: np.ndarray) -> Any:
+        """For each size k of the answer the k labels with the largest Σ_i β_i 2y_ij/(|y_i| + k), then the best k.
+
+        Given its size, the gain of a set is a sum over its labels, so each size has its best set, exactly, whatever
+        the signs of β. Training sets of one size count together: m q (sizes + log q) for each k.
+        """
+        m, q = len(B), R.shape[1]
+        sizes, which = np.unique(R.sum(axis=1), return_inverse=True)
+        Z = np.zeros((m, q), dtype=bool)
+        for some in blocks(m, max(1, _ENTRIES // (q * len(sizes)))):
+            masses = np.stack([B[some][:, which == s] @ R[which == s] for s in range(len(sizes))])
+            Z[some] = self._best(masses, sizes, B[some][:, R.sum(axis=1) == 0].sum(axis=1))
+        return self._written(Z)
+
+    def _best(self, masses: np.ndarray, sizes: np.ndarray, empty: np.ndarray) -> np.ndarray:
+        """The best set of every row, from Σ β_i y_ij over the training sets of each size, (sizes, m, q)."""
+        _, m, q = masses.shape
+        best, Z = empty.copy(), np.zeros((m, q), dtype=bool)  # the empty answer gains where the truth is empty
+        for k in range(1, q + 1):
+            gains = np.tensordot(2.0 / (sizes + k), masses, axes=1)
+            largest = np.argsort(-gains, axis=1, kind="stable")[:, :k]
+            gain = np.take_along_axis(gains, largest, axis=1).sum(axis=1)
+            better = np.flatnonzero(gain > best)
+            best[better] = gain[better]
+            Z[better] = False
+            Z[better[:, None], largest[better]] = True
+        return Z
+
+
+class CategoryHamming(PairLoss):
+    """Δ(y, z) = #{j : y_j ≠ z_j}/q for rows of any numbers."""
+
+    def fit(self, Y: Any) -> CategoryHamming:
+        """The number of entries."""
+        self.flat = len(np.shape(Y)) == 1
+        self.width = int(self._rows(Y, "y").shape[1])
+        return self
+
+    def _rows(self, Y: Any, name: str) -> np.ndarray:
+        rows = check_numbers(Y.toarray() if is_sparse(Y) else Y, name)
+        rows = rows[:, None] if rows.ndim == 1 else rows
+        if rows.ndim != 2 or np.isnan(rows).any():
+            raise ValueError(f"`{name}` must be rows of numbers without NaN for the loss 'hamming'.")
+        return rows
+
+    def represent(self, Y: Any) -> np.ndarray:
+        """The numbers."""
+        rows = self._rows(Y, "candidates")
+        if rows.shape[1] != self.width:
+            raise ValueError(f"Outputs had {self.width} entries at fit, but candidates have {rows.shape[1]}.")
+        return rows
+
+    def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """Column by column."""
+        D = np.zeros((len(R), len(S)))
+        for j in range(self.width):
+            D += R[:, j][:, None] != S[:, j][None, :]
+        D /= self.width
+        return D
+
+    def search(self, B: np.ndarray, R: np.ndarray) -> Any:
+        """Entry by entry the value with the largest weight Σ_i β_i 1{y_ij = a}, of those in the training outputs."""
+        Z = np.empty((len(B), self.width))
+        for j in range(self.width):
+            values, which = np.unique(R[:, j], return_inverse=True)
+            weights = B @ (which[:, None] == np.arange(len(values)))
+            Z[:, j] = values[np.argmax(weights, axis=1)]
+        return Z[:, 0] if self.flat else Z
+
+
+def hamming_loss(Y: Any) -> PairLoss:
+    """Label sets where outputs are such, else rows of categories."""
+    values = Y.data if is_sparse(Y) else Y
+    if is_numeric(values) and not np.all((to_numpy(values) == 0) | (to_numpy(values) == 1)):
+        return CategoryHamming()
+    if is_numeric(Y) and len(np.shape(Y)) == 1:
+        return CategoryHamming()
+    return LabelSetHamming()

@@ -1,0 +1,94 @@
+"""Rankings: (1 − τ)/2 and (1 − ρ)/2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from iokr._objects import is_numeric
+from iokr.decoders._losses.base import PairLoss
+from iokr.decoders._search.orders import kemeny_positions
+from iokr.kernels.structured.rankings import check_rankings, spearman_features
+
+__all__ = ["KendallLoss", "SpearmanLoss", "given_ranks"]
+
+_EXACT = 12  # items up to which Kemeny's ranking is found exactly
+
+
+def given_ranks(ranks: np.ndarray) -> np.ndarray:
+    """The ranks to give, ascending: those of a complete ranking when there is one, else 1 … d."""
+    for row in ranks:
+        if len(np.unique(row[~np.isnan(row)])) == len(row):
+            return np.sort(row)
+    return np.arange(1.0, ranks.shape[1] + 1.0)
+
+
+class _Rankings(PairLoss):
+    """Rank vectors: the lowest is the best, equal numbers are ties, NaN is not known."""
+
+    def fit(self, Y: Any) -> _Rankings:
+        """The number of items, and the ranks that answers give."""
+        rankings = check_rankings(Y)
+        self.ranks, self.numeric = given_ranks(rankings), is_numeric(Y)
+        return self
+
+    def represent(self, Y: Any) -> np.ndarray:
+        """Rank vectors as rows."""
+        return check_rankings(Y, len(self.ranks))
+
+    def _written(self, positions: np.ndarray) -> Any:
+        return self.ranks[positions]
+
+
+class KendallLoss(_Rankings):
+    """Δ(y, z) = (1 − τ_b(y, z))/2, over the pairs of items with a rank in both; ½ where no pair is untied in both."""
+
+    def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """Three products over the d(d − 1)/2 pairs of items."""
+        (a, known), (b, others) = _signs(R), _signs(S)
+        untied = np.sqrt(((a * a) @ others.T) * (known @ (b * b).T))
+        tau = a @ b.T
+        tau /= np.where(untied > 0, untied, 1.0)
+        loss: np.ndarray = 0.5 - 0.5 * tau
+        return loss
+
+    def search(self, B: np.ndarray, R: np.ndarray) -> Any:
+        """Kemeny's ranking of Σ_i β_i sign(y_ia − y_ib)/√(untied · known pairs of y_i): all pairs are untied in z."""
+        a, known = _signs(R)
+        scale = np.sqrt((a * a).sum(axis=1) * known.sum(axis=1))
+        a /= np.where(scale > 0, scale, 1.0)[:, None]
+        return self._written(kemeny_positions(-(B @ a), len(self.ranks), _EXACT)[0])
+
+
+def _signs(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sign(rank_a − rank_b) for items a < b, 0 where not known, and where it is known."""
+    first, second = np.triu_indices(ranks.shape[1], 1)
+    with np.errstate(invalid="ignore"):
+        signs = np.sign(ranks[:, first] - ranks[:, second])
+    known = ~np.isnan(signs)
+    return np.where(known, signs, 0.0), known.astype(np.float64)
+
+
+class SpearmanLoss(_Rankings):
+    """Δ(y, z) = (1 − ρ(y, z))/2, ρ the cosine of centred ranks; unknown ones are the middle."""
+
+    def represent(self, Y: Any) -> np.ndarray:
+        """Centred ranks, of unit length; zero where all items tie."""
+        features = spearman_features(super().represent(Y))
+        norms = np.sqrt((features * features).sum(axis=1, keepdims=True))
+        unit: np.ndarray = features / np.where(norms > 0, norms, 1.0)
+        return unit
+
+    def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """One product."""
+        loss: np.ndarray = 0.5 - 0.5 * (R @ S.T)
+        return loss
+
+    def search(self, B: np.ndarray, R: np.ndarray) -> Any:
+        """The item with the r-th smallest Σ_i β_i y_ij gets the r-th rank: a linear assignment."""
+        places = np.arange(len(self.ranks)) - (len(self.ranks) - 1) / 2
+        gains = (B @ R)[:, :, None] * places
+        positions = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
+        return self._written(np.array(positions, dtype=np.intp).reshape(len(B), len(self.ranks)))

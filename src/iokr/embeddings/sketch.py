@@ -1,0 +1,54 @@
+"""Coordinates of an output kernel on the span of sums of training outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iokr._component import component
+from iokr.embeddings.nystroem import ProjectedEmbedding
+from iokr.kernels.landmarks import SketchedLandmarks, check_sketch
+
+__all__ = ["Sketch"]
+
+
+@component
+class Sketch(ProjectedEmbedding):
+    """z(y) = Wᵀ S k_Y(y), W Wᵀ = (S K_Y Sᵀ)⁺, S (rank, n) sparse and random: ψ(y) projected on `rank` sums of outputs.
+
+    About 4·rank training outputs are evaluated for each new one. ‖ψ(y)‖² of a candidate stays k_Y(y, y). Z as the
+    targets of any regressor is the sketched variant of deep structured prediction.
+
+    Parameters
+    ----------
+    rank : int, default=100
+        Rows of S, at most as many as there are outputs.
+    density : float, default=None
+        The share of entries of S that are not 0. None: so that about 4·rank outputs have one. 1 takes all of them.
+    entries : {"signs", "normal"}, default="signs"
+        ±1, or standard normal numbers.
+    random_state : int, RandomState or None, default=None
+        None is the same draw every time.
+
+    Attributes
+    ----------
+    pivots_ : ndarray of shape (p′,)
+        Indices of the training outputs that S takes.
+    error_ : float
+        tr(K_Y − Z Zᵀ) / tr K_Y on the training outputs: the fraction of their squared norms that is left out.
+
+    Examples
+    --------
+    >>> from iokr.embeddings import Sketch
+    >>> from iokr.kernels import Delta
+    >>> Sketch(rank=2).fit_transform(["a", "b", "a"], Delta().fit(["a", "b", "a"])).shape
+    (3, 2)
+    """
+
+    rank: int = 100
+    density: float | None = None
+    entries: str = "signs"
+    random_state: Any = None
+
+    def _choose(self, S: Any) -> SketchedLandmarks:
+        rank, density = check_sketch(self.rank, self.density, self.entries)
+        return SketchedLandmarks(self.kernel_, S, rank, density, self.entries, self.random_state)

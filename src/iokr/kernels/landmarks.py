@@ -1,0 +1,288 @@
+"""φ(x) = Wᵀ S k(P, x), W Wᵀ = (S k(P, P) Sᵀ)⁺: a kernel through a few of its objects, chosen and whitened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    CholeskyFactor,
+    array_namespace,
+    asarray_like,
+    blocks,
+    eigh,
+    empty_like,
+    is_array,
+    is_numpy,
+    matmul,
+    pivoted_cholesky,
+    row_sq_norms,
+    take_rows,
+    to_numpy,
+)
+from iokr._memory import check_matrix
+from iokr._validation import check_choice, check_computed, check_integer, check_number
+from iokr.kernels.base import Kernel
+
+__all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "check_sketch", "generator"]
+
+PIVOTS = ("random", "greedy", "uniform")
+ENTRIES = ("signs", "normal")
+_EPS = float(np.finfo(np.float64).eps)
+_FIRST, _SHARE = 8, 8  # objects drawn at a time: at least 8, an eighth of those that there are
+_PER_ROW = 4  # objects in a sketch for each of its rows, by default
+_PANEL = 1 << 24  # numbers of a panel of features
+
+
+def check_landmarks(rank: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
+    """`rank` ≥ 1, `tol` ≥ 0 or None, and a known way to choose."""
+    check_choice(pivots, "pivots", PIVOTS)
+    return check_integer(rank, "rank", minimum=1), None if tol is None else check_number(tol, "tol", minimum=0.0)
+
+
+def check_sketch(rank: Any, density: Any, entries: Any) -> tuple[int, float | None]:
+    """`rank` ≥ 1, 0 < `density` ≤ 1 or None, and known entries."""
+    check_choice(entries, "entries", ENTRIES)
+    share = None if density is None else check_number(density, "density", minimum=0.0, strict=True)
+    if share is not None and share > 1:
+        raise ValueError(f"`density` must be a share of at most 1, got {density!r}.")
+    return check_integer(rank, "rank", minimum=1), share
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Random numbers; None is the same ones every time, so that the same data give the same features."""
+    from sklearn.utils import check_random_state
+
+    return np.random.default_rng(int(check_random_state(0 if random_state is None else random_state).randint(2**31)))
+
+
+class FeatureMap(ABC):
+    """φ(x) from the values k(x, p) at the objects p of P; what it was for the objects at fit may be asked for once."""
+
+    kernel: Kernel
+    pivots: np.ndarray  # positions of P among the objects at fit
+    P: Any  # represented
+    error: float  # tr(K − K̂) / tr K
+    _at_fit: Any = None
+
+    @abstractmethod
+    def whiten(self, B: Array) -> Array:
+        """φ(x) from rows k(x, P)."""
+
+    @abstractmethod
+    def weights(self, H: Array) -> Array:
+        """Coordinates h as weights on the objects of P, a row each."""
+
+    def features(self, R: Any) -> Array:
+        """φ(x), a row per object, so many at a time that little but the answer is held."""
+        n = int(R.shape[0])
+        height = max(1, _PANEL // max(len(self.pivots), 1))
+        if n <= height:
+            return self.whiten(self.kernel.block(R, self.P))
+        parts = [self.whiten(self.kernel.block(take_rows(R, rows), self.P)) for rows in blocks(n, height)]
+        return array_namespace(parts[0]).concat(parts, axis=0)
+
+    def remember(self, X: Any) -> None:
+        """X is what R was made of: then Φ need not be computed again when X is represented next."""
+        Phi, seen = self._at_fit, _fingerprint(X)
+        self._at_fit = None if seen is None else (X, seen, Phi)
+
+    def recall(self, X: Any) -> Array | None:
+        """Φ if X is, unchanged, what it was made of; it is forgotten in any case."""
+        kept, self._at_fit = self._at_fit, None
+        if kept is None or kept[0] is not X:
+            return None
+        return kept[2] if bool(array_namespace(kept[1]).all(kept[1] == _fingerprint(X))) else None
+
+    def take_features(self) -> Array:
+        """Φ of the objects at fit, once."""
+        Phi, self._at_fit = self._at_fit, None
+        return Phi
+
+    def _state_error(self, Phi: Array, diagonal: Array) -> None:
+        """tr(K − K̂) / tr K; Φ is kept."""
+        xp, diagonal = array_namespace(Phi), asarray_like(diagonal, Phi)
+        trace, rest = float(xp.sum(diagonal)), float(xp.sum(xp.clip(diagonal - row_sq_norms(Phi), min=0.0)))
+        self.error, self._at_fit = rest / trace if trace > 0 else 0.0, Phi
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_at_fit"}
+
+
+class Landmarks(FeatureMap):
+    """φ(x) = L⁻¹ k(P, x), L Lᵀ = k(P, P): S takes the objects P, and K̂ = Φ Φᵀ ≤ K is the projection on their span.
+
+    "random": randomly pivoted Cholesky. An object is drawn with probability proportional to its residual k(x, x) −
+    k̂(x, x), many at a time, each then kept with the probability that those before it leave it: what is kept is
+    distributed as if drawn one by one, and a smaller rank takes the first of the same objects. "greedy" takes the
+    object that is represented worst, one at a time. "uniform" draws once. K itself is never formed: n·rank evaluations,
+    n·rank² flops. What is represented to rounding is dropped, never jittered.
+
+    `pivots` are the positions of P among the represented objects R; `error` is tr(K − K̂) / tr K, where tr(K − K̂)
+    bounds every eigenvalue of K − K̂, positive semi-definite. With `tol` the rank is the least with error ≤ tol.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        R: Any,
+        rank: int,
+        tol: float | None = None,
+        pivots: str = "random",
+        random_state: Any = None,
+    ) -> None:
+        n = int(R.shape[0])
+        rank = min(rank, n)
+        check_matrix(n, rank, R, 2.0, "Columns of a kernel matrix")
+        self.kernel, rng = kernel, generator(random_state)
+        diagonal = check_computed(kernel.diag(R))
+        floor = n * _EPS * float(np.max(to_numpy(diagonal), initial=0.0))
+        if pivots == "uniform":
+            Phi = self._draw(R, rng.permutation(n)[:rank])
+        else:
+            Phi = self._factor(R, rank, diagonal, floor, None if pivots == "greedy" else rng)
+        if tol is not None:
+            Phi = self._first(Phi, diagonal, tol)
+        self._state_error(Phi, diagonal)
+
+    def _draw(self, R: Any, chosen: np.ndarray) -> Array:
+        """Φ of P among the chosen objects, less those that the others represent."""
+        M = to_numpy(self.kernel.block(take_rows(R, chosen), take_rows(R, chosen)))
+        L, order = pivoted_cholesky(np.ascontiguousarray((M + M.T) / 2))
+        self.pivots = chosen[order]
+        self.L, self.P = np.tril(L[order]), take_rows(R, self.pivots)
+        return self.features(R)
+
+    def _factor(self, R: Any, rank: int, left: Array, floor: float, rng: np.random.Generator | None) -> Array:
+        """Φ by Cholesky with pivoting; the greedy one without random numbers."""
+        n, found = int(R.shape[0]), 0
+        chosen: list[np.ndarray] = []
+        Phi = np.empty((n, rank), order="F") if is_numpy(left) else empty_like((n, rank), left)
+        while found < rank:
+            room = np.maximum(to_numpy(left), 0.0)
+            room[room <= floor] = 0.0
+            if chosen:
+                room[np.concatenate(chosen)] = 0.0
+            if not room.any():
+                break
+            if rng is None:
+                J, L = np.array([int(np.argmax(room))]), np.sqrt(room.max(keepdims=True))[:, None]
+            else:
+                J = rng.choice(n, size=max(_FIRST, found // _SHARE), p=room / room.sum())
+                J, L = self._keep(R, J, room, Phi[:, :found], floor, rng)
+            J, L = J[: rank - found], L[: rank - found, : rank - found]
+            columns = self.kernel.block(R, take_rows(R, J))
+            if found:
+                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], J).T)
+            new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_lower(columns.T).T
+            Phi[:, found : found + len(J)] = new
+            left = left - row_sq_norms(new)
+            chosen.append(J)
+            found += len(J)
+        self.pivots = np.concatenate([np.empty(0, dtype=np.intp), *chosen])
+        self.P, Phi = take_rows(R, self.pivots), Phi[:, :found]
+        self.L = np.tril(to_numpy(take_rows(Phi, self.pivots)))
+        return np.ascontiguousarray(Phi) if is_numpy(Phi) else Phi
+
+    def _keep(
+        self, R: Any, J: np.ndarray, room: np.ndarray, Phi: Array, floor: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of the drawn objects J those that are kept, and the Cholesky factor of their residual."""
+        some, rows = take_rows(R, J), take_rows(Phi, J)
+        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T)).copy()
+        kept: list[int] = []
+        L, chances = np.zeros(S.shape), rng.uniform(size=len(J))
+        for i, chance in enumerate(chances):
+            if i and not (S[i, i] > floor and chance * room[J[i]] < S[i, i]):
+                continue
+            column = S[:, i] / np.sqrt(room[J[i]] if not kept else S[i, i])
+            S -= np.outer(column, column)
+            L[:, len(kept)] = column
+            kept.append(i)
+            S[i, :] = S[:, i] = 0.0
+        return J[kept], np.tril(L[kept, : len(kept)])
+
+    def _first(self, Phi: Array, diagonal: Array, tol: float) -> Array:
+        """The first columns of Φ whose error is at most `tol`."""
+        xp = array_namespace(Phi)
+        explained = np.cumsum(to_numpy(xp.sum(Phi * Phi, axis=0)))
+        r = min(len(self.pivots), 1 + int(np.searchsorted(explained, (1 - tol) * float(xp.sum(diagonal)))))
+        self.pivots, self.P, self.L = self.pivots[:r], take_rows(self.P, slice(0, r)), self.L[:r, :r]
+        return Phi[:, :r]
+
+    def whiten(self, B: Array) -> Array:
+        """L⁻¹ k(P, x)."""
+        return CholeskyFactor(asarray_like(self.L, B)).solve_lower(B.T).T
+
+    def weights(self, H: Array) -> Array:
+        """L⁻ᵀ h."""
+        return CholeskyFactor(asarray_like(self.L, H)).solve_lower(H.T, transpose=True).T
+
+
+class SketchedLandmarks(FeatureMap):
+    """φ(x) = Wᵀ S k(P, x), S (rank, p′) with entries ±1 or N(0, 1), W Wᵀ = (S k(P, P) Sᵀ)⁺: sums of several objects.
+
+    S is drawn over all n objects, each entry different from 0 with probability `density`, and scaled by
+    1/√(rank·density); P are the p′ objects whose column is not all zero, 4·rank of them by default. With density 1 S is
+    sub-Gaussian and P is everything. Directions whose eigenvalue is 0 to rounding are dropped.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        R: Any,
+        rank: int,
+        density: float | None = None,
+        entries: str = "signs",
+        random_state: Any = None,
+    ) -> None:
+        n = int(R.shape[0])
+        rank = min(rank, n)
+        if density is None:  # 4·rank columns are expected not to be all zero
+            density = 1.0 if _PER_ROW * rank >= n else -float(np.expm1(np.log1p(-_PER_ROW * rank / n) / rank))
+        S, self.pivots = _sketch(rank, n, density, entries, generator(random_state))
+        check_matrix(n, len(self.pivots), R, 1.0, "Columns of a kernel matrix")
+        self.kernel, self.P = kernel, take_rows(R, self.pivots)
+        diagonal = check_computed(kernel.diag(R))
+        M = matmul(S, matmul(to_numpy(kernel.block(self.P, self.P)), S.T))
+        values, V = eigh((M + M.T) / 2)
+        keep = values > rank * _EPS * max(float(values[-1]), 0.0)
+        self.T = np.ascontiguousarray(matmul(S.T, V[:, keep] / np.sqrt(values[keep])))
+        self._state_error(self.features(R), diagonal)
+
+    def whiten(self, B: Array) -> Array:
+        """Wᵀ S k(P, x)."""
+        return matmul(B, asarray_like(self.T, B))
+
+    def weights(self, H: Array) -> Array:
+        """SᵀW h."""
+        return matmul(H, asarray_like(self.T, H).T)
+
+
+def _sketch(rank: int, n: int, density: float, entries: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """S on its columns that are not all zero, and which these are; a row without an entry gets one."""
+    count = rank * n if density >= 1 else int(rng.binomial(rank * n, density))
+    flat = np.arange(rank * n) if density >= 1 else rng.choice(rank * n, size=count, replace=False)
+    rows, columns = np.divmod(flat, n)
+    empty = np.setdiff1d(np.arange(rank), rows)
+    rows = np.concatenate([rows, empty])
+    columns = np.concatenate([columns, rng.integers(n, size=len(empty))])
+    values = rng.choice([-1.0, 1.0], size=len(rows)) if entries == "signs" else rng.normal(size=len(rows))
+    used, position = np.unique(columns, return_inverse=True)
+    S = np.zeros((rank, len(used)))
+    S[rows, position] = values / np.sqrt(rank * min(density, 1.0))
+    return S, used
+
+
+def _fingerprint(X: Any) -> Array | None:
+    """A number per row that changes when an entry does; None for what is no dense matrix of numbers."""
+    if not is_array(X) or X.ndim != 2 or (is_numpy(X) and X.dtype.kind != "f"):
+        return None
+    xp = array_namespace(X)
+    if not xp.isdtype(X.dtype, "real floating"):
+        return None
+    v = np.cos(np.arange(1.0, X.shape[1] + 1))
+    return xp.sum(xp.astype(X, xp.float64) * asarray_like(v, X)[None, :], axis=1)

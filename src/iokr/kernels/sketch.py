@@ -1,0 +1,63 @@
+"""k(x, ·)Sᵀ (S K Sᵀ)⁺ S k(·, z): any kernel through sums of its objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iokr._component import component
+from iokr.kernels.base import Kernel
+from iokr.kernels.landmarks import SketchedLandmarks, check_sketch
+from iokr.kernels.nystroem import ProjectedKernel
+
+__all__ = ["Sketch"]
+
+
+@component
+class Sketch(ProjectedKernel):
+    """k̂(x, z) = k(x, X)Sᵀ (S K Sᵀ)⁺ S k(X, z), S (rank, n) sparse and random: the best fit of k on `rank` sums.
+
+    Each feature is a signed sum of several training objects, p′ = 4·rank of them in all by default, so that a feature
+    costs four times as many evaluations of k as with `Nystroem`; what that gains at the same rank is seldom much.
+
+    Parameters
+    ----------
+    base : Kernel
+        k.
+    rank : int, default=100
+        Rows of S, at most as many as there are objects.
+    density : float, default=None
+        The share of entries of S that are not 0; larger takes more objects. None: about 4·rank objects have one.
+        1 takes all objects, for small n.
+    entries : {"signs", "normal"}, default="signs"
+        ±1, or standard normal numbers.
+    random_state : int, RandomState or None, default=None
+        None is the same draw every time.
+
+    Attributes
+    ----------
+    base_ : Kernel
+        Fitted.
+    pivots_ : ndarray of shape (p′,)
+        Positions of the objects that S takes among those at fit.
+    error_ : float
+        tr(K − K̂) / tr K on the objects at fit; K − K̂ is positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.kernels import RBF, Sketch
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> kernel = Sketch(RBF(1.0), rank=10).fit(X)
+    >>> kernel.features(X).shape, kernel.error_ < 1e-8
+    ((200, 10), True)
+    """
+
+    base: Kernel
+    rank: int = 100
+    density: float | None = None
+    entries: str = "signs"
+    random_state: Any = None
+
+    def _choose(self, R: Any) -> SketchedLandmarks:
+        rank, density = check_sketch(self.rank, self.density, self.entries)
+        return SketchedLandmarks(self.base_, R, rank, density, self.entries, self.random_state)

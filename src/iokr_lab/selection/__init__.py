@@ -1,0 +1,1 @@
+"""Parameters chosen: widths by gradients, and searches checked against loops."""

@@ -1,0 +1,233 @@
+"""Rows of a group leave together: the closed form equals refits without them, on every path.
+
+Tests of `iokr.solvers.closed_form.grouped` and of `groups` in the estimators.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import reference
+from iokr import IOKR, IOKRCV, Functional, FunctionalCV, MultiTask, MultiTaskCV
+from iokr.kernels import RBF, Delta, Linear, Nystroem, Precomputed
+from iokr.manifolds import Laplacian
+from iokr.operator_kernels import BlockKernel, Covariance, Decomposable
+from iokr.solvers import Cholesky, Eigen, LowRank, ManifoldEigen, ReducedRank
+from iokr.solvers.closed_form import masked_gradients
+from libraries import library_of
+from reference import Ridge, assert_close
+from samples import GAMMA, OPERATORS, missing, operator, regression, weights
+
+GROUPS = np.array([3, 0, 0, 1, 3, 0, 2, 4, 4, 5, 6])
+
+
+def without_groups(ridge: Ridge, groups=GROUPS) -> np.ndarray:
+    """h₋ₛ(x_i) by refits without the labels of the group S of x_i; the points stay."""
+    rows = [ridge.values(ridge.K[i : i + 1], without=np.flatnonzero(groups == groups[i])) for i in range(ridge.n)]
+    return np.vstack(rows)
+
+
+def error(ridge: Ridge, groups=GROUPS) -> float:
+    """Σ w m r² / Σ w m, times the number of outputs."""
+    w = ridge.importance[: ridge.n]
+    R = np.where(w > 0, np.nan_to_num(ridge.Y) - without_groups(ridge, groups), 0.0)
+    return float(R.shape[1] * (w * R**2).sum() / w.sum())
+
+
+def kernel_of(A):
+    return RBF(GAMMA) if A is None else Decomposable(RBF(GAMMA), A)
+
+
+@pytest.mark.parametrize("solver", [None, Eigen(), Cholesky()], ids=str)
+@pytest.mark.parametrize("weighted", ["none", "any", "zeros", "tiny"])
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_supervised_values_equal_refits(kind, weighted, solver):
+    s, A, w = regression(1), operator(kind, 3), weights(weighted, 11)
+    for alpha in (1e-3, 0.1, 10.0):
+        model = IOKR(kernel_of(A), alpha=alpha, solver=solver).fit(s.X, s.Y, sample_weight=w)
+        expected = without_groups(Ridge(s.K, s.Y, alpha, A, weight=w))
+        assert_close(model.loo_decision_function(groups=GROUPS), expected, 1e-9)
+
+
+@pytest.mark.parametrize("solver", [None, ManifoldEigen("deformed"), ManifoldEigen("eigen"), Cholesky()], ids=str)
+@pytest.mark.parametrize("weighted", ["none", "zeros"])
+@pytest.mark.parametrize("kind", ["identity", "full", "rank one"])
+def test_semi_supervised_values_equal_refits(kind, weighted, solver):
+    s = regression(2, u=6)
+    A, w, L = operator(kind, 3), weights(weighted, 11), reference.graph_laplacian(s.K, 3)
+    for alpha, mu in [(1e-2, 0.1), (0.1, 5.0)]:
+        model = IOKR(kernel_of(A), alpha=alpha, manifold=Laplacian(mu, 3), solver=solver)
+        model.fit(s.X, s.Y, sample_weight=w, X_unlabeled=s.U)
+        expected = without_groups(Ridge(s.K, s.Y, alpha, A, L, mu, w))
+        assert_close(model.loo_decision_function(groups=GROUPS), expected, 1e-9)
+
+
+@pytest.mark.parametrize("gradients", [False, True], ids=["matrix", "gradients"])
+@pytest.mark.parametrize("weighted", ["none", "zeros"])
+@pytest.mark.parametrize("holes", ["entries", "two patterns"])
+@pytest.mark.parametrize("kind", ["identity", "full"])
+def test_values_with_missing_targets_equal_refits(kind, holes, weighted, gradients, monkeypatch):
+    if gradients:
+        monkeypatch.setattr(masked_gradients, "DENSE", 0)
+    s, A, w = regression(4), operator(kind, 3), weights(weighted, 11)
+    Y = missing(holes, s.Y)
+    model = IOKR(kernel_of(A), alpha=0.1).fit(s.X, Y, sample_weight=w)
+    found, ridge = model.loo_decision_function(groups=GROUPS), Ridge(s.K, Y, 0.1, A, weight=w)
+    assert_close(found, without_groups(ridge), 1e-7 if gradients else 1e-9)
+    path = IOKRCV(kernel_of(A), alphas=(0.1, 2.0)).fit(s.X, Y, sample_weight=w, groups=GROUPS)
+    assert_close(path.loo_errors_, [error(ridge), error(replace(ridge, alpha=2.0))], 1e-7 if gradients else 1e-9)
+
+
+@pytest.mark.parametrize("weighted", ["none", "any", "zeros"])
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_errors_along_the_path_equal_refits(kind, weighted):
+    s, A, w = regression(5), operator(kind, 3), weights(weighted, 11)
+    alphas = (1e-3, 0.1, 3.0)
+    model = IOKRCV(kernel_of(A), alphas=alphas).fit(s.X, s.Y, sample_weight=w, groups=GROUPS)
+    ridge = Ridge(s.K, s.Y, 1.0, A, weight=w)
+    assert_close(model.loo_errors_, [error(replace(ridge, alpha=a)) for a in alphas], 1e-9)
+
+
+@pytest.mark.parametrize("weighted", ["none", "any", "zeros"])
+def test_covariance_operators_equal_refits_with_the_operator_fixed(weighted):
+    """On implicit outputs A is oblique; with its matrix on vectors the same numbers come from refits."""
+    s, w = regression(6), weights(weighted, 11)
+    for alpha in (1e-3, 0.1, 30.0):
+        model = IOKR(Covariance(RBF(GAMMA)), output_kernel=Linear(), alpha=alpha).fit(s.X, s.Y, sample_weight=w)
+        v = np.ones(11) if w is None else w
+        A = (s.Y * v[:, None]).T @ s.Y / v.sum()
+        explicit = IOKR(Decomposable(RBF(GAMMA), A), alpha=alpha).fit(s.X, s.Y, sample_weight=w)
+        assert_close(model.scores(s.X, s.Y), explicit.decision_function(s.X) @ s.Y.T, 1e-8)
+        found = model.loo_decision_function(groups=GROUPS)
+        assert_close(found @ s.Y, explicit.loo_decision_function(groups=GROUPS), 1e-8)
+    alphas = (1e-3, 0.1, 30.0)
+    model = IOKRCV(Covariance(RBF(GAMMA)), output_kernel=Linear(), alphas=alphas)
+    model.fit(s.X, s.Y, sample_weight=w, groups=GROUPS)
+    ridge = Ridge(s.K, s.Y, 1.0, A, weight=w)
+    assert_close(model.loo_errors_, [error(replace(ridge, alpha=a)) for a in alphas], 1e-7)
+
+
+@pytest.mark.parametrize("holes", ["none", "entries"])
+@pytest.mark.parametrize("weighted", ["none", "zeros"])
+def test_kernels_that_do_not_separate(weighted, holes):
+    s, A, w = regression(7), operator("full", 3), weights(weighted, 11)
+    Y = missing(holes, s.Y)
+    kernel = BlockKernel(lambda X, Z: RBF(GAMMA)(X, Z)[:, :, None, None] * A)
+    model = IOKR(kernel, alpha=0.1).fit(s.X, Y, sample_weight=w)
+    expected = without_groups(Ridge(s.K, Y, 0.1, A, weight=w))
+    assert_close(model.loo_decision_function(groups=GROUPS), expected, 1e-9)
+
+
+@pytest.mark.parametrize("weighted", ["none", "zeros"])
+def test_low_rank_equals_refits(weighted):
+    s, w = regression(8), weights(weighted, 11)
+    model = IOKR(Nystroem(Linear(), rank=2), alpha=0.1, solver=LowRank()).fit(s.X, s.Y, sample_weight=w)
+    expected = without_groups(Ridge(s.X @ s.X.T, s.Y, 0.1, weight=w))
+    assert_close(model.loo_decision_function(groups=GROUPS), expected, 1e-9)
+
+
+def test_outputs_known_through_their_kernel():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(11, 2)), list("abcaabbcdda")
+    model = IOKR(RBF(GAMMA), output_kernel=Delta(), alpha=0.2).fit(X, labels)
+    beta = model.loo_decision_function(groups=GROUPS)
+    for i in range(11):
+        kept = np.flatnonzero(GROUPS[i] != GROUPS)
+        part = IOKR(RBF(GAMMA), output_kernel=Delta(), alpha=0.2).fit(X[kept], [labels[k] for k in kept])
+        assert_close(beta[i, kept], part.weights(X[i : i + 1])[0], 1e-10)
+        assert_close(beta[i, GROUPS[i] == GROUPS], np.zeros((GROUPS[i] == GROUPS).sum()), atol=1e-12)
+
+
+def test_a_projection_leaves_groups_out_as_its_base_does():
+    s = regression(9)
+    model = IOKR(RBF(GAMMA), alpha=0.1, solver=ReducedRank(rank=2)).fit(s.X, s.Y)
+    plain = IOKR(RBF(GAMMA), alpha=0.1).fit(s.X, s.Y).loo_decision_function(groups=GROUPS)
+    one, grouped = model.loo_decision_function(), model.loo_decision_function(groups=GROUPS)
+    P = np.linalg.pinv(IOKR(RBF(GAMMA), alpha=0.1).fit(s.X, s.Y).loo_decision_function()) @ one
+    assert_close(grouped, plain @ P, 1e-8)
+
+
+def test_groups_of_one_are_leave_one_out():
+    s = regression(10)
+    for solver in (Eigen(), Cholesky()):
+        model = IOKR(RBF(GAMMA), alpha=0.1, solver=solver).fit(s.X, s.Y)
+        assert_close(model.loo_decision_function(groups=list("abcdefghijk")), model.loo_decision_function(), 1e-11)
+
+
+def test_one_group_predicts_nothing():
+    s = regression(10)
+    model = IOKR(RBF(GAMMA), alpha=0.1).fit(s.X, s.Y)
+    assert_close(model.loo_decision_function(groups=np.zeros(11)), np.zeros((11, 3)), atol=1e-12)
+
+
+def test_tiny_alpha_loses_no_digits():
+    s = regression(6, d=2)
+    K = 4 * np.eye(11) + 0.1 * RBF(GAMMA)(s.X, s.X)
+    exact = Ridge(K, s.Y, 1e-10, exact=True)
+    for solver in (None, Eigen(), Cholesky()):
+        model = IOKR(Precomputed(K), alpha=1e-10, solver=solver).fit(np.arange(11), s.Y)
+        assert_close(model.loo_decision_function(groups=GROUPS), without_groups(exact), 1e-11)
+
+
+def test_tasks_and_curves_take_groups():
+    s = regression(11)
+    names = [f"patient {g}" for g in GROUPS]
+    model = MultiTask(RBF(GAMMA), alpha=0.1).fit(s.X, s.Y)
+    ridge = Ridge(s.K, s.Y, 0.1, model.A_)
+    assert_close(model.loo_decision_function(groups=names), without_groups(ridge), 1e-9)
+    assert model.loo_error(groups=names) == pytest.approx(error(ridge), rel=1e-9)
+    chosen = MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), strengths=(0.0, 0.5)).fit(s.X, s.Y, groups=names)
+    assert chosen.loo_errors_.min() == pytest.approx(chosen.loo_error(groups=names), rel=1e-9)
+    MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), learn_tasks=True).fit(s.X, s.Y, groups=names)
+    curves = Functional(RBF(GAMMA), alpha=0.1, centered=False).fit(s.X, s.Y)
+    kept = GROUPS != 0
+    part = Functional(RBF(GAMMA), alpha=0.1, centered=False).fit(s.X[kept], s.Y[kept])
+    assert_close(curves.loo_decision_function(groups=names)[~kept], part.predict(s.X[~kept]), 1e-9)
+    grouped = FunctionalCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(s.X, s.Y, groups=names).loo_errors_
+    assert np.abs(grouped - FunctionalCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(s.X, s.Y).loo_errors_).max() > 1e-3
+
+
+def test_folds_keep_groups_whole():
+    s = regression(12)
+    model = IOKRCV(RBF(GAMMA), alphas=(0.1,), cv=7).fit(s.X, s.Y, groups=GROUPS)
+    assert float(model.cv_errors_) == pytest.approx(error(Ridge(s.K, s.Y, 0.1)), rel=1e-9)
+    FunctionalCV(RBF(GAMMA), alphas=(0.1,), cv=7).fit(s.X, s.Y, groups=GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("torch", "cpu"), ("array_api_strict", "CPU_DEVICE"), ("array_api_strict", "device1")]
+)
+@pytest.mark.parametrize("kind", ["identity", "full"])
+def test_other_array_libraries(kind, name, device):
+    library = library_of(name, device)
+    s, A, w = regression(13), operator(kind, 3), weights("zeros", 11)
+    for solver in (Eigen(), Cholesky()):
+        kernel = RBF(GAMMA) if A is None else Decomposable(RBF(GAMMA), library(A))
+        model = IOKR(kernel, alpha=0.1, solver=solver).fit(library(s.X), library(s.Y), sample_weight=w)
+        found = library.numpy(model.loo_decision_function(groups=GROUPS))
+        assert_close(found, without_groups(Ridge(s.K, s.Y, 0.1, A, weight=w)), 1e-9)
+    ours = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(s.X, s.Y, groups=GROUPS).loo_errors_
+    theirs = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(library(s.X), library(s.Y), groups=library(GROUPS))
+    assert_close(theirs.loo_errors_, ours, 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([0, 1], "`groups` has 2 entries but X has 11 objects"),
+        (np.zeros((11, 1)), "one group for each row"),
+        ([None] * 11, "`groups` has no group for row 0"),
+        ([0.0] * 10 + [np.nan], "`groups` has no group for row 10"),
+        (3, "`groups` must be a sequence"),
+        ({1: 2}, "`groups` must be a sequence"),
+    ],
+)
+def test_bad_groups_are_refused(groups, message):
+    s = regression(14)
+    model = IOKR(RBF(GAMMA)).fit(s.X, s.Y)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.loo_decision_function(groups=groups)
+    for selection in (IOKRCV(alphas=(1.0,)), MultiTaskCV(alphas=(1.0,)), FunctionalCV(alphas=(1.0,))):
+        with pytest.raises((ValueError, TypeError), match=message):
+            selection.fit(s.X, s.Y, groups=groups)
