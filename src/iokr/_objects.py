@@ -172,7 +172,7 @@ def key(item: Any) -> Hashable:
             return key(values[()])
         return keys(values[None, ...])[0] if values.dtype.kind in "buif" else key(list(values))
     if isinstance(item, (list, tuple)):
-        if item and all(isinstance(x, (Real, np.bool_)) for x in item):
+        if item and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in item):
             return _numbers_key(item)
         return ("sequence", tuple(map(key, item)))
     if isinstance(item, (set, frozenset)):

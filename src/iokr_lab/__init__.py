@@ -113,6 +113,13 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="msms-fp490",
+        title="Molecules of 490 spectra, with and without a candidate's own spectra",
+        paper="the set of Su and Rousu, small enough for seconds",
+        module="spectra.fp490",
+        data=("msms_fp490",),
+    ),
+    Experiment(
         name="widths",
         title="A width for every feature or one for all, by the evidence or by leave-one-out",
         paper="small regressions of the R packages MASS and alr3, on new rows",

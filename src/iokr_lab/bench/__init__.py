@@ -26,6 +26,7 @@ BENCHMARKS = {
     "tuning": "Widths of a kernel by gradients: one evaluation beside the bare calls of its arithmetic",
     "functional": "Curves with gaps: a fit and leave-one-out beside dense systems, complete ones beside rivals",
     "quantiles": "Quantiles at 20 levels with and without the penalty on crossings, beside generic solvers",
+    "scale": "From thousands of points to millions: packed, low rank, streamed, on many machines, beside their floors",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 

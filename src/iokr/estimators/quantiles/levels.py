@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._validation import check_number, check_psd
+from iokr._validation import check_number, check_numbers, check_psd
 from iokr.gram.operators import as_operator
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
@@ -89,7 +89,12 @@ def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: 
             columns.append(_slopes(kernel, theta, anchors))
         G = np.hstack(columns)
         return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
-    A = np.asarray(check_psd(np.asarray(level_kernel, dtype=float), "level_kernel"))
+    if isinstance(level_kernel, (str, bytes)) or not hasattr(level_kernel, "__len__"):
+        raise TypeError(
+            f"`level_kernel` must be a component of `iokr.kernels`, or a matrix over the levels, got "
+            f"{level_kernel!r:.60}."
+        )
+    A = np.asarray(check_psd(check_numbers(level_kernel, "level_kernel"), "level_kernel"))
     if A.shape != (len(theta), len(theta)) or np.any(np.diag(A) <= 0):
         raise ValueError(
             f"`level_kernel` must be a kernel, or a matrix ({len(theta)}, {len(theta)}) over the levels with a "
