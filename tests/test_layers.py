@@ -26,8 +26,8 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage"),
-        *("spectra", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks"),
+        *("coverage", "spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
