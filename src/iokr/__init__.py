@@ -20,6 +20,7 @@ _HOMES = {
     "MultiTaskCV": "iokr.estimators.multitask.cv",
     "PairModel": "iokr.estimators.pairs.model",
     "PairModelCV": "iokr.estimators.pairs.cv",
+    "Neighbors": "iokr.estimators.neighbors",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
@@ -44,6 +45,7 @@ __all__ = [
     "LinkPredictorCV",
     "MultiTask",
     "MultiTaskCV",
+    "Neighbors",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from iokr.estimators.links.predictor import LinkPredictor
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
+    from iokr.estimators.neighbors import Neighbors
     from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
     from iokr.estimators.quantiles.cv import QuantileCurvesCV

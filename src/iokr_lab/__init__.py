@@ -148,6 +148,20 @@ EXPERIMENTS = (
         data=("lip_emg", "duality2020_results"),
     ),
     Experiment(
+        name="curves",
+        title="Curves from curves: integral kernels and bases beside components, neighbours and linear models",
+        paper="weather, gait and growth of Ramsay and Silverman; nerve tracts of Goldsmith et al.",
+        module="curves.curves",
+        data=("functional",),
+    ),
+    Experiment(
+        name="quantiles",
+        title="Quantiles of 20 small regressions at many levels: crossings, loss, cover of intervals",
+        paper="the sets of Sangnier et al. 2016 and Brault et al. 2019; the toy of d'Alché-Buc 2022 (A22), Figure 1",
+        module="quantiles.quantiles",
+        data=("quantile",),
+    ),
+    Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",

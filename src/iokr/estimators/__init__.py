@@ -7,6 +7,7 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.model import MultiTask
+from iokr.estimators.neighbors import Neighbors
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
 from iokr.estimators.quantiles.cv import QuantileCurvesCV
@@ -27,6 +28,7 @@ __all__ = [
     "LinkPredictorCV",
     "MultiTask",
     "MultiTaskCV",
+    "Neighbors",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",

@@ -72,6 +72,8 @@ class EmpiricalMap(FeatureKernel):
     Parameters
     ----------
     base : Kernel
+        Or any similarity with `represent` and `block`, such as `iokr.chem.modified_cosine`: the map is positive
+        semi-definite whatever the base is.
 
     Examples
     --------
@@ -90,7 +92,8 @@ class EmpiricalMap(FeatureKernel):
 
     def fit(self, X: Any) -> EmpiricalMap:
         """Fit a clone of the base, and keep the objects."""
-        self.base_ = fit_part(self.base, "base", X)
+        similarity = hasattr(self.base, "represent") and hasattr(self.base, "block") and hasattr(self.base, "fit")
+        self.base_ = clone(self.base).fit(X) if similarity else fit_part(self.base, "base", X)
         self.R_fit_ = self.base_.represent(X)
         check_computed(self.base_.diag(self.R_fit_))
         return self

@@ -153,8 +153,12 @@ class RBF(Kernel):
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
+        return exp_(self.log_block(R, S))
+
+    def log_block(self, R: Parts, S: Parts) -> Array:
+        """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""
         (X, x_norms), (Z, z_norms) = R, S
-        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
+        return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
