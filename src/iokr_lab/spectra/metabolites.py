@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from iokr.decoders.candidate_sets import CandidateSets
 from iokr.estimators.identification.confidence import mean_rank
 from iokr.estimators.identification.model import Identification
-from iokr.kernels.precomputed import Precomputed
 from iokr.report import Report
 from iokr.rivals.spectra import BitwiseRidge, LibrarySearch
 from iokr_lab.spectra.page import page
@@ -64,9 +63,7 @@ def _work(case: Fold, plan: Spectra, data: Data) -> dict[str, Any]:
 
 
 def _regression(part: Split, data: Data, plan: Spectra, kernel: str) -> dict[str, Any]:
-    model = Identification(
-        Precomputed(data.grams[kernel]), output_kernel=Known(data.tanimoto), selection=plan.selection
-    )
+    model = Identification(Known(data.grams[kernel]), output_kernel=Known(data.tanimoto), selection=plan.selection)
     model.fit(part.train, part.train, groups=part.train)
     found: dict[str, Any] = {"alpha": model.forward_.alpha, "reverse alpha": model.reverse_.alpha}
     for own in ("leave-out", "count"):
@@ -93,7 +90,7 @@ def _library(part: Split, data: Data, plan: Spectra) -> dict[str, Any]:
 
 
 def _bitwise(part: Split, data: Data, plan: Spectra) -> dict[str, Any]:
-    rival = BitwiseRidge(Precomputed(data.grams["six"]), selection=plan.selection)
+    rival = BitwiseRidge(Known(data.grams["six"]), selection=plan.selection)
     rival.fit(part.train, data.bank.bits(part.train), groups=part.train)
     sets = CandidateSets([data.bank.bits(some) for some in part.candidates])
     found: dict[str, Any] = {"alpha": rival.model_.alpha}

@@ -88,8 +88,8 @@ def page(
         (
             "P is the unit probability product of peaks (own widths of 5 ppm, σ of intensities 0.2), L the same of "
             "losses, six = (2P + L + four kernels on sub-formulas)/7, which need the precursor's formula. These "
-            "kernels and the settings of the rivals (tolerance 0.01, roots of intensities) were fixed beforehand, after trials "
-            "on a part of these spectra; alphas are chosen in the training folds.",
+            "kernels and the settings of the rivals (tolerance 0.01, roots of intensities) were fixed beforehand, "
+            "after trials on a part of these spectra; alphas are chosen in the training folds.",
             "Every molecule of this set has one spectrum. When the unknown is a molecule of the library, leaving its "
             "spectra out throws evidence away; that case is not measured here.",
             "Published on another set (5579 training spectra, larger sets; d'Alché-Buc 2022, Table 1): ridge 38.1, "

@@ -33,6 +33,9 @@ class Known(Kernel):
 
     domain = "indices"
 
+    def __sklearn_clone__(self) -> Known:
+        return Known(self.matrix)  # the table is not copied
+
     def represent(self, X: Any) -> Matrix:
         """Numbers of molecules."""
         return np.asarray(X, dtype=np.intp).reshape(-1)
