@@ -51,7 +51,8 @@ class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name, None)
             for value in given if name in self._searched and isinstance(given, (list, tuple)) else [given]:
                 if value is not None and not isinstance(value, kind):
-                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
+                    why = f"; {value.refusal}" if hasattr(value, "refusal") else ""
+                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{why}.")
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
