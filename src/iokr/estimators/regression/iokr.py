@@ -55,11 +55,11 @@ class KernelRegression(StructuredEstimator):
         R = border.represent(border.check(self, X))
         return self.inputs_.values(R, self.solution_.C if C is None else C)
 
-    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+    def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
         """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
         V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
         if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
-            return super()._compared(X)
+            return super()._for_candidates(X)
         return self._values(X, C), self.embedding_.along(V)
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
