@@ -43,15 +43,20 @@ from iokr.kernels import (
     RBF,
     Aligned,
     CartesianPair,
+    Categories,
     Centered,
+    CollisionEnergy,
     Columns,
     Cosine,
+    CosineBinned,
     Delta,
     Diffusion,
     EmpiricalMap,
     Features,
+    Formula,
     Fourier,
     FromFunction,
+    GaussianOf,
     GlobalAlignment,
     GraKeL,
     Hamming,
@@ -60,6 +65,7 @@ from iokr.kernels import (
     Laplacian,
     Linear,
     Mallows,
+    Mass,
     Mean,
     MetricPair,
     Mismatch,
@@ -71,6 +77,7 @@ from iokr.kernels import (
     Polynomial,
     Positional,
     Precomputed,
+    ProbabilityProduct,
     RegularizedLaplacian,
     Scaled,
     SetKernel,
@@ -78,6 +85,7 @@ from iokr.kernels import (
     Sketch,
     Spearman,
     Spectrum,
+    Subformulas,
     Subsequence,
     Tanimoto,
     TensorPair,
@@ -145,7 +153,7 @@ def objects(domain: str, n: int, seed: int = 0) -> Any:
             return as_objects(rng.normal(size=(size, 2)) for size in rng.integers(1, 5, size=n))
         case "partial rankings":
             return np.where(rng.uniform(size=(n, 5)) < 0.2, np.nan, rng.integers(0, 4, size=(n, 5)) + 0.0)
-        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags":
+        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags" | "spectra":
             return sample(domain, n, seed)
     raise ValueError(domain)
 
@@ -223,6 +231,19 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Pointwise": [(Pointwise(), "curves"), (Pointwise(Laplacian(0.4)), "curves")],
     "Warped": [(Warped(), "curves")],
     "Periodic": [(Periodic(0.5, 3.0), "vectors")],
+    "GaussianOf": [(GaussianOf(Tanimoto(), 0.5), "fingerprints"), (GaussianOf(Spectrum(2)), "strings")],
+    "ProbabilityProduct": [
+        (ProbabilityProduct(), "spectra"),
+        (ProbabilityProduct(0.01, None, weights=0.5), "spectra"),
+        (ProbabilityProduct(places="losses", ppm=20.0), "spectra"),
+        (ProbabilityProduct(places="differences"), "spectra"),
+    ],
+    "CosineBinned": [(CosineBinned(0.1), "spectra"), (CosineBinned(1.0, 1.0), "spectra")],
+    "Subformulas": [(Subformulas(), "spectra"), (Subformulas("losses", 0.5), "spectra")],
+    "Mass": [(Mass(30.0), "spectra")],
+    "Formula": [(Formula(), "spectra")],
+    "Categories": [(Categories("adduct"), "spectra")],
+    "CollisionEnergy": [(CollisionEnergy(), "spectra")],
 }
 
 EMBEDDINGS = {

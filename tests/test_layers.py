@@ -14,10 +14,11 @@ ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
     *("cli", "report", "files", "rivals"),
-    *("estimators", "model_selection", "metrics", "datasets"),
+    *("estimators", "model_selection", "metrics", "datasets", "chem"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("problem", "losses", "gram"),
-    *("_curves", "_edits", "_validation", "_objects", "_tables", "_errors"),
+    *("_curves", "_edits", "_bits", "_spectra", "_adducts", "_formulas"),
+    *("_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
     *("_folders", "_files", "_text"),
 ]
@@ -25,11 +26,14 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "coverage", "bench"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "coverage"),
+        *("spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
+        "identification",
+        *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
+        *("multitask", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [

@@ -21,6 +21,7 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
+from iokr._bits import Bits
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr._objects import error_context
@@ -170,7 +171,7 @@ class EuclideanEmbedding(Embedding):
 
 def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
     """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
-    if not kernel.numeric:
+    if not kernel.numeric or (isinstance(Y, Bits) and kernel.domain == "fingerprints"):
         return Y
     if not is_sparse(Y) and not is_array(Y):
         try:

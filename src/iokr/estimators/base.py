@@ -51,7 +51,8 @@ class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name, None)
             for value in given if name in self._searched and isinstance(given, (list, tuple)) else [given]:
                 if value is not None and not isinstance(value, kind):
-                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
+                    why = f"; {value.refusal}" if hasattr(value, "refusal") else ""
+                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{why}.")
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
@@ -101,10 +102,11 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         return str(by or ("distance" if self.loss_.calibrated else "score"))
 
     def _weights(self, X: Any) -> Array:
-        """β(x), for a decoder that takes it."""
-        if not hasattr(self, "weights"):
+        """β(x), for a decoder that takes it. May be overridden."""
+        weights = getattr(self, "weights", None)
+        if not callable(weights):
             raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model has not.")
-        return self.weights(X)
+        return weights(X)
 
     def _ranked(self, X: Any) -> tuple[Array, Any]:
         """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
@@ -217,6 +219,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         w = np.ones(n) if checked is None else checked
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
+            self.embedding_.represent(y)  # refuses what is no output
             predicted = self.predict(X, candidates)
             hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))

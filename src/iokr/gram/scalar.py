@@ -172,6 +172,14 @@ class ScalarGram(Gram):
         """The Gram of some of the objects among themselves. May be overridden."""
         return ScalarGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
+    def scaled(self, c: float) -> ScalarGram | None:
+        """cK where that is cheaper to say than to evaluate. May be overridden."""
+        return None
+
+    def joined(self, other: ScalarGram) -> ScalarGram | None:
+        """K + K′ where that is cheaper to say than to evaluate. May be overridden."""
+        return None
+
     def __matmul__(self, C: Array) -> Array:
         if self._kept is not None:
             return matmul(self._kept, C)

@@ -27,7 +27,7 @@ def check_dim(kernel: OperatorKernel, d: int, Psi: Array | None) -> None:
     """The outputs have d coordinates."""
     if Psi is not None and Psi.shape[1] != d:
         raise ValueError(
-            f"{type(kernel).__name__} gives blocks of {d} × {d} but the outputs have {Psi.shape[1]} coordinates."
+            f"`{type(kernel).__name__}` gives blocks of {d} × {d} but the outputs have {Psi.shape[1]} coordinates."
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, asarray_like, matmul, to_numpy
 from iokr._objects import n_objects, take
 from iokr._progress import CallbackSupportMixin
-from iokr._validation import check_choice, check_number, check_same_length, check_weight
+from iokr._validation import check_choice, check_number, check_numbers, check_same_length, check_weight
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
@@ -95,7 +95,7 @@ def solve_levels(
     solver: Solver,
     start: Solution | None = None,
 ) -> Solution:
-    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + (ν/m̃) Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
+    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
     like = points.gram.diagonal()
     gram = SeparableGram(points.gram, levels.operator())
     Psi = asarray_like(levels.targets(rows.y - center), like)
@@ -108,6 +108,17 @@ def pinball(y: np.ndarray, Q: np.ndarray, levels: np.ndarray, weight: np.ndarray
     return float(np.average(np.maximum(levels * e, (levels - 1) * e).mean(axis=1), weights=weight))
 
 
+def _one_number_each(y: Any) -> np.ndarray:
+    """y as (n,) finite numbers."""
+    values = check_numbers(y, "y")
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim != 1:
+        raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("`y` contains NaN or infinity; remove these rows.")
+    return values
+
+
 class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """h(x)(θ) = k_xᵀC [k_Θ(θ_j, θ) ; ∂₁k_Θ(θ̃_b, θ)]/r + median(y)."""
 
@@ -118,17 +129,13 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     def _rows(self, X: Any, y: Any, sample_weight: Any, kernel: Any) -> Rows:
         self._check_components()
         require_y(y)
+        check_choice(self.intercept, "intercept", (True, False))
         kernel = check_kernel(kernel)
         if not isinstance(kernel, Kernel) or kernel.pairwise:
             raise TypeError(f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}.")
         single = single_precision(X, y)
         X = check_inputs(self, X, kernel, reset=True)
-        values = np.asarray(to_numpy(y.to_numpy() if hasattr(y, "to_numpy") else y), dtype=float)
-        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-        if values.ndim != 1:
-            raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
-        if not np.all(np.isfinite(values)):
-            raise ValueError("`y` contains NaN or infinity; remove these rows.")
+        values = _one_number_each(y)
         weight = check_weight(sample_weight, check_same_length(X, values), X)
         theta = check_levels(self.levels)
         rarest = float(np.minimum(theta, 1 - theta).min())
@@ -211,8 +218,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the pinball loss, averaged over rows and levels."""
-        n = check_same_length(X, y)
-        values = np.asarray(to_numpy(y), dtype=float).reshape(n)
+        values = _one_number_each(y)
+        n = check_same_length(X, values)
         theta = check_levels(self.levels)
         return -pinball(values, to_numpy(self.predict(X)), theta, check_weight(sample_weight, n, X))
 

@@ -32,9 +32,7 @@ class _LeadingKernel:
     """𝒦 = K ⊗ A by the eigenvectors whose eigenvalues count: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        pairs = problem.gram.eigenpairs()
-        assert pairs is not None
-        s, U = pairs
+        s, U = problem.leading()
         first = _first(s)
         self.U, s = U[:, first:], s[first:]
         operator = problem.operator
