@@ -44,6 +44,7 @@ class Case:
     distinct: int
     systems: int
     words: str
+    cuda: bool  # where an eigendecomposition is worth 40 factorisations, on the host 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +135,14 @@ RULES = (
     ),
     Rule(
         "a CUDA device whose float64 is slow, 20 000 points or more, one alpha, no leave-one-out",
-        lambda case: case.problem.gram.size >= 20_000 and _one(case) and slow_double(case.problem.like),
+        lambda case: case.cuda and _one(case) and case.problem.n_labeled >= 20_000 and slow_double(case.problem.like),
         MixedPrecision,
         "a float32 factor preconditions float64; its rule is from the device's data sheet, not measured",
         lambda case: "float64 of this device is 1/16 of its float32 or slower: ",
     ),
     Rule(
         "CUDA, 50 000 points or more, one alpha, no leave-one-out, where n²/2 fit as float32 and not as float64",
-        lambda case: case.problem.gram.size >= 50_000 and _one(case) and _fits_single_only(case),
+        lambda case: case.cuda and _one(case) and _fits_single_only(case),
         MixedPrecision,
         "exact to the stated residual",
         lambda case: "a float64 triangle does not fit, and one of float32 does: ",
@@ -149,9 +150,7 @@ RULES = (
     Rule(
         "one fit or a path, fewer than 10 systems of n³/3 flops (41 on CUDA)",
         lambda case: (
-            not case.use.loo
-            and case.systems < (41 if is_cuda(case.problem.like) else 10)
-            and not Cholesky().refuses(case.problem)
+            not case.use.loo and case.systems < (41 if case.cuda else 10) and not Cholesky().refuses(case.problem)
         ),
         Cholesky,
         "an eigendecomposition costs more",
@@ -159,11 +158,7 @@ RULES = (
     ),
     Rule(
         "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse (21 on CUDA)",
-        lambda case: (
-            case.use.loo
-            and case.systems < (21 if is_cuda(case.problem.like) else 5)
-            and not Cholesky().refuses(case.problem)
-        ),
+        lambda case: case.use.loo and case.systems < (21 if case.cuda else 5) and not Cholesky().refuses(case.problem),
         Cholesky,
         "an eigendecomposition costs more",
         lambda case: (
@@ -231,7 +226,7 @@ class Auto(Solver):
         """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
         use, distinct = use or Use(), problem.operator.n_distinct
         words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
-        case = Case(problem, use, distinct, use.n_alphas * distinct, words)
+        case = Case(problem, use, distinct, use.n_alphas * distinct, words, is_cuda(problem.like))
         rule = next(rule for rule in RULES if rule.applies(case))
         stops = (self.tol, self.max_iter) if rule.solver in _STOPPED else ()
         solver = rule.solver(*stops)
@@ -296,8 +291,8 @@ def _one(case: Case) -> bool:
 
 
 def _fits_single_only(case: Case) -> bool:
-    free, like = available_memory(case.problem.like), case.problem.like
-    if free is None or not is_cuda(like):
+    free = available_memory(case.problem.like)
+    if free is None or case.problem.n_labeled < 50_000:
         return False
     return MixedPrecision().memory(case.problem) <= free < Cholesky().memory(case.problem)
 
