@@ -28,6 +28,7 @@ _HOMES = {
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -52,6 +53,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
     "Unlabeled",
     "__version__",
     "load",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
