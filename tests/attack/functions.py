@@ -106,8 +106,8 @@ ELSEWHERE = {"read_kernels", "read_network", "read_nodes", *READERS}  # attack.f
 DRAWN = {  # what a display shows
     "CoverageDisplay": lambda shown: shown.coverage,
     "PathDisplay": lambda shown: shown.values,
-    "PredictionDisplay": lambda shown: (shown.y_true, shown.y_pred),
-    "RankDisplay": lambda shown: shown.ranks,
+    "PredictionDisplay": lambda shown: (np.nan_to_num(shown.y_true), shown.y_pred),  # NaN is missing, and not drawn
+    "RankDisplay": lambda shown: np.minimum(shown.ranks, 1e9),  # infinite where the truth was no candidate
     "WeightsDisplay": lambda shown: shown.values,
 }
 PLAIN = {

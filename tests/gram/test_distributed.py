@@ -1,4 +1,7 @@
-"""Dask: the same model as in one process, bit for bit when workers die; lazy answers; candidates in shards."""
+"""Dask: the same model as in one process, bit for bit when workers die; lazy answers; candidates in shards.
+
+Tests of `iokr.gram.distributed` and `iokr.estimators.regression.lazy`.
+"""
 
 import os
 import signal

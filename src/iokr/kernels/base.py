@@ -108,13 +108,16 @@ class Kernel(Component, ABC):
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
         n = n_objects(X)
-        if n == 0:
-            raise ValueError("`X` is empty; at least one object is needed.")
+        for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
+            if n_objects(objects, name) == 0:
+                raise ValueError(f"`{name}` is empty; at least one object is needed.")
         with error_context("X"):
             k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
             R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
         with error_context("Z"):
             S = None if Z is None else k.represent(Z)
+        if k.numeric:
+            _check_widths(R, R if S is None else S)
         check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
         with unwarned():
             K = k.gram(R, S).dense()
@@ -138,6 +141,19 @@ class Kernel(Component, ABC):
         return self.__mul__(other)
 
 
+def _check_widths(R: Any, S: Any) -> None:
+    """Vectors with as many entries, and at least one."""
+    if isinstance(R, Parts):
+        for parts in zip(R, S, strict=True):
+            _check_widths(*parts)
+        return
+    p, q = (shape[1] if len(shape := tuple(getattr(A, "shape", ()))) == 2 else -1 for A in (R, S))
+    if p == 0:
+        raise ValueError("`X` has no columns: its objects have no entries.")
+    if p != q:
+        raise ValueError(f"`Z` has {q} columns but X has {p}; k(x, z) compares vectors with as many entries.")
+
+
 def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
     with unwarned():
@@ -151,7 +167,8 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        why = f"; {kernel.refusal}" if hasattr(kernel, "refusal") else ""
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}{why}.")
     return clone(kernel).fit(X)
 
 

@@ -73,7 +73,7 @@ class Fourier(FeatureKernel):
         self.base_ = fit_part(self.base, "base", X)
         X = check_vectors(X)
         p, rng = int(X.shape[1]), generator(self.random_state)
-        self.center_ = None if is_sparse(X) else array_namespace(X).mean(X, axis=0)
+        self.center_ = None if is_sparse(X) else _middle(X)
         if isinstance(self.base_, Laplacian):
             if self.orthogonal:
                 raise ValueError(
@@ -93,6 +93,12 @@ class Fourier(FeatureKernel):
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5
+
+
+def _middle(X: Array) -> Array:
+    """Half way between the ends of every column: far from the origin angles would lose their digits."""
+    xp = array_namespace(X)
+    return xp.min(X, axis=0) / 2 + xp.max(X, axis=0) / 2
 
 
 def _orthogonal(p: int, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -184,6 +184,11 @@ class RBF(Kernel):
         (X, x_norms), (Z, z_norms) = R, S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
 
+    def log_block(self, R: Parts, S: Parts) -> Array:
+        """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""
+        (X, x_norms), (Z, z_norms) = R, S
+        return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
+
     def diag(self, R: Parts) -> Array:
         """Ones."""
         return array_namespace(R.parts[1]).ones_like(R.parts[1])

@@ -5,6 +5,7 @@ Experiments, benchmarks and the demo return one; `Report.html` draws the page, `
 """
 
 from iokr.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
+from iokr.report.live import LiveNetwork, LiveTable
 from iokr.report.networks import CLASSES, Network, draw_network, layout, to_cytoscape, to_graphml
 from iokr.report.page import Report, Text
 from iokr.report.progress import Progress, silent
@@ -18,6 +19,8 @@ __all__ = [
     "OURS",
     "THEIRS",
     "Figure",
+    "LiveNetwork",
+    "LiveTable",
     "Network",
     "Pictures",
     "Progress",

@@ -138,7 +138,9 @@ def _valid(text: str) -> str:
 
 
 def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
-    """Places of nodes in the plane: linked nodes attract, all repel (Fruchterman and Reingold), O(n²) a step.
+    """Places of nodes in the plane: linked nodes attract, all repel (Fruchterman and Reingold).
+
+    Up to 1000 nodes all pairs count, O(n²) a step; of more, those far away count as the middles of their cells.
 
     Parameters
     ----------
@@ -162,9 +164,7 @@ def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
     P = np.random.default_rng(seed).uniform(-0.5, 0.5, size=(n, 2))
     k = np.sqrt(1.0 / max(n, 1))
     for step in np.geomspace(0.1, 0.002, n_iter):
-        squares = np.maximum(((P[:, None, :] - P[None, :, :]) ** 2).sum(axis=2), 1e-4 * k**2)
-        away = k**2 / squares
-        move = away.sum(axis=1)[:, None] * P - away @ P
+        move = _repelled(P, P, np.ones(n), k, 1e-4 * k**2) if n <= _EXACT else _repelled_by_cells(P, k)
         apart = P[pairs[:, 0]] - P[pairs[:, 1]]
         pull = apart * np.linalg.norm(apart, axis=1)[:, None] / k
         np.subtract.at(move, pairs[:, 0], pull)
@@ -175,6 +175,32 @@ def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
         return P
     extent = float(np.ptp(P, axis=0).max())
     return np.asarray((P - P.min(axis=0)) / (extent or 1.0))
+
+
+_EXACT = 1000  # nodes of which all pairs repel
+_CELLS = 16  # along either side of the page
+
+
+def _repelled(P: Matrix, Q: Matrix, mass: Matrix, k: float, least: float) -> Matrix:
+    """Σ_j m_j k² (p − q_j)/‖p − q_j‖² for every p, squares being at least `least`."""
+    squares = (P**2).sum(axis=1)[:, None] + (Q**2).sum(axis=1) - 2 * P @ Q.T
+    away = mass * k**2 / np.maximum(squares, least)
+    return np.asarray(away.sum(axis=1)[:, None] * P - away @ Q)
+
+
+def _repelled_by_cells(P: Matrix, k: float) -> Matrix:
+    """The same with cells of the page in place of nodes, and the eight nearest nodes themselves."""
+    from scipy.spatial import cKDTree
+
+    low, size = P.min(axis=0), np.maximum(np.ptp(P, axis=0), 1e-9) / _CELLS
+    at = np.minimum((P - low) // size, _CELLS - 1).astype(int)
+    _, cell, mass = np.unique(at[:, 0] * _CELLS + at[:, 1], return_inverse=True, return_counts=True)
+    middles = np.column_stack([np.bincount(cell, P[:, j]) for j in (0, 1)]) / mass[:, None]
+    move = _repelled(P, middles, mass.astype(float), k, float((size**2).sum()) / 4)
+    distance, near = (np.asarray(found) for found in cKDTree(P).query(P, k=9))
+    apart = P[:, None, :] - P[near[:, 1:]]
+    pull = k**2 / np.maximum(distance[:, 1:] ** 2, 1e-4 * k**2)
+    return np.asarray(move + (pull[:, :, None] * apart).sum(axis=1))
 
 
 def draw_network(

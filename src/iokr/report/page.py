@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from iokr.report.figures import Figure, Pictures, require_report_packages
+from iokr.report.live import LiveNetwork, LiveTable, script, style
 from iokr.report.tables import Table, no_formula, plain, text_of
 
 __all__ = ["Report", "Text"]
@@ -31,7 +32,7 @@ class Text:
     paragraphs: tuple[str, ...] = ()
 
 
-Item = Text | Table | Figure | Pictures
+Item = Text | Table | Figure | Pictures | LiveTable | LiveNetwork
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Report:
     Parameters
     ----------
     title, summary : str
-    items : tuple of Text, Table, Figure or Pictures
+    items : tuple of Text, Table, Figure, Pictures, LiveTable or LiveNetwork
     notes : tuple of str
         What a reader has to know to interpret the numbers.
     info : dict
@@ -67,8 +68,12 @@ class Report:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables, in order."""
-        return [item for item in self.items if isinstance(item, Table)]
+        """The tables, in order; of a `LiveTable` the first rows."""
+        return [
+            item.short() if isinstance(item, LiveTable) else item
+            for item in self.items
+            if isinstance(item, (Table, LiveTable))
+        ]
 
     def with_info(self, info: Mapping[str, Any]) -> "Report":
         """The same report, knowing more about its run."""
@@ -85,7 +90,9 @@ class Report:
             resources.files("iokr.report").joinpath("page.html.jinja").read_text("utf-8")
         )
         blocks = [(kind.__name__, list(items)) for kind, items in groupby(self.items, type)]
-        return template.render(report=self, blocks=blocks)
+        live = [item for item in self.items if isinstance(item, (LiveTable, LiveNetwork))]
+        ids = {id(item): f"live{k}" for k, item in enumerate(live)}
+        return template.render(report=self, blocks=blocks, ids=ids, id=id, live=live, script=script, style=style)
 
     def table_text(self, format: str = "tsv", *, spreadsheet_safe: bool = False) -> str:
         """Every table in one: the rows of all, the title of their table in the first column.

@@ -9,17 +9,16 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, eye_like, matmul, take_rows, to_numpy
-from iokr._chunks import as_source, is_lazy, row_blocks
+from iokr._array import Array, array_namespace, eye_like, matmul, take_rows
+from iokr._chunks import as_source, row_blocks
 from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_groups, check_integer, check_number, check_same_length, check_weight
+from iokr._validation import check_groups, check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidates import rank_shared
-from iokr.embeddings.base import Embedding
-from iokr.estimators.base import StructuredEstimator
+from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import encode
+from iokr.estimators.regression.lazy import LazyAnswers
 from iokr.estimators.regression.posing import Data, Fit, check_data, solve
 from iokr.estimators.regression.probability import candidate_probabilities
 from iokr.estimators.regression.streaming import (
@@ -32,7 +31,6 @@ from iokr.estimators.regression.streaming import (
     settle,
 )
 from iokr.estimators.regression.variance import column_variances, covariances
-from iokr.gram.distributed import lazy_answer, rank_shards
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -46,7 +44,7 @@ from iokr.solvers.closed_form.paths import ClosedForm
 __all__ = ["IOKR", "KernelRegression", "fitted_problem"]
 
 
-class KernelRegression(StructuredEstimator):
+class KernelRegression(LazyAnswers):
     """What `IOKR` and `IOKRCV` share: the fit that is kept, h(x), leave-one-out, weights."""
 
     kernel: Any
@@ -80,57 +78,12 @@ class KernelRegression(StructuredEstimator):
                 f"{what} needs the training rows, and a model of rows in chunks keeps none; fit a part in memory."
             )
 
-    def decision_function(self, X: Any) -> Array:
-        """h(x) in the embedding's coordinates, (m, q); lazy for a Dask array."""
-        return lazy_answer(X, super().decision_function) if is_lazy(X) else super().decision_function(X)
-
-    def predict(self, X: Any, candidates: Any = None) -> Any:
-        """Decoded outputs; lazy for a Dask array.
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-        candidates : sequence of outputs, or `CandidateSets`, default=None
-            Choose among these; None leaves it to the decoder.
-
-        Returns
-        -------
-        y : array of m outputs
-            Of the dimension of y at fit when that was a numeric array (dense when it was sparse), else a 1-D object
-            array.
-        """
-        if is_lazy(X):
-            check_is_fitted(self)
-            return lazy_answer(X, partial(super().predict, candidates=candidates))
-        return super().predict(X, candidates)
-
-    def rank(self, X: Any, candidates: Any, k: int | None = None) -> tuple[Any, Any]:
-        """The candidates, best first.
-
-        Equal candidates are evaluated once, and ties keep the order of the candidates. Memory does not grow with their
-        number when `k` is given.
-
-        Parameters
-        ----------
-        X : array or sequence of m objects
-        candidates : sequence of c outputs, `CandidateSets`, or a Dask array
-            The chunks of a Dask array are ranked where they are, and their best merged.
-        k : int, default=None
-            How many to return; None is all.
-
-        Returns
-        -------
-        indices : array of shape (m, min(k, c)), or a list of arrays for `CandidateSets`
-            Positions among the candidates.
-        values : of the same shape
-            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score.
-        """
-        if not is_lazy(candidates):
-            return super().rank(X, candidates, k)
-        k = None if k is None else check_integer(k, "k", minimum=1)
-        best = partial(rank_shared, to_numpy(self._values(X)), self.embedding_, k=k, by=self._by)
-        index, values = rank_shards(candidates, best, k, ascending=self._by == "distance")
-        return index, self._cast(values)
+    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+        """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
+        V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
+        if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
+            return super()._compared(X)
+        return self._values(X, C), self.embedding_.along(V)
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
         if not self.loss_.quadratic:

@@ -1,0 +1,390 @@
+// A network on a canvas: zoom, drag, names, and the partners of a node with what speaks for them.
+
+class LiveNetwork {
+  constructor(root, data, table) {
+    this.root = root;
+    this.data = data;
+    this.table = table;
+    this.n = data.names.length;
+    this.x = data.x.slice();
+    this.y = data.y.slice();
+    this.known = data.known; // [i, j, i, j, ...]
+    this.predicted = data.predicted; // of row r of the table: [2r], [2r + 1]
+    this.at = new Map(data.names.map((name, i) => [name, i]));
+    this.lower = data.names.map((name) => name.toLowerCase());
+    this.links = Array.from({ length: this.n }, () => new Map()); // known partners, with weights
+    this.found = Array.from({ length: this.n }, () => []); // rows of the table
+    for (let e = 0; e < this.known.length; e += 2) {
+      const [i, j, w] = [this.known[e], this.known[e + 1], data.weights ? data.weights[e / 2] : 1];
+      this.links[i].set(j, w);
+      this.links[j].set(i, w);
+    }
+    for (let r = 0; 2 * r < this.predicted.length; r++) {
+      this.found[this.predicted[2 * r]].push(r);
+      this.found[this.predicted[2 * r + 1]].push(r);
+    }
+    this.passing = new Uint8Array(this.predicted.length / 2).fill(1);
+    this.byDegree = Array.from({ length: this.n }, (_, i) => i)
+      .sort((a, b) => this.links[b].size + this.found[b].length - this.links[a].size - this.found[a].length);
+    this.selected = null;
+    this.pointers = new Map();
+    this.build();
+    if (table) {
+      table.onname = (name) => {
+        if (!this.at.has(name)) return;
+        this.select(this.at.get(name));
+        this.panel.focus({ preventScroll: true });
+        this.root.scrollIntoView({ behavior: "smooth", block: "start" });
+      };
+      table.listeners.push((rows) => {
+        this.passing.fill(0);
+        for (const r of rows) this.passing[r] = 1;
+        this.draw();
+      });
+      table.render();
+    }
+    this.fit();
+  }
+
+  build() {
+    const button = (label, words, act) => make("button", { type: "button", title: words, "aria-label": words, onclick: act }, label);
+    this.canvas = make("canvas", { tabIndex: 0, role: "application",
+      "aria-label": "The network. Arrows move it, plus and minus zoom, 0 shows all, Escape selects no node." });
+    this.finder = make("input", { type: "search", placeholder: "Find a node", autocomplete: "off", spellcheck: false,
+      role: "combobox", "aria-label": "Find a node", "aria-expanded": "false", "aria-controls": `${this.root.id}-found`,
+      oninput: () => this.suggest(), onkeydown: (event) => this.typed(event),
+      onblur: () => setTimeout(() => { this.options.hidden = true; }, 150) });
+    this.options = make("ul", { id: `${this.root.id}-found`, role: "listbox", hidden: true });
+    this.names = make("input", { type: "checkbox", checked: true, onchange: () => this.draw() });
+    const tools = make("div", { class: "tools" },
+      make("div", { class: "finder" }, this.finder, this.options),
+      button("+", "Zoom in", () => this.zoom(1.4)), button("−", "Zoom out", () => this.zoom(1 / 1.4)),
+      button("All", "Show the whole network", () => this.fit()),
+      make("label", {}, this.names, " names"),
+      button("Save PNG", "The picture as it is", () => this.canvas.toBlob((blob) => save("network.png", blob))));
+    this.panel = make("section", { class: "panel", tabIndex: -1, "aria-live": "polite", "aria-label": "The selected node" });
+    this.legend = make("p", { class: "legend" },
+      make("span", { class: "line known" }), " known link  ",
+      make("span", { class: "line predicted" }), " predicted link  ",
+      ...this.data.groups.flatMap((name, k) => [make("span", { class: "dot", style: `background: ${this.colour(k)}` }), ` ${name}  `]));
+    const stage = make("div", { class: "stage" }, make("div", { class: "picture" }, this.canvas, this.legend), this.panel);
+    this.root.querySelector(".still").replaceWith(tools, stage);
+    this.root.classList.add("alive");
+    this.describe();
+    const { canvas } = this;
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.release(event));
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return; // the page scrolls
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.resize();
+  }
+
+  colour(k) { return this.data.colours[k % this.data.colours.length]; }
+
+  // ------------------------------------------------------------------------------------------------------- the view
+
+  resize() {
+    const ratio = window.devicePixelRatio || 1, box = this.canvas.getBoundingClientRect();
+    if (!box.width) return;
+    const fresh = this.width === undefined;
+    this.width = box.width;
+    this.height = box.height;
+    this.canvas.width = Math.round(box.width * ratio);
+    this.canvas.height = Math.round(box.height * ratio);
+    this.ratio = ratio;
+    if (fresh) this.fit(); else this.draw();
+  }
+
+  fit() {
+    if (!this.width) return;
+    this.scale = 0.92 * Math.min(this.width, this.height);
+    const middle = (values) => {
+      let low = Infinity, high = -Infinity;
+      for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
+      return this.n ? (low + high) / 2 : 0.5;
+    };
+    this.left = this.width / 2 - this.scale * middle(this.x);
+    this.top = this.height / 2 - this.scale * middle(this.y);
+    this.draw();
+  }
+
+  zoom(factor, x = this.width / 2, y = this.height / 2) {
+    const scale = Math.min(Math.max(this.scale * factor, 0.3 * Math.min(this.width, this.height)), 400 * this.width);
+    const change = scale / this.scale;
+    this.left = x - (x - this.left) * change;
+    this.top = y - (y - this.top) * change;
+    this.scale = scale;
+    this.draw();
+  }
+
+  px(i) { return this.left + this.scale * this.x[i]; }
+  py(i) { return this.top + this.scale * this.y[i]; }
+
+  draw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.paint(); });
+  }
+
+  paint() {
+    if (!this.width) return;
+    const pen = this.canvas.getContext("2d"), style = getComputedStyle(this.root);
+    const of = (name) => style.getPropertyValue(name).trim();
+    const [ink, muted, theirs, paper] = ["--ink", "--muted", "--theirs", "--paper"].map(of);
+    pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, this.height);
+    const chosen = this.selected, faint = chosen !== null;
+    const wide = Math.min(2, Math.max(0.6, this.scale / (300 * Math.sqrt(this.n / 100))));
+    const stroke = (ends, colour, width, alpha, wanted) => {
+      pen.beginPath();
+      for (let e = 0; e < ends.length; e += 2) {
+        const i = ends[e], j = ends[e + 1];
+        if (!wanted(i, j, e / 2)) continue;
+        const a = this.px(i), b = this.py(i), c = this.px(j), d = this.py(j);
+        if ((a < 0 && c < 0) || (b < 0 && d < 0) || (a > this.width && c > this.width) || (b > this.height && d > this.height)) continue;
+        pen.moveTo(a, b);
+        pen.lineTo(c, d);
+      }
+      pen.globalAlpha = alpha;
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      pen.stroke();
+    };
+    const crowd = Math.min(1, Math.sqrt(1500 / (1 + (this.known.length + this.predicted.length) / 2)));
+    const mine = (i, j) => i === chosen || j === chosen;
+    stroke(this.known, muted, wide, (faint ? 0.25 : 0.6) * crowd, (i, j) => !faint || !mine(i, j));
+    stroke(this.predicted, theirs, wide, (faint ? 0.25 : 0.8) * crowd, (i, j, r) => this.passing[r] && (!faint || !mine(i, j)));
+    if (faint) {
+      stroke(this.known, ink, 1.6 * wide + 0.4, 0.9, mine);
+      stroke(this.predicted, theirs, 1.6 * wide + 0.4, 1, (i, j, r) => this.passing[r] && mine(i, j));
+    }
+    pen.globalAlpha = 1;
+    const dot = Math.min(7, Math.max(1.4, this.scale / (90 * Math.sqrt(this.n))));
+    this.dot = dot;
+    for (let k = 0; k < Math.max(1, this.data.groups.length); k++) {
+      pen.beginPath();
+      for (let i = 0; i < this.n; i++) {
+        if (this.data.group[i] !== k) continue;
+        const a = this.px(i), b = this.py(i);
+        if (a < -9 || b < -9 || a > this.width + 9 || b > this.height + 9) continue;
+        if (dot < 2.2) pen.rect(a - dot, b - dot, 2 * dot, 2 * dot);
+        else { pen.moveTo(a + dot, b); pen.arc(a, b, dot, 0, 7); }
+      }
+      pen.fillStyle = this.colour(k);
+      pen.fill();
+    }
+    const near = chosen === null ? [] : [chosen, ...this.partners(chosen)];
+    for (const i of near) {
+      pen.beginPath();
+      pen.arc(this.px(i), this.py(i), dot + (i === chosen ? 3 : 1.5), 0, 7);
+      pen.strokeStyle = ink;
+      pen.lineWidth = i === chosen ? 2.5 : 1.2;
+      pen.stroke();
+    }
+    if (this.names.checked) this.label(pen, near, ink, paper);
+  }
+
+  // Names that find room: of the selected node and its partners first, then of the nodes with most links.
+  label(pen, near, ink, paper) {
+    const size = 12, taken = [];
+    const most = near.length ? 40 : Math.min(60, Math.max(8, (this.width * this.height) / 9000));
+    pen.font = `${size}px system-ui, sans-serif`;
+    pen.textBaseline = "middle";
+    pen.lineWidth = 3;
+    pen.lineJoin = "round";
+    let count = 0;
+    for (const list of [near, near.length ? [] : this.byDegree]) {
+      for (const i of list) {
+        if (count >= most) return;
+        const a = this.px(i), b = this.py(i);
+        if (a < 0 || b < 0 || a > this.width || b > this.height) continue;
+        const name = this.data.names[i].length > 28 ? `${this.data.names[i].slice(0, 27)}…` : this.data.names[i];
+        const w = pen.measureText(name).width, x = a + this.dot + 3;
+        const hit = taken.some(([l, t, r, u]) => x < r && x + w > l && b - size / 2 < u && b + size / 2 > t);
+        if (hit && i !== this.selected) continue;
+        taken.push([x, b - size / 2, x + w, b + size / 2]);
+        pen.strokeStyle = paper;
+        pen.strokeText(name, x, b);
+        pen.fillStyle = ink;
+        pen.fillText(name, x, b);
+        count += 1;
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- hands and keyboards
+
+  nearest(x, y, reach) {
+    let best = null, least = reach * reach;
+    for (let i = 0; i < this.n; i++) {
+      const a = this.px(i) - x, b = this.py(i) - y, d = a * a + b * b;
+      if (d < least) { least = d; best = i; }
+    }
+    return best;
+  }
+
+  press(event) {
+    this.canvas.focus({ preventScroll: true });
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    const reach = (event.pointerType === "touch" ? 20 : 8) + (this.dot || 2);
+    this.held = this.pointers.size === 1 ? this.nearest(event.offsetX, event.offsetY, reach) : null;
+    this.moved = 0;
+  }
+
+  move(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (!before) {
+      this.canvas.style.cursor = this.nearest(event.offsetX, event.offsetY, 8 + (this.dot || 2)) === null ? "grab" : "pointer";
+      return;
+    }
+    const now = { x: event.offsetX, y: event.offsetY }, dx = now.x - before.x, dy = now.y - before.y;
+    this.moved += Math.abs(dx) + Math.abs(dy);
+    if (this.pointers.size === 2) {
+      const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, point]) => point);
+      const was = Math.hypot(before.x - other.x, before.y - other.y), is = Math.hypot(now.x - other.x, now.y - other.y);
+      if (was > 0) this.zoom(is / was, (now.x + other.x) / 2, (now.y + other.y) / 2);
+    } else if (this.held !== null && this.moved > 4) {
+      this.x[this.held] += dx / this.scale;
+      this.y[this.held] += dy / this.scale;
+    } else if (this.held === null) {
+      this.left += dx;
+      this.top += dy;
+    }
+    this.pointers.set(event.pointerId, now);
+    this.draw();
+  }
+
+  release(event) {
+    if (!this.pointers.delete(event.pointerId)) return;
+    if (event.type === "pointerup" && this.moved <= 4 && this.pointers.size === 0) this.select(this.held);
+    this.held = null;
+  }
+
+  key(event) {
+    const step = 60, moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    if (moves[event.key]) { this.left += moves[event.key][0]; this.top += moves[event.key][1]; this.draw(); }
+    else if (event.key === "+" || event.key === "=") this.zoom(1.4);
+    else if (event.key === "-") this.zoom(1 / 1.4);
+    else if (event.key === "0") this.fit();
+    else if (event.key === "Escape") this.select(null);
+    else return;
+    event.preventDefault();
+  }
+
+  suggest() {
+    const asked = this.finder.value.toLowerCase().trim(), hits = [];
+    if (asked) {
+      for (const test of [(name) => name.startsWith(asked), (name) => !name.startsWith(asked) && name.includes(asked)]) {
+        for (let i = 0; i < this.n && hits.length < 8; i++) if (test(this.lower[i])) hits.push(i);
+      }
+    }
+    this.options.replaceChildren(...hits.map((i, k) => make("li", { role: "option", id: `${this.root.id}-o${k}`,
+      "aria-selected": String(k === 0), onpointerdown: () => this.pick(i), data: { node: i } }, this.data.names[i])));
+    this.options.hidden = !hits.length;
+    this.finder.setAttribute("aria-expanded", String(hits.length > 0));
+  }
+
+  typed(event) {
+    const items = [...this.options.children];
+    const on = items.findIndex((item) => item.getAttribute("aria-selected") === "true");
+    if (event.key === "Enter" && on >= 0) this.pick(Number(items[on].dataset.node));
+    else if (event.key === "Escape") this.options.hidden = true;
+    else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && items.length) {
+      const next = (on + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length;
+      items.forEach((item, k) => item.setAttribute("aria-selected", String(k === next)));
+      this.finder.setAttribute("aria-activedescendant", items[next].id);
+    } else return;
+    event.preventDefault();
+  }
+
+  pick(i) {
+    this.options.hidden = true;
+    this.finder.value = this.data.names[i];
+    this.select(i);
+  }
+
+  // ---------------------------------------------------------------------------------------------------- the panel
+
+  partners(i) {
+    const found = this.found[i].filter((r) => this.passing[r]).map((r) => this.other(r, i));
+    return [...new Set([...found, ...this.links[i].keys()])];
+  }
+
+  other(r, i) { return this.predicted[2 * r] === i ? this.predicted[2 * r + 1] : this.predicted[2 * r]; }
+
+  shared(i, j) {
+    const [few, many] = this.links[i].size < this.links[j].size ? [this.links[i], this.links[j]] : [this.links[j], this.links[i]];
+    return [...few.keys()].filter((k) => many.has(k));
+  }
+
+  select(i) {
+    this.selected = i;
+    if (i !== null && this.width) {
+      const a = this.px(i), b = this.py(i);
+      if (a < 20 || b < 20 || a > this.width - 20 || b > this.height - 20) {
+        this.left += this.width / 2 - a;
+        this.top += this.height / 2 - b;
+      }
+    }
+    this.describe();
+    this.draw();
+  }
+
+  describe() {
+    const i = this.selected;
+    if (i === null) {
+      this.panel.replaceChildren(make("p", { class: "note" }, "Click a node, or find one by its name: here come its known and "
+        + "predicted partners, with scores and what speaks for them. Drag to move, wheel or two fingers to zoom."));
+      return;
+    }
+    const { names, groups, group } = this.data;
+    const kind = groups.length ? `${groups[group[i]]}, ` : "";
+    const known = [...this.links[i].keys()].sort((a, b) => this.links[i].get(b) - this.links[i].get(a) || a - b);
+    const parts = [make("h3", {}, names[i]),
+      make("p", { class: "note" }, `${kind}${known.length} known and ${this.found[i].length} predicted partners`)];
+    if (this.found[i].length) parts.push(make("h4", {}, "Predicted"), this.predictedList(i));
+    if (known.length) parts.push(make("h4", {}, "Known"), this.knownList(i, known));
+    this.panel.replaceChildren(...parts);
+    this.panel.scrollTop = 0;
+  }
+
+  go(j) { return make("button", { type: "button", class: "name", onclick: () => this.select(j) }, this.data.names[j]); }
+
+  // Each predicted partner opens to what speaks for it: nodes known to both, then what the table says of its row.
+  predictedList(i) {
+    const columns = this.table.columns.filter((_, j) => !this.table.data.names.includes(j));
+    const rows = this.found[i].slice(0, LISTED).map((r) => {
+      const j = this.other(r, i), both = this.shared(i, j);
+      const facts = columns.map((column) => `${column.name} ${column.text(r)}`).join(" · ");
+      const why = make("details", { class: "why" }, make("summary", {}, facts));
+      why.addEventListener("toggle", () => {
+        if (why.childElementCount > 1) return;
+        const told = both.length ? `Known partners of both: ${both.slice(0, 12).map((k) => this.data.names[k]).join(", ")}`
+          + (both.length > 12 ? ` and ${both.length - 12} more.` : ".") : "They have no known partner in common.";
+        why.append(make("p", {}, told), ...this.table.explained(r));
+      });
+      return make("li", {}, this.go(j), why);
+    });
+    const more = this.found[i].length - rows.length;
+    if (more > 0) rows.push(make("li", { class: "note" }, `and ${more} more: search the table for the name`));
+    return make("ul", { class: "partners" }, ...rows);
+  }
+
+  knownList(i, known) {
+    const rows = known.slice(0, LISTED).map((j) => {
+      const both = this.shared(i, j).length, weight = this.data.weights ? ` · weight ${Number(this.links[i].get(j).toPrecision(4))}` : "";
+      const common = both === 0 ? "no partner in common" : `${both} ${both === 1 ? "partner" : "partners"} in common`;
+      return make("li", {}, this.go(j), make("span", { class: "note" }, ` ${common}${weight}`));
+    });
+    if (known.length > rows.length) rows.push(make("li", { class: "note" }, `and ${known.length - rows.length} more`));
+    return make("ul", { class: "partners" }, ...rows);
+  }
+}
