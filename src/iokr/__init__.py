@@ -31,6 +31,7 @@ _HOMES = {
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -57,6 +58,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
     "Surrogate",
     "Unlabeled",
     "__version__",
@@ -65,6 +67,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
