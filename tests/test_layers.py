@@ -29,7 +29,7 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        *("conformal", "functional", "quantiles", "trees", "multitask", "links", "pairs", "regression"),
+        *("conformal", "functional", "quantiles", "trees", "multitask", "bipartite", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [

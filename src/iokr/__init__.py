@@ -14,6 +14,7 @@ _HOMES = {
     "IOKRCV": "iokr.estimators.regression.cv",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
+    "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -36,6 +37,7 @@ _HOMES = {
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "CandidateSets",
     "Conformal",
     "Functional",
@@ -60,6 +62,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
