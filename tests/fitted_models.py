@@ -119,6 +119,11 @@ def conformal(model: Any, **arguments: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
 
 
+def partners(model: Any) -> Fitted:
+    fitted = iokr.Conformal(model, method="split", random_state=0).fit(vectors(), _network())
+    return Fitted(fitted, lambda m: m.predict_set(vectors(M, 1), coverage=0.5), {})
+
+
 def decoded(decoder: Any, kind: str, kernel: Any) -> Fitted:
     model = iokr.IOKR(output_kernel=kernel, decoder=decoder).fit(vectors(), members.objects(kind, N))
     return Fitted(model, lambda m: m.predict(vectors(M, 1)), {})
@@ -148,6 +153,7 @@ TREES = {
 }
 CASES: dict[str, Callable[[], Fitted]] = {}
 for _kind in OUTPUTS:
+    CASES[f"Neighbors {_kind}"] = lambda kind=_kind: structured(iokr.Neighbors, kind, n_neighbors=(2, 4))
     CASES[f"IOKR {_kind}"] = lambda kind=_kind: structured(iokr.IOKR, kind)
     CASES[f"IOKRCV {_kind}"] = lambda kind=_kind: structured(iokr.IOKRCV, kind, alphas=(0.1, 1.0))
     for _name, _fixed in TREES.items():
@@ -194,6 +200,7 @@ CASES |= {
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),
+    "Conformal links": lambda: partners(iokr.LinkPredictor(kernels.RBF(0.3))),
     "decoder Threshold": lambda: decoded(Threshold(), "fingerprints", kernels.Linear()),
     "decoder Assignment": lambda: decoded(Assignment(), "rankings", kernels.Kendall()),
     "decoder MinimumRisk": lambda: decoded(MinimumRisk("edit"), "strings", kernels.Spectrum(2)),

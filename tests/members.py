@@ -43,15 +43,20 @@ from iokr.kernels import (
     RBF,
     Aligned,
     CartesianPair,
+    Categories,
     Centered,
+    CollisionEnergy,
     Columns,
     Cosine,
+    CosineBinned,
     Delta,
     Diffusion,
     EmpiricalMap,
     Features,
+    Formula,
     Fourier,
     FromFunction,
+    GaussianOf,
     GlobalAlignment,
     GraKeL,
     Hamming,
@@ -60,6 +65,7 @@ from iokr.kernels import (
     Laplacian,
     Linear,
     Mallows,
+    Mass,
     Mean,
     MetricPair,
     Mismatch,
@@ -71,6 +77,7 @@ from iokr.kernels import (
     Polynomial,
     Positional,
     Precomputed,
+    ProbabilityProduct,
     RegularizedLaplacian,
     Scaled,
     SetKernel,
@@ -78,6 +85,7 @@ from iokr.kernels import (
     Sketch,
     Spearman,
     Spectrum,
+    Subformulas,
     Subsequence,
     Tanimoto,
     TensorPair,
@@ -87,7 +95,14 @@ from iokr.kernels import (
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Expectile, Huber, Insensitive, MaxMargin, Pinball, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
-from iokr.operator_kernels import BlockKernel, ConditionalCovariance, Covariance, Decomposable, Transformable
+from iokr.operator_kernels import (
+    BlockKernel,
+    ConditionalCovariance,
+    Covariance,
+    Decomposable,
+    OperatorProduct,
+    Transformable,
+)
 from iokr.solvers import (
     ADMM,
     IRLS,
@@ -98,6 +113,7 @@ from iokr.solvers import (
     Eigen,
     LowRank,
     ManifoldEigen,
+    MixedPrecision,
     ReducedRank,
 )
 
@@ -144,7 +160,7 @@ def objects(domain: str, n: int, seed: int = 0) -> Any:
             return as_objects(rng.normal(size=(size, 2)) for size in rng.integers(1, 5, size=n))
         case "partial rankings":
             return np.where(rng.uniform(size=(n, 5)) < 0.2, np.nan, rng.integers(0, 4, size=(n, 5)) + 0.0)
-        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags":
+        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags" | "spectra":
             return sample(domain, n, seed)
     raise ValueError(domain)
 
@@ -222,6 +238,19 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Pointwise": [(Pointwise(), "curves"), (Pointwise(Laplacian(0.4)), "curves")],
     "Warped": [(Warped(), "curves")],
     "Periodic": [(Periodic(0.5, 3.0), "vectors")],
+    "GaussianOf": [(GaussianOf(Tanimoto(), 0.5), "fingerprints"), (GaussianOf(Spectrum(2)), "strings")],
+    "ProbabilityProduct": [
+        (ProbabilityProduct(), "spectra"),
+        (ProbabilityProduct(0.01, None, weights=0.5), "spectra"),
+        (ProbabilityProduct(places="losses", ppm=20.0), "spectra"),
+        (ProbabilityProduct(places="differences"), "spectra"),
+    ],
+    "CosineBinned": [(CosineBinned(0.1), "spectra"), (CosineBinned(1.0, 1.0), "spectra")],
+    "Subformulas": [(Subformulas(), "spectra"), (Subformulas("losses", 0.5), "spectra")],
+    "Mass": [(Mass(30.0), "spectra")],
+    "Formula": [(Formula(), "spectra")],
+    "Categories": [(Categories("adduct"), "spectra")],
+    "CollisionEnergy": [(CollisionEnergy(), "spectra")],
 }
 
 EMBEDDINGS = {
@@ -253,7 +282,8 @@ SOLVERS = {
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
-    "ConjugateGradient": [ConjugateGradient(1e-12)],
+    "ConjugateGradient": [ConjugateGradient(1e-12), ConjugateGradient(1e-13, rank=5)],
+    "MixedPrecision": [MixedPrecision(1e-13)],
 }
 DECODERS = {
     "Identity": [IdentityDecoder()],
@@ -279,6 +309,10 @@ OPERATOR_KERNELS = {
     "ConditionalCovariance": [ConditionalCovariance(RBF(0.4)), ConditionalCovariance(Linear(), 0.1, centered=True)],
     "BlockKernel": [BlockKernel(reference.delayed_blocks)],
     "Transformable": [Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])],
+    "OperatorProduct": [
+        OperatorProduct(RBF(0.4), Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])),
+        2.0 * (Decomposable(RBF(0.4), np.ones((3, 3))) + Linear()) * BlockKernel(reference.delayed_blocks),
+    ],
     "OperatorSum": [Decomposable(RBF(0.4), np.ones((3, 3))) + Decomposable(RBF(2.0), np.eye(3)) + Linear()],
 }
 

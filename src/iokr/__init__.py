@@ -21,6 +21,9 @@ _HOMES = {
     "MultiTaskCV": "iokr.estimators.multitask.cv",
     "PairModel": "iokr.estimators.pairs.model",
     "PairModelCV": "iokr.estimators.pairs.cv",
+    "Neighbors": "iokr.estimators.neighbors",
+    "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
@@ -46,6 +49,8 @@ __all__ = [
     "LinkPredictorCV",
     "MultiTask",
     "MultiTaskCV",
+    "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -54,6 +59,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Surrogate",
     "Unlabeled",
     "__version__",
     "load",
@@ -71,12 +77,15 @@ if TYPE_CHECKING:
     from iokr.estimators.links.predictor import LinkPredictor
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
+    from iokr.estimators.neighbors import Neighbors
     from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
     from iokr.estimators.quantiles.cv import QuantileCurvesCV
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.surrogate.model import Surrogate
+    from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting
     from iokr.estimators.trees.forest import OutputKernelForest
     from iokr.estimators.trees.tree import OutputKernelTree

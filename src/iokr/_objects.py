@@ -112,6 +112,8 @@ def take(X: Any, rows: Any) -> Any:
         return take_rows(X, rows)
     if is_table(X):
         return take_table(X, rows)
+    if hasattr(type(X), "concat"):  # a block of objects that knows how
+        return X[rows]
     if hasattr(X, "__array__"):
         return np.asarray(X)[rows]
     return as_objects(X[int(i)] for i in rows)
@@ -172,7 +174,7 @@ def key(item: Any) -> Hashable:
             return key(values[()])
         return keys(values[None, ...])[0] if values.dtype.kind in "buif" else key(list(values))
     if isinstance(item, (list, tuple)):
-        if item and all(isinstance(x, (Real, np.bool_)) for x in item):
+        if item and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in item):
             return _numbers_key(item)
         return ("sequence", tuple(map(key, item)))
     if isinstance(item, (set, frozenset)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,6 +28,7 @@ from iokr._tables import read
 __all__ = [
     "check_choice",
     "check_computed",
+    "check_folds",
     "check_groups",
     "check_integer",
     "check_mask",
@@ -58,8 +59,10 @@ def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: b
         wanted = f"a number {'above' if strict else 'of at least'} {minimum:g}"
     else:
         wanted = "a finite number"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"`{name}` must be {wanted}, got {value!r}.")
+    if not _plain(value, Real):
+        raise TypeError(f"`{name}` must be {wanted}, got {value!r:.60}.")
+    if not isinstance(value, (int, float, np.number)):  # arrays would become arrays of objects
+        raise TypeError(f"`{name}` must be {wanted}, a float or an integer, got {value!r:.60}; write `float(...)`.")
     try:
         number = float(value)
     except OverflowError:
@@ -69,10 +72,15 @@ def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: b
     return number
 
 
+def _plain(value: Any, kind: type) -> bool:
+    """Whether it is a number of this kind, and no truth value and no duration, which Python and NumPy take for one."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.timedelta64))
+
+
 def check_integer(value: Any, name: str, *, minimum: int) -> int:
     """An integer of at least `minimum`."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
+    if not _plain(value, Integral):
+        raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r:.60}.")
     number = int(value)
     if number < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
@@ -245,6 +253,37 @@ def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
         odd = values[(values != 0) & (values != 1)].flat[0]
         raise ValueError(f"`{name}` must hold True and False, or ones and zeros, got {odd:g}; write a condition.")
     return np.asarray(values == 1)
+
+
+def check_folds(
+    cv: Any, n: int, y: Any = None, groups: Any = None, *, classifier: bool = False
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(train, test), row numbers, of each fold that `cv` means: a number, a splitter, or such pairs themselves."""
+    from sklearn.model_selection import check_cv  # brings half of scikit-learn
+
+    wanted = "`cv` must be a number of folds, a splitter, or pairs (train, test) of row numbers"
+    if cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
+        if isinstance(cv, (str, bytes, type)):
+            raise TypeError(f"{wanted}, got {cv!r:.60}.")
+        folds = check_cv(cv, y if classifier else None, classifier=classifier).split(np.zeros((n, 1)), y, groups)
+    elif isinstance(cv, Iterable) and not isinstance(cv, Mapping) and getattr(cv, "shape", None) != ():
+        folds = iter(cv)
+    else:
+        raise TypeError(f"{wanted}, got {cv!r:.60}.")
+    splits = []
+    for split in folds:
+        if not isinstance(split, (tuple, list)) or len(split) != 2:
+            raise TypeError(f"{wanted}, but a fold is {split!r:.60}.")
+        train, test = (np.asarray(to_numpy(part)) for part in split)
+        for rows in (train, test):
+            if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "biu":
+                raise ValueError(f"{wanted}, but a part of a fold is {rows!r:.60}.")
+            if len(rows) != n if rows.dtype.kind == "b" else (int(rows.min()) < -n or int(rows.max()) >= n):
+                raise ValueError(f"{wanted}, but a fold names others than the {n} rows.")
+        splits.append(tuple(np.arange(n)[rows] for rows in (train, test)))
+    if not splits:
+        raise ValueError(f"{wanted}, but it gives no fold.")
+    return splits
 
 
 def check_symmetric(K: Array, name: str) -> Array:

@@ -113,6 +113,13 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="msms-fp490",
+        title="Molecules of 490 spectra, with and without a candidate's own spectra",
+        paper="the set of Su and Rousu, small enough for seconds",
+        module="spectra.fp490",
+        data=("msms_fp490",),
+    ),
+    Experiment(
         name="widths",
         title="A width for every feature or one for all, by the evidence or by leave-one-out",
         paper="small regressions of the R packages MASS and alr3, on new rows",
@@ -132,6 +139,27 @@ EXPERIMENTS = (
         paper="Laforgue, Lambert, Brogat-Motte, d'Alché-Buc 2020, functional experiment",
         module="curves.lip",
         data=("lip_emg", "duality2020_results"),
+    ),
+    Experiment(
+        name="curves",
+        title="Curves from curves: integral kernels and bases beside components, neighbours and linear models",
+        paper="weather, gait and growth of Ramsay and Silverman; nerve tracts of Goldsmith et al.",
+        module="curves.curves",
+        data=("functional",),
+    ),
+    Experiment(
+        name="quantiles",
+        title="Quantiles of 20 small regressions at many levels: crossings, loss, cover of intervals",
+        paper="the sets of Sangnier et al. 2016 and Brault et al. 2019; the toy of d'Alché-Buc 2022 (A22), Figure 1",
+        module="quantiles.quantiles",
+        data=("quantile",),
+    ),
+    Experiment(
+        name="reduced-rank",
+        title="Fewer components of the fitted values: accuracy and time of ranking against the rank",
+        paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
+        module="ranks.reduced_rank",
+        data=("multilabel", "msms_fp490"),
     ),
     Experiment(
         name="digits",

@@ -54,11 +54,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.only:
         chosen = [case for case in chosen if fnmatch.fnmatchcase(case.name, options.only)]
+    if options.sample:
+        chosen = sample(chosen, options.sample)
     if options.part:
         k, m = map(int, options.part.split("/"))
         chosen = [case for case in chosen if crc32(case.name.encode("utf-8", "replace")) % m == k - 1]
-    if options.sample:
-        chosen = sample(chosen, options.sample)
     if options.list:
         print("\n".join(case.name for case in chosen))
         return 0
@@ -73,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
             word = "open"
         elif word in BAD:
             failures.append((case.name, outcome))
+            print(f"{word}: {case.name} ({outcome.where}) {outcome.what[:160]!a}", file=sys.stderr, flush=True)
         counts[word] += 1
         by_callable[case.callable][word] += 1
         now, finished = time.monotonic(), sum(counts.values())

@@ -28,21 +28,15 @@ ALLOWED: list[tuple[str, str, str]] = [
     ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),
     ("kernels.FromFunction/*int8", "wrong", "the user's function computes in the type of the rows that it is given"),
     ("kernels.FromFunction/*", "warning", "warnings of the user's function are passed on as they are"),
+    ("operator_kernels.BlockKernel/parameter/f=*", "traceback", "errors of the user's function are passed on"),
+    ("kernels.order_ranks/*", "wrong", "NaN where an order does not name an item (its docstring)"),
+    ("metrics.*/call/scores=*infinity", "wrong", "only the order of scores counts, and infinity has its place"),
+    ("metrics.PredictionDisplay/call/y=a row of NaN", "wrong", "missing outputs are not drawn (its docstring)"),
+    ("*/parameter n_estimators=1000000", "hang", "a million trees take the time of a million trees"),
 ]
 
 # Found and not yet mended: counted apart by `make attack`, which fails while there are any.
-OPEN: list[tuple[str, str, str]] = [
-    ("kernels.*/* k(X, Z)/Z=*", "traceback", "two sets of objects with other columns: to be refused by name"),
-    ("kernels.Centered/*=an array without rows", "traceback", "no objects: to be refused by name"),
-    *(
-        (f"metrics.*Display/call/{argument}=*", "traceback", "not checked before it is used: to be refused by name")
-        for argument in ("estimator", "labels", "levels")
-    ),
-    ("QuantileCurves*/parameter intercept=*", "traceback", "any truth value is taken: to be refused by name"),
-    ("QuantileCurves*/*levels=5e-324", "traceback", "a level whose inverse overflows: to be refused by name"),
-    ("QuantileCurves*/table *X=an object entry", "traceback", "names of rows are read before X is checked"),
-    ("files.save/call/path=a lo*", "traceback", "a name that the file system refuses: to be refused by name"),
-]
+OPEN: list[tuple[str, str, str]] = []
 
 
 def is_open(name: str, outcome: Outcome) -> bool:

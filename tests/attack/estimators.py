@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from attack.containers import Variant
-from attack.judge import Case, Wrong
+from attack.judge import Case, Wrong, plain
 from attack.problems import COMMON, GIVEN, PROBLEMS, UNLABELED, estimators, fitting, methods
 from attack.targets import Target, parameters
 from attack.values import SCALARS
@@ -50,6 +50,8 @@ def build(cls: type, problem: str, **given: Any) -> Any:
 
 def _answer(model: Any, problem: str) -> Any:
     """What a fitted model says: scores of links, or of new inputs."""
+    if problem == "links" and type(model).__name__ == "LocalModels":  # no score for two nodes without known links
+        return plain(model.decision_function())[model.labeled_]
     if problem in ("links", "bipartite"):
         return model.decision_function()
     if problem == "pairs":
@@ -111,6 +113,8 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
         if not fitted:
             known = parameters(cls.fit)
             valid = {argument: value for argument, value in PROBLEMS[problem][1].items() if argument in known}
+            if cls.__name__ == "LocalModels":
+                valid.pop("labeled")  # nodes without known links have no score among themselves
             fitted.append(build(cls, problem).fit(**valid))
         return fitted[0]
 
@@ -121,6 +125,8 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
             continue
         if cls.__name__.startswith("Functional") and method == "score":
             valid.pop("candidates")  # an integrated R²
+        if cls.__name__ == "Conformal" and method in ("contains", "p_values"):
+            valid.pop("candidates")  # for `conformity="relative"` alone
         if (cls.__name__, method) == ("LocalModels", "decision_function"):
             valid = {"X1": valid["X1"]}
 

@@ -139,10 +139,12 @@ def _raised_here(trace: TracebackType) -> bool:
 
 def clear(words: str, arguments: tuple[str, ...]) -> bool:
     """Whether a message names an argument, or something else in backticks, and says more than a word."""
+    if words.endswith(" is not there."):
+        return True
     if len(words) < 20:
         return False
     named = [name for name in arguments if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)]
-    return bool(named) or bool(re.search(r"`[^`]+`", words)) or "iokr[" in words or " is not there" in words
+    return bool(named) or bool(re.search(r"`[^`]+`", words)) or "iokr[" in words
 
 
 # --------------------------------------------------------------------------------------------- are answers the same?

@@ -103,7 +103,8 @@ def _entry(value: Any, dtype: Any = None) -> Callable[[Any], Any]:
     """One entry replaced."""
 
     def make(X: Any) -> Any:
-        X = np.array(X, dtype=dtype)
+        kind = float if isinstance(value, float) and np.asarray(X).dtype == bool else dtype
+        X = np.array(X, dtype=kind)
         X[(len(X) // 2, *[0] * (X.ndim - 1))] = value
         return X
 
@@ -192,7 +193,7 @@ def _row_of(value: Any) -> Callable[[Any], Any]:
 
 def _nested(X: Any) -> Any:
     X = np.array(X, dtype=object)
-    X[(1, *[0] * (X.ndim - 1))] = [1.0, 2.0]
+    X[(len(X) // 2, *[0] * (X.ndim - 1))] = [1.0, 2.0]
     return X
 
 

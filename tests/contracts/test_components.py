@@ -59,7 +59,9 @@ class TestComponent:
         kinds = {p.kind for name, p in signature.parameters.items() if name != "self"}
         assert inspect.Parameter.VAR_POSITIONAL not in kinds
         assert inspect.Parameter.VAR_KEYWORD not in kinds
-        rebuilt = type(component)(*(params[name] for name in names))
+        named = [name for name in names if signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+        first = [params[name] for name in names if name not in named]
+        rebuilt = type(component)(*first, **{name: params[name] for name in named})
         assert equal(rebuilt, component)
         assert equal(type(component)().set_params(**params), component) if not names or _optional(signature) else True
 

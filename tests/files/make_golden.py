@@ -19,7 +19,7 @@ CASES = (
     *("LinkPredictor", "LinkPredictorCV", "PairModel kernel", "PairModel local", "MultiTask learned", "MultiTaskCV"),
     *("OutputKernelTree strings", "OutputKernelForest sets", "OutputKernelBoosting vectors", "X Fortran", "a function"),
     *("PairModelCV", "Functional gaps", "Functional bsplines", "FunctionalCV", "QuantileCurves levels"),
-    *("QuantileCurvesCV levels", "Conformal full", "Conformal jackknife+", "Conformal split"),
+    *("QuantileCurvesCV levels", "Conformal full", "Conformal jackknife+", "Conformal split", "Conformal links"),
     *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
     *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive", "rivals.PairLinks"),
 )

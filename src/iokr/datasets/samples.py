@@ -8,6 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from iokr._objects import as_objects
+from iokr._spectra import MassSpectrum
 from iokr._validation import check_integer
 
 __all__ = ["DOMAINS", "sample"]
@@ -124,6 +125,22 @@ def _bags(n: int, rng: Generator) -> NDArray[np.object_]:
     return as_objects(tuple(map(tuple, rng.standard_normal((size, 3)).tolist())) for size in sizes)
 
 
+def _spectra(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Mass spectra of 4 to 8 peaks out of twenty places, measured with a little error; some lack a precursor."""
+    places = np.concatenate([np.linspace(60.0, 300.0, 14), 43.01784 + 14.01565 * np.arange(6)])  # CnH(2n−1)O
+    return as_objects(_spectrum(places[rng.permutation(20)[: rng.integers(4, 9)]], rng) for _ in range(n))
+
+
+def _spectrum(mz: NDArray[np.float64], rng: Generator) -> MassSpectrum:
+    carbons, energy = int(rng.integers(6, 12)), float(rng.choice([10.0, 20.0, 40.0]))
+    known = {"formula": f"C{carbons}H{2 * carbons}O{rng.integers(1, 4)}", "collision_energy": energy}
+    ion = None if rng.random() < 0.1 else float(mz.max() + rng.choice([1.0, 18.01, 43.99]))
+    heights = rng.random(len(mz)) + 0.05
+    measured = mz * (1 + 2e-6 * rng.standard_normal(len(mz)))
+    adduct = {"adduct": "[M+H]+" if rng.random() < 0.7 else "[M+Na]+"}
+    return MassSpectrum(measured, heights / heights.max(), ion, known | adduct)
+
+
 DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "any": _any,
     "bags": _bags,
@@ -137,6 +154,7 @@ DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "sequences": _sequences,
     "series": _series,
     "sets": _sets,
+    "spectra": _spectra,
     "strings": _strings,
     "vectors": _vectors,
 }

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._curves import interpolate, quadrature_weights, read_curves
-from iokr._validation import check_choice
+from iokr._curves import CurveTable, interpolate, quadrature_weights, read_curves
+from iokr._objects import BadObject, error_context
+from iokr._validation import check_choice, check_computed
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.embeddings.basis import Basis
 from iokr.kernels.base import Kernel
@@ -67,9 +68,10 @@ class Curves(EuclideanEmbedding):
         if kernel is not None:
             raise ValueError("`Curves()` holds functions as they are; leave `output_kernel` out.")
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
+        check_choice(self.centered, "centered", (True, False))
         if self.basis is not None and not isinstance(self.basis, Basis):
             raise TypeError(f"`basis` must be a `Basis`, got {self.basis!r:.60}.")
-        table = read_curves(Y, self.grid)
+        table = _read(Y, self.grid, "y")
         values = to_numpy(table.values)
         seen = ~np.isnan(values)
         self.points_, self.quadrature_ = table.points, quadrature_weights(self.quadrature, table.points)
@@ -116,7 +118,7 @@ class Curves(EuclideanEmbedding):
 
     def represent(self, Y: Any, name: str = "y") -> Array:
         """The curves, centred as at fit, on its nodes: each point is put on the nearest."""
-        return self._coordinates(read_curves(Y, self.points_, name).values)
+        return self._coordinates(_read(Y, self.points_, name).values)
 
     def expand(self, H: Array) -> Array:
         """h(x) at the nodes from its coordinates, without the mean, (n, T)."""
@@ -143,6 +145,20 @@ class Curves(EuclideanEmbedding):
         else:
             values = asarray_like(interpolate(self.points_, to_numpy(self.expand(H)).T, theta, derivative).T, H)
         return values + asarray_like(self.mean_at(theta, derivative), H)[None, :]
+
+
+def _read(Y: Any, grid: Any, name: str) -> CurveTable:
+    """The curves, whose squares fit into floats; those to choose among have no gaps."""
+    table = read_curves(Y, grid, name)
+    xp = array_namespace(table.values)
+    gaps = xp.isnan(table.values)
+    with error_context(name):
+        squares = row_sq_norms(xp.where(gaps, 0.0, table.values))
+        check_computed(squares, "Curve", "Σ∫y²", room=float(squares.shape[0]))
+        if name != "y" and bool(xp.any(gaps)):
+            row = int(xp.argmax(xp.astype(xp.any(gaps, axis=1), xp.int8)))
+            raise BadObject("Curve", row, " has gaps, or no point near some node, so there is no distance to it.")
+    return table
 
 
 def _mean(values: np.ndarray, seen: np.ndarray, w: np.ndarray, points: np.ndarray) -> np.ndarray:

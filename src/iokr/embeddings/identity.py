@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, row_sq_norms
 from iokr._component import component
 from iokr._objects import error_context
-from iokr._validation import check_computed, check_vectors
+from iokr._validation import check_choice, check_computed, check_vectors
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
 
@@ -47,6 +47,7 @@ class Identity(EuclideanEmbedding):
             raise ValueError(
                 "`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
             )
+        check_choice(self.centered, "centered", (True, False))
         Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
         if self.n_outputs_ == 0:

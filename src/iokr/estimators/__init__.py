@@ -8,12 +8,15 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.model import MultiTask
+from iokr.estimators.neighbors import Neighbors
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
 from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.surrogate.model import Surrogate
+from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.estimators.trees.tree import OutputKernelTree
@@ -29,6 +32,8 @@ __all__ = [
     "LinkPredictorCV",
     "MultiTask",
     "MultiTaskCV",
+    "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -36,4 +41,5 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "Surrogate",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
-from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy
+from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy, unwarned
 from iokr._objects import error_context, n_objects
 from iokr._tables import column_names, read
 from iokr._validation import check_vectors
@@ -89,6 +89,8 @@ def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
     if isinstance(kernel, (Kernel, OperatorKernel)):
         return kernel
     advice = "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+    if hasattr(kernel, "refusal"):
+        advice = f"{kernel.refusal}."
     if isinstance(kernel, (list, tuple)):
         advice = "to search a list of kernels use `IOKRCV`."
     raise TypeError(
@@ -124,7 +126,8 @@ def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, res
     elif numbers and names is not None:
         X = check_array(X, dtype="numeric", input_name=name, estimator=estimator)
     elif numbers and name == "X":
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        with unwarned():  # of a sum that overflows where no entry does
+            X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
     elif numbers:
         X = check_vectors(X, name)
     elif names is None:
@@ -179,6 +182,11 @@ def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | O
         raise ValueError(
             f"The columns of X_unlabeled, {names[:5]}, must be those of X in the same order, {list(known)[:5]}."
         )
+    if is_array(checked) and is_array(X) and not same_home(checked, X):
+        raise TypeError(
+            f"`X_unlabeled`, {type(checked).__name__}, and X, {type(X).__name__}, must be arrays of one library and "
+            "device; nothing is moved silently: convert X_unlabeled."
+        )
     if len(getattr(X, "shape", ())) == 2 and checked.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features but X_unlabeled has {checked.shape[1]}; they must be the same.")
     return checked
@@ -215,13 +223,12 @@ def check_table(X: Any, name: str) -> Any:
     if values is not None and values.ndim == 2 and values.dtype.kind in "OSUV":
         try:
             X = values.astype(np.float64)
-        except (ValueError, OverflowError) as error:
-            raise ValueError(
-                f"`{name}` must be a matrix of numbers, but it holds {values.flat[0]!r:.40} ({error}); select columns "
-                "with `Columns(kernel, names)`, or choose a `kernel` that takes other objects."
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"`{name}` must be a matrix of numbers, but it holds other objects ({error}); select columns with "
+                "`Columns(kernel, names)`, or choose a `kernel` that takes other objects."
             ) from None
-        except TypeError:  # scikit-learn has words for it
-            pass
     if is_sparse(X) or (is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO")):
         return X
     n_objects(X, name)

@@ -6,6 +6,7 @@ they will stay, and are mapped without a copy; and what is wrong with a file is 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import mmap
@@ -233,6 +234,11 @@ def check_path(path: Any) -> Path:
     """A path, whether or not there is a file."""
     if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
         raise TypeError(f"`path` must be the path of a file, got {path!r:.60}.")
+    try:
+        os.lstat(path)
+    except (OSError, UnicodeEncodeError) as error:
+        if isinstance(error, UnicodeEncodeError) or error.errno == errno.ENAMETOOLONG:
+            raise ValueError(f"`path` must be a name that the file system takes, got {path!r:.60}.") from None
     return Path(path)
 
 

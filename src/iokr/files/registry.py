@@ -13,7 +13,7 @@ __all__ = ["FOLDERS", "HELD", "REFUSED", "class_of", "name_of", "registered"]
 
 FOLDERS = (
     *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
-    *("rivals", "model_selection"),
+    *("rivals", "model_selection", "chem"),
 )
 
 # Values that fitted models hold: the name in files, the module, the class where it has another name.
@@ -39,6 +39,11 @@ HELD = {
     "Vocabulary": "iokr.kernels._data.counts",
     "Counts": "iokr.kernels._data.counts",
     "Ragged": "iokr.kernels._data.ragged",
+    "PeakTable": "iokr.kernels._data.places",
+    "PeakPlaces": "iokr.kernels._data.places:Places",
+    "Bits": "iokr._bits",
+    "MassSpectrum": "iokr._spectra",
+    "MassSpectra": "iokr._spectra",
     "Bags": "iokr.kernels.structured.bags",
     "Graph": "iokr.kernels.structured.graphs",
     "GraphLevels": "iokr.kernels.structured.graphs:Levels",
@@ -58,6 +63,7 @@ HELD = {
     "QuantileLevels": "iokr.estimators.quantiles.levels:Levels",
     "ClosedScores": "iokr.estimators.conformal.closed",
     "SplitScores": "iokr.estimators.conformal.split",
+    "NodeScores": "iokr.estimators.conformal.nodes",
     "LeftOut": "iokr.estimators.conformal.left_out",
     "LeftOutPart": "iokr.estimators.conformal.left_out:Part",
     "DiagonalBlocks": "iokr.operator_kernels.blocks:Diagonal",

@@ -7,12 +7,16 @@ from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Sc
 from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
 from iokr.kernels.features import Columns, EmpiricalMap, Features
 from iokr.kernels.fourier import Fourier
+from iokr.kernels.gaussian_of import GaussianOf
 from iokr.kernels.generic import Delta, FromFunction
 from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.sketch import Sketch
+from iokr.kernels.spectra import ProbabilityProduct
+from iokr.kernels.spectra_binned import CosineBinned
+from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
 from iokr.kernels.structured.bags import SetKernel
 from iokr.kernels.structured.grakel import GraKeL
 from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
@@ -23,6 +27,7 @@ from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.structured.sets import Jaccard, Tanimoto
 from iokr.kernels.structured.strings import Mismatch, Spectrum
 from iokr.kernels.structured.subsequences import Subsequence
+from iokr.kernels.subformulas import Subformulas
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
@@ -31,16 +36,21 @@ __all__ = [
     "RBF",
     "Aligned",
     "CartesianPair",
+    "Categories",
     "Centered",
+    "CollisionEnergy",
     "Columns",
     "Cosine",
+    "CosineBinned",
     "Delta",
     "Diffusion",
     "EmpiricalMap",
     "FeatureKernel",
     "Features",
+    "Formula",
     "Fourier",
     "FromFunction",
+    "GaussianOf",
     "GlobalAlignment",
     "GraKeL",
     "Hamming",
@@ -50,6 +60,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Mallows",
+    "Mass",
     "Mean",
     "MetricPair",
     "Mismatch",
@@ -64,6 +75,7 @@ __all__ = [
     "Polynomial",
     "Positional",
     "Precomputed",
+    "ProbabilityProduct",
     "Product",
     "RegularizedLaplacian",
     "Scaled",
@@ -72,6 +84,7 @@ __all__ = [
     "Sketch",
     "Spearman",
     "Spectrum",
+    "Subformulas",
     "Subsequence",
     "Sum",
     "Tanimoto",

@@ -24,6 +24,7 @@ from iokr._component import Component, component
 from iokr._memory import check_matrix
 from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr._validation import check_computed, check_number, check_psd
+from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
 __all__ = [
@@ -107,13 +108,16 @@ class Kernel(Component, ABC):
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
         n = n_objects(X)
-        if n == 0:
-            raise ValueError("`X` is empty; at least one object is needed.")
+        for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
+            if n_objects(objects, name) == 0:
+                raise ValueError(f"`{name}` is empty; at least one object is needed.")
         with error_context("X"):
             k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
             R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
         with error_context("Z"):
             S = None if Z is None else k.represent(Z)
+        if k.numeric:
+            _check_widths(R, R if S is None else S)
         check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
         with unwarned():
             K = k.gram(R, S).dense()
@@ -137,6 +141,19 @@ class Kernel(Component, ABC):
         return self.__mul__(other)
 
 
+def _check_widths(R: Any, S: Any) -> None:
+    """Vectors with as many entries, and at least one."""
+    if isinstance(R, Parts):
+        for parts in zip(R, S, strict=True):
+            _check_widths(*parts)
+        return
+    p, q = (shape[1] if len(shape := tuple(getattr(A, "shape", ()))) == 2 else -1 for A in (R, S))
+    if p == 0:
+        raise ValueError("`X` has no columns: its objects have no entries.")
+    if p != q:
+        raise ValueError(f"`Z` has {q} columns but X has {p}; k(x, z) compares vectors with as many entries.")
+
+
 def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
     with unwarned():
@@ -150,7 +167,8 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        why = f"; {kernel.refusal}" if hasattr(kernel, "refusal") else ""
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}{why}.")
     return clone(kernel).fit(X)
 
 
@@ -213,6 +231,10 @@ class FeatureKernel(Kernel):
     def diag(self, R: Any) -> Array:
         """The (n,) array of ‖φ(x_i)‖²."""
         return row_sq_norms(R)
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """C ↦ Φ (Φᵀ C) where features are dense and fewer than the objects. May be overridden."""
+        return FeatureGram(R, S) if is_thin(R, S) else super().gram(R, S)
 
     def coordinates(self, R: Any) -> Array:
         """The features themselves, unless they are longer than the objects are many."""
@@ -286,6 +308,15 @@ class Sum(BinaryKernel):
     array([[4.]])
     """
 
+    def gram(self, R: Parts, S: Parts | None = None) -> ScalarGram:
+        """Features of both, one after the other, where both have few."""
+        left, right = (
+            kernel.gram(R.parts[i], None if S is None else S.parts[i])
+            for i, kernel in enumerate((self.left_, self.right_))
+        )
+        joined = left.joined(right)
+        return super().gram(R, S) if joined is None else joined
+
     def block(self, R: Parts, S: Parts) -> Array:
         with unwarned():
             return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
@@ -354,6 +385,11 @@ class Scaled(WrappedKernel):
         check_number(self.factor, "factor", minimum=0.0)
         super().fit(X)
         return self
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """√factor Φ where the base has few features."""
+        scaled = self.base_.gram(R, S).scaled(self.factor)
+        return super().gram(R, S) if scaled is None else scaled
 
     def block(self, R: Any, S: Any) -> Array:
         with unwarned():

@@ -14,6 +14,8 @@ from iokr.losses.base import Loss
 
 __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
 
+_RAREST = float(np.finfo(float).tiny)  # 1/θ is a number
+
 
 def check_levels(levels: Any, name: str = "levels") -> np.ndarray:
     """Numbers strictly between 0 and 1, none twice; one of them, or as many as there are outputs."""
@@ -21,8 +23,8 @@ def check_levels(levels: Any, name: str = "levels") -> np.ndarray:
         values = np.atleast_1d(np.asarray(levels, dtype=float))
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be numbers between 0 and 1, got {levels!r:.60}.") from None
-    if values.ndim != 1 or values.size == 0 or not np.all((values > 0) & (values < 1)):
-        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {levels!r:.60}.")
+    if values.ndim != 1 or values.size == 0 or not np.all((values >= _RAREST) & (values < 1)):
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1 (at least {_RAREST:.2g}), got {levels!r:.60}.")
     if len(np.unique(values)) < len(values):
         raise ValueError(f"`{name}` must differ from each other, got {levels!r:.60}.")
     return values

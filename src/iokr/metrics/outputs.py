@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_sparse
+from iokr._array import is_sparse, unwarned
 from iokr._objects import as_array, equal_entries, keys
 from iokr._tables import EXACT
 from iokr._validation import check_integer, check_number, check_numbers, check_same_length
@@ -31,7 +31,8 @@ def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
     """
     gamma = check_number(gamma, "gamma", minimum=0.0, strict=True)
     Y, Z = _pair(y_true, y_pred)
-    return float(np.mean(2 - 2 * np.exp(-gamma * ((Y - Z) ** 2).sum(axis=1))))
+    with unwarned():  # far apart is far apart: the loss is 2
+        return float(np.mean(2 - 2 * np.exp(-gamma * ((Y - Z) ** 2).sum(axis=1))))
 
 
 def hamming(y_true: Any, y_pred: Any) -> float:
@@ -130,8 +131,9 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     Y, Z = check_numbers(y_true, "y_true"), check_numbers(y_pred, "y_pred")
     Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
     for name, values in (("y_true", Y), ("y_pred", Z)):
-        if np.isnan(values).any():
-            raise ValueError(f"`{name}` contains NaN; leave such rows out.")
+        if not np.isfinite(values).all():
+            odd = "NaN" if np.isnan(values).any() else "infinity"
+            raise ValueError(f"`{name}` contains {odd}; leave such rows out.")
     if Y.shape != Z.shape:
         raise ValueError(f"`y_true` has shape {Y.shape} but `y_pred` has {Z.shape}; they must be the same.")
     return Y, Z

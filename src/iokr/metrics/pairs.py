@@ -153,8 +153,9 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
         _check_above(linked, "truth")
         _check_above(counted, "where")
         counted = np.triu(counted, k=1)
-    if np.isnan(found[counted]).any():
-        raise ValueError("`truth` contains NaN: some pairs are neither linked nor not; leave them out with `where`.")
+    if not np.isfinite(found[counted]).all():
+        odd = "NaN" if np.isnan(found[counted]).any() else "infinity"
+        raise ValueError(f"`truth` contains {odd}: some pairs are neither linked nor not; leave them out with `where`.")
     linked, values = linked[counted], values[counted].astype(np.float64)
     if not len(values):
         raise ValueError("There are no pairs to rank.")

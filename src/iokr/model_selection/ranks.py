@@ -10,7 +10,7 @@ from sklearn.base import clone
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys, n_objects, take
 from iokr._tables import is_table
-from iokr._validation import check_same_length
+from iokr._validation import check_folds, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
 
 __all__ = ["cross_val_rank"]
@@ -44,8 +44,6 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
     >>> cross_val_rank(IOKR(output_kernel=Delta()), X, y, ["low", "high"], cv=3).shape
     (12,)
     """
-    from sklearn.model_selection import check_cv
-
     n = check_same_length(X, y)
     if not hasattr(model, "rank") or isinstance(model, type):
         raise TypeError(f"`model` must be an estimator with a method `rank`, such as `IOKR()`, got {model!r:.60}.")
@@ -56,7 +54,7 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
     names = keys(_rows(y))
     ranks = np.full(n, np.inf)
     pairwise = bool(getattr(getattr(model, "kernel", None), "pairwise", False))
-    for train, test in check_cv(cv).split(np.zeros((n, 1)), names):
+    for train, test in check_folds(cv, n, names):
         X_train, X_test = take(X, train), take(X, test)
         if pairwise:
             X_train, X_test = X_train[:, train], X_test[:, train]

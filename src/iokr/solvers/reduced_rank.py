@@ -47,6 +47,8 @@ class ReducedRank(ClosedForm):
     rank_ : int
     directions_ : array of shape (q, p)
         V_p.
+    coefficients_ : array of shape (n, p), or None
+        CV_p, where A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers a candidate.
 
     Examples
     --------
@@ -90,6 +92,8 @@ class ReducedRank(ClosedForm):
     def _base(self) -> Solver:
         if self.solver is None:
             return Auto()
+        if not isinstance(self.solver, Solver):
+            raise TypeError(f"`solver` must be a component of `iokr.solvers`, got {self.solver!r:.80}.")
         base: Solver = clone(self.solver)
         return base
 
@@ -97,11 +101,10 @@ class ReducedRank(ClosedForm):
         """Those to choose from; None is all."""
         if self.rank is None:
             return None
-        given = list(self.rank) if isinstance(self.rank, (Sequence, np.ndarray)) else [self.rank]
-        return [check_integer(rank, "rank", minimum=1) for rank in given]
+        return [check_integer(rank, "rank", minimum=1) for rank in _listed(self.rank, "rank")]
 
     def _alphas(self, own: float) -> list[float]:
-        given = list(self.alpha) if isinstance(self.alpha, (Sequence, np.ndarray)) else [self.alpha]
+        given = _listed(self.alpha, "alpha")
         return [own if a is None else check_number(a, "alpha", minimum=0.0, strict=True) for a in given]
 
     def _path(self, problem: Problem) -> Path:
@@ -126,7 +129,18 @@ class ReducedRank(ClosedForm):
     def keep(self, operator: OutputOperator, C: Array, V: Array, rank: int) -> Array:
         """C' with C'A = CAP̂, and the directions, kept."""
         self.rank_, self.directions_ = rank, V[:, :rank]
+        self.coefficients_ = None if operator.scale is None else matmul(C, self.directions_)
         return projected(operator, C, self.directions_)
+
+
+def _listed(given: Any, name: str) -> list[Any]:
+    """One value, or a sequence of them."""
+    if isinstance(given, (str, bytes)) or (isinstance(given, np.ndarray) and given.ndim != 1):
+        raise TypeError(f"`{name}` must be a number or a sequence of numbers, got {given!r:.60}.")
+    values = list(given) if isinstance(given, (Sequence, np.ndarray)) else [given]
+    if not values:
+        raise ValueError(f"`{name}` is empty; give at least one value.")
+    return values
 
 
 def components(problem: Problem, C: Array) -> tuple[np.ndarray, Array]:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from iokr.report import Progress, Report, Table, run_info
+from iokr.report import Figure, Progress, Report, Table, run_info
 from iokr_lab.bench.memory import Footprint
 
 _PAUSE = 0.12  # seconds between runs: idle threads of a BLAS spin for about 0.1 s and would slow the next one
@@ -188,6 +188,33 @@ Builders = Sequence[Callable[[], Question]]
 
 
 @dataclass(frozen=True)
+class Run:
+    """How a section is to run: `step` is called with words before each piece of its work."""
+
+    seed: int
+    quick: bool
+    repeat: int
+    step: Callable[[str], None]
+
+    def ask(self, question: Question) -> tuple[Table, list[Verdict]]:
+        """`ask` with the rounds and the progress of this run."""
+        return ask(question, self.repeat, self.step)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a benchmark that does not need to be made of questions, or cannot run everywhere.
+
+    `work` gives tables and figures, and verdicts; its data live no longer than it runs. `missing` says why it cannot
+    run here, and then it is named as skipped.
+    """
+
+    title: str
+    work: Callable[[Run], tuple[Sequence[Table | Figure], Sequence[Verdict]]]
+    missing: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """Questions that belong together, and whose memory is measured.
 
@@ -201,6 +228,7 @@ class Benchmark:
     judge_memory: Callable[[Sequence[int]], list[Verdict]] = lambda sizes: []
     notes: tuple[str, ...] = ()
     n_threads: int = 2  # of every BLAS
+    sections: tuple[Section, ...] = ()
 
 
 def sized(small: Mapping[str, Mapping[str, Any]], *asked: Callable[..., Question]) -> Callable[[int, bool], Builders]:
@@ -222,23 +250,38 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
     with threadpool_limits(limits=n_threads):
         questions = [make() for make in benchmark.questions(seed, quick)]
         total = sum((question.timed(repeat) + 1) * len(question.present) for question in questions) + len(footprints)
+        why_not = [section.missing() for section in benchmark.sections]
+        sections = [section for section, why in zip(benchmark.sections, why_not, strict=True) if why is None]
+        total += len(sections)
         answers = [ask(question, repeat, step) for question in questions]
         sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
+        found = []
+        for section in sections:
+            step(section.title)
+            quietly = Run(seed, quick, repeat, lambda what: progress(done, total, what))
+            found.append(section.work(quietly))
         contenders = [contender for question in questions for contender in question.contenders]
         info = _machine(n_threads) | run_info(seed=seed, seconds=perf_counter() - start)
     info["versions"] |= {c.needs: metadata.version(c.needs) for c in contenders if c.needs and c.installed}
     progress(total, total, "done")
 
-    tables = [table for table, _ in answers]
+    tables: list[Table | Figure] = [table for table, _ in answers]
     if footprints:
         rows = [footprint.row(size) for footprint, size in zip(footprints, sizes, strict=True)]
         note = "Growth of a fresh process over its data, libraries and BLAS buffers."
         tables.append(Table("Peak memory", rows, note))
+    tables += [item for items, _ in found for item in items]
     if not quick:
         verdicts = [verdict for _, judged in answers for verdict in judged] + benchmark.judge_memory(sizes)
+        verdicts += [verdict for _, judged in found for verdict in judged]
         tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
+    skipped = [f"Skipped: {s.title}: {why}." for s, why in zip(benchmark.sections, why_not, strict=True) if why]
     summary = "Beside rivals and the arithmetic lower bound, in one run."
-    notes = [f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}", *_caveats(contenders, load, quick)]
+    notes = [
+        f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}",
+        *skipped,
+        *_caveats(contenders, load, quick),
+    ]
     return Report(benchmark.title, summary, tuple(tables), (*notes, *benchmark.notes), info)
 
 

@@ -17,6 +17,7 @@ Examples
 from iokr_lab.data.growth import Curves, Growth, Lip, load_dti, load_gait, load_growth, load_lip, load_weather
 from iokr_lab.data.inflection import Inflection, load_inflection
 from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_label_ranking
+from iokr_lab.data.massbank import MassBank, load_massbank_msms, write_massbank_files
 from iokr_lab.data.msms import Spectra, load_msms_fp490
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.data.nci import NCICancer, load_nci_cancer
@@ -44,6 +45,7 @@ __all__ = [
     "Inflection",
     "LabelRanking",
     "Lip",
+    "MassBank",
     "MultiLabel",
     "NCICancer",
     "NIPSAuthors",
@@ -60,6 +62,7 @@ __all__ = [
     "load_inflection",
     "load_label_ranking",
     "load_lip",
+    "load_massbank_msms",
     "load_msms_fp490",
     "load_multilabel",
     "load_nci_cancer",
@@ -71,4 +74,5 @@ __all__ = [
     "load_yeast_go",
     "load_yeast_metabolic",
     "load_yeast_ppi",
+    "write_massbank_files",
 ]

@@ -35,11 +35,20 @@ def test_one_level_without_penalty_is_the_pinball_loss():
     np.testing.assert_allclose(found.predict(NEW)[:, 0], plain.predict(NEW), atol=1e-3)
 
 
-def test_a_unit_matrix_learns_levels_independently():
-    joint = model(level_kernel=np.eye(3), crossing=0.0).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_unit_matrix_learns_levels_independently(intercept):
+    joint = model(level_kernel=np.eye(3), crossing=0.0, intercept=intercept).fit(X, Y)
     for j, level in enumerate(LEVELS):  # the mean over three levels: a third of the loss, so three times the alpha
-        alone = model(levels=[level], crossing=0.0, alpha=0.03).fit(X, Y)
+        alone = model(levels=[level], level_kernel=np.eye(1), crossing=0.0, alpha=0.03, intercept=intercept).fit(X, Y)
         np.testing.assert_allclose(joint.predict(NEW, sort=False)[:, j], alone.predict(NEW)[:, 0], atol=2e-3)
+
+
+def test_a_matrix_goes_with_its_levels_in_any_order():
+    A = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.5], [0.1, 0.5, 1.0]])
+    order = [2, 0, 1]
+    ordered = model(level_kernel=A, crossing=0.0).fit(X, Y)
+    mixed = model(level_kernel=A[np.ix_(order, order)], levels=[LEVELS[j] for j in order], crossing=0.0).fit(X, Y)
+    np.testing.assert_allclose(mixed.predict(NEW, sort=False), ordered.predict(NEW, sort=False)[:, order], atol=1e-9)
 
 
 def test_a_small_penalty_is_none():
@@ -64,14 +73,14 @@ def test_equals_an_interior_point(crossing, intercept):
     theta = np.tile(LEVELS, (30, 1))
     cost = cp.sum(cp.maximum(cp.multiply(theta, e), cp.multiply(theta - 1, e))) / 3
     if crossing:
-        cost += crossing / 2 * cp.sum(cp.pos(-H[:, 3:]))
+        cost += crossing * cp.sum(cp.pos(-H[:, 3:]))
     least = cp.Problem(cp.Minimize(cost + 0.005 * cp.sum_squares(b))).solve(solver=cp.CLARABEL)
     C = found.solution_.C / levels.r
     values = (RBF(10.0)(X) + c) @ C @ levels.G
     e = (Y - found.center_)[:, None] - values[:, :3]
     ours = np.maximum(np.array(LEVELS) * e, (np.array(LEVELS) - 1) * e).sum() / 3 + 0.005 * np.sum(C * values)
     if crossing:
-        ours += crossing / 2 * np.maximum(-values[:, 3:], 0).sum()
+        ours += crossing * np.maximum(-values[:, 3:], 0).sum()
     assert abs(ours - least) <= 1e-6 * abs(least)
 
 
@@ -157,6 +166,11 @@ class TestIntervals:
         # the coverage given one calibration set varies by about √(0.8·0.2/30); 12 of them are averaged
         assert abs(np.mean(hits) - 0.8) < 3 * np.sqrt(0.16 / 30 / 12) + 1 / 31
         assert "0.8" in fitted.guarantee_
+
+    def test_from_levels_that_were_trained(self):
+        levels = [j / 10 for j in range(1, 10)]  # (1 − 0.8)/2 is not 0.1 in floating point
+        alone = QuantileCurves(RBF(10.0), level_kernel=np.eye(9), levels=levels, crossing=0.0, alpha=0.01).fit(X, Y)
+        assert np.all(np.diff(alone.interval(NEW, 0.8)) > 0)
 
     def test_too_few_rows_give_everything(self):
         fitted = QuantileCurves(RBF(10.0), solver=ADMM(1e-3)).fit(X, Y)

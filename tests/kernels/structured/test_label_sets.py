@@ -50,7 +50,7 @@ def test_labels_are_those_at_fit():
 def test_refusals():
     with pytest.raises(ValueError, match="Row 1 has entries other than 0 and 1"):
         Hamming()(np.array([[0, 1], [2, 1]]))
-    with pytest.raises(ValueError, match=r"4 labels at fit but rows now have shape \(3, 5\)"):
+    with pytest.raises(ValueError, match=r"Rows of shape \(3, 5\) do not fit: there were 4 labels"):
         Hamming().fit(rows(3)).represent(np.zeros((3, 5)))
     with pytest.raises(TypeError, match=r"Object 1 must be a set of labels, or a row of 4 zeros and ones, got 'jazz'"):
         Hamming(LABELS)([{"jazz"}, "jazz"])

@@ -91,7 +91,7 @@ class TestAny:
             ([[1, 2], ["a", "b"]], TypeError, "Ranking 1 must be a vector of ranks.*order_ranks"),
             ([[1, 2], [np.nan, np.nan]], ValueError, "Ranking 1 ranks no item"),
             ([[1, np.inf], [1, 2]], ValueError, "Ranking 0 has an infinite rank"),
-            ([[1], [2]], ValueError, "at least two items, got 1"),
+            ([[1], [2]], ValueError, "Ranking 0 ranks 1 item; at least two are needed"),
         ]:
             with pytest.raises(error, match=message):
                 kernel(X)

@@ -72,7 +72,7 @@ def test_path_over_strengths_folds_and_links():
 def test_path_needs_a_choice():
     with pytest.raises(TypeError, match="alphas"):
         PathDisplay.from_estimator(IOKR().fit(X, Y))
-    with pytest.raises(ValueError, match="name 1 curves"):
+    with pytest.raises(ValueError, match="list of 1 names, got 2"):
         PathDisplay.from_estimator(IOKRCV(alphas=(0.1, 1.0)).fit(X, Y), labels=["a", "b"])
 
 
@@ -179,7 +179,7 @@ def test_widths_of_features():
 def test_nothing_learned_is_said():
     with pytest.raises(TypeError, match="neither weights nor widths"):
         WeightsDisplay.from_estimator(IOKR(Normalized(RBF(1.0))).fit(X, Y))
-    with pytest.raises(ValueError, match="must name"):
+    with pytest.raises(ValueError, match="list of"):
         WeightsDisplay([1.0, 2.0], ["one"])
 
 

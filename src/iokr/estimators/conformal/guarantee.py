@@ -13,7 +13,7 @@ from iokr.embeddings.identity import Identity
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
 
-__all__ = ["frozen_model", "guarantee", "learned", "learned_parts", "selects"]
+__all__ = ["frozen_model", "guarantee", "learned", "learned_parts", "node_guarantee", "selects"]
 
 _NO_MATTER = {"center_"}  # where vectors are measured from, for the sake of digits: no value of a kernel changes
 _SEARCHES = ("param_grid", "param_distributions")  # of scikit-learn's searches
@@ -121,4 +121,13 @@ def guarantee(method: str, n: int, *, selected: bool, learned: list[str], pairs:
     return (
         f"coverage at least as asked, at most 1/{n + 1} more without ties, if the {n} rows and the new one are "
         "exchangeable"
+    )
+
+
+def node_guarantee(n_fitted: int, n: int) -> str:
+    """What holds of a new node and its row of links to the fitted ones, from n nodes to calibrate on."""
+    return (
+        f"all partners of a new node among the {n_fitted} fitted ones are in its set at least as often as asked, on "
+        f"average over the draw of the {n} calibration nodes and of the new one, for any model, if nodes are "
+        "exchangeable; nothing holds pair by pair, or between two new nodes"
     )

@@ -19,9 +19,11 @@ from iokr.decoders.candidate_sets import CandidateSets
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.conformal.closed import ClosedScores
-from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, selects
+from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, node_guarantee, selects
+from iokr.estimators.conformal.nodes import NodeScores
 from iokr.estimators.conformal.order import rank_needed
 from iokr.estimators.conformal.split import SplitScores, fitted_residuals
+from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import require_y
 from iokr.estimators.regression.iokr import KernelRegression
 from iokr.estimators.summary import Summarised
@@ -44,7 +46,8 @@ class Conformal(Summarised, Component):
     Parameters
     ----------
     model : IOKR, IOKRCV, or any other with `method="split"`
-        Cloned and fitted.
+        Cloned and fitted. With a model of links, such as `LinkPredictor`, rows are nodes: `fit(X, adjacency)` learns
+        from the links between some of them, and the set of a new node holds all of its partners among these.
     method : {"full", "jackknife+", "jackknife", "split"}, default="full"
         "full": the scores of all rows when (x, y) has joined them. "jackknife+": rows left out, x predicted without
         each. "jackknife": rows left out, x predicted by all. "split": the model is fitted on some rows and the scores
@@ -70,12 +73,15 @@ class Conformal(Summarised, Component):
         When X is an array.
     n_calibration_ : int
         n. A coverage c needs at least c/(1 − c) of them.
+    nodes_ : array of int
+        Of a network, the nodes whose links were learned from: sets are of these.
 
     Notes
     -----
     Exchangeable rows: in no order of time, no duplicates of one object (the same molecule twice), no pairs that share a
-    node. Of a network the nodes are exchangeable, not its pairs. Selection on the same rows, kernels that are learned
-    from them and sample weights void the proof; `guarantee_` then says so.
+    node. Of a network the nodes are exchangeable, not its pairs: sets are of a new node and its whole row of links, by
+    "split" alone, as the output kernel of the others knows the links of a node left out. Selection on the same rows,
+    kernels that are learned from them and sample weights void the proof; `guarantee_` then says so.
 
     Examples
     --------
@@ -108,10 +114,12 @@ class Conformal(Summarised, Component):
         Parameters
         ----------
         X : array or sequence of n objects
-        y : array or sequence of n outputs
+        y : array or sequence of n outputs, or the adjacency matrix (n, n) of n nodes
         """
         self._check_parameters()
         require_y(y)
+        if links_model(self.model):
+            return self._fit_nodes(X, y)
         n = check_same_length(X, y)
         _check_complete(y)
         model, chosen = clone(self.model), selects(self.model)
@@ -129,15 +137,33 @@ class Conformal(Summarised, Component):
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
             self._scores = ClosedScores(self.model_, self.method, self.conformity, X)
+        self.__dict__.pop("nodes_", None)
+        parts = learned(self.model_) if self.method != "split" else []
+        pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
+        return self._kept(guarantee(self.method, int(self._scores.n), selected=chosen, learned=parts, pairs=pairs))
+
+    def _fit_nodes(self, X: Any, adjacency: Any) -> Conformal:
+        """Learn from the links between some nodes, score the rows of links of the others to these."""
+        if self.method != "split" or self.conformity != "distance":
+            raise ValueError(
+                "The output kernel of a network knows the links of every node, so that none can be left out in closed "
+                'form; use `method="split"` and `conformity="distance"` with a model of links.'
+            )
+        graph = check_network(X, adjacency).graph
+        self.nodes_, rest = self._parts(graph.shape[0], "calibrate")
+        model = clone(self.model)
+        self.model_ = model.fit(_rows(X, self.nodes_, model), graph[self.nodes_][:, self.nodes_])
+        others = _rows(X, rest, model, self.nodes_)
+        self._scores = NodeScores(self.model_, self.nodes_, graph.shape[0], others, graph[rest])
+        return self._kept(node_guarantee(len(self.nodes_), len(rest)))
+
+    def _kept(self, words: str) -> Conformal:
+        """What is kept of every fit."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
-        self.n_calibration_ = int(self._scores.n)
-        closed = self.method != "split"
-        parts = learned(self.model_) if closed else []
-        pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
-        self.guarantee_ = guarantee(self.method, self.n_calibration_, selected=chosen, learned=parts, pairs=pairs)
+        self.n_calibration_, self.guarantee_ = int(self._scores.n), words
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -152,11 +178,10 @@ class Conformal(Summarised, Component):
             check_choice(self.conformity, "conformity", ("distance", "scaled", "relative"))
         if not 0 < check_number(self.fraction, "fraction") < 1:
             raise ValueError(f"`fraction` must lie between 0 and 1, both excluded, got {self.fraction!r}.")
-        arguments = list(inspect.signature(self.model.fit).parameters) if hasattr(self.model, "fit") else []
-        if arguments[1:2] != ["y"]:
+        if second_argument(self.model) not in ("y", "adjacency"):
             raise TypeError(
-                f"`model` must be fitted to rows (X, y), got {self.model!r:.60}: nodes are exchangeable, pairs of them "
-                "are not, so no set of links can be guaranteed pair by pair."
+                f"`model` must be fitted to rows (X, y) or to a network (X, adjacency), got {self.model!r:.60}: nodes "
+                "are exchangeable, pairs of them are not, so no set can be guaranteed pair by pair."
             )
 
     def _parts(self, n: int, purpose: str) -> tuple[np.ndarray, np.ndarray]:
@@ -215,8 +240,10 @@ class Conformal(Summarised, Component):
             )
 
     def predict(self, X: Any, candidates: Any = None) -> Any:
-        """The model's answers."""
+        """The model's answers; of a model of links, its scores of each node with the nodes `nodes_`."""
         check_is_fitted(self)
+        if links_model(self.model):
+            return self.model_.decision_function(X)
         return self.model_.predict(X) if candidates is None else self.model_.predict(X, candidates)
 
     def p_values(self, X: Any, y: Any, candidates: Any = None) -> Array:
@@ -248,26 +275,35 @@ class Conformal(Summarised, Component):
         _check_complete(y)
         if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
+        if self.conformity != "relative" and candidates is not None:
+            raise ValueError(
+                f'`candidates` are what y competes with under `conformity="relative"`; with {self.conformity!r:.40} '
+                "they would change nothing: leave them out."
+            )
         return np.asarray(self._scores.counts(X, y, candidates))
 
-    def predict_set(self, X: Any, candidates: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_set(self, X: Any, candidates: Any = None, coverage: float = 0.9) -> np.ndarray:
         """The candidates in the set of each x.
 
         Parameters
         ----------
         X : array or sequence of m objects
         candidates : sequence of c outputs, `SharedCandidates`, or `CandidateSets`
+            None for a model of links, whose candidates are the nodes of `fit`.
         coverage : float, default=0.9
 
         Returns
         -------
         sets : object array of shape (m,)
-            Positions among the candidates, ascending; of the truth as far as it is among them.
+            Positions among the candidates, ascending; of the truth as far as it is among them. Of a network, numbers of
+            nodes: all partners of the new one among `nodes_`, as often as asked.
         """
         check_is_fitted(self)
         k = rank_needed(coverage, self.n_calibration_)
         if self.conformity == "relative" and isinstance(candidates, CandidateSets):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
+        if candidates is None and not links_model(self.model):
+            raise ValueError("`candidates` must be given: the outputs among which the set is looked for.")
         counts = self._scores.candidate_counts(X, candidates)
         return as_objects(np.flatnonzero(row < k) for row in counts)
 
@@ -313,6 +349,17 @@ class Conformal(Summarised, Component):
         """Answers in the library of the model."""
         model = self.model_
         return asarray_like(values, model.solution_.C) if isinstance(model, KernelRegression) else values
+
+
+def second_argument(model: Any) -> str:
+    """The name of what `fit` takes after X; empty where there is none."""
+    arguments = list(inspect.signature(model.fit).parameters) if hasattr(model, "fit") else []
+    return "".join(arguments[1:2])
+
+
+def links_model(model: Any) -> bool:
+    """Whether rows are the nodes of a network."""
+    return second_argument(model) == "adjacency"
 
 
 def _rows(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = None) -> Any:

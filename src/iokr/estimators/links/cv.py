@@ -41,9 +41,11 @@ class LinkPredictorCV(LinkRegression):
     fold instead, for any loss.
 
     With few known links the largest AUC is mostly noise. So alpha is not that of the largest: with r(α) the score along
-    the path and s its standard error, log α is the mean of log α under the weights w(α) = exp((r(α) − max r)/s).
-    Kernel, output kernel, manifold and strength are those with the largest mean of r under w. Many links make s small,
-    and the choice that of the largest score, which `choice="maximum"` always takes.
+    the path and s its standard error, log α is the mean of log α under the weights w(α) = m(α) exp((r(α) − max r)/s).
+    m(α) are the degrees of freedom Σ s_l/(s_l + α) that are lost about α, s_l the eigenvalues of K on labelled nodes:
+    values beyond them, where another alpha changes nothing, have no say, however wide the grid is. Kernel, output
+    kernel, manifold and strength are those with the largest mean of r under w. Many links make s small, and the choice
+    that of the largest score, which `choice="maximum"` always takes.
 
     Parameters
     ----------
@@ -77,6 +79,8 @@ class LinkPredictorCV(LinkRegression):
         Axes kernel × output kernel × manifold × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
+    freedom_ : array
+        m(α) at the same indices.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 
@@ -142,6 +146,7 @@ class LinkPredictorCV(LinkRegression):
         self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, found.areas), (*found.member, nearest))
         areas = (drop_single_axes(values, (0,) * 5)[0] for values in found.areas)
         self.areas_ = dict(zip(AREAS, areas, strict=True))
+        self.freedom_ = drop_single_axes(found.freedom, (0,) * 5)[0]
         manifold = grid.manifolds[m]
         manifold = None if manifold is None else clone(manifold).set_params(strength=self.strength_)
         model.set_params(kernel=grid.kernels[i], alpha=self.alpha_, manifold=manifold)

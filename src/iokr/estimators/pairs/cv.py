@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._validation import check_choice, check_same_length
+from iokr._validation import check_choice, check_folds, check_same_length
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
 from iokr.estimators.pairs.model import PairModel, choose_strategy
@@ -159,9 +159,7 @@ class PairModelCV(KernelModel):
 
     def _splits(self, pairs: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs to learn from, and pairs to score; both labels are in each."""
-        from sklearn.model_selection import check_cv  # brings half of scikit-learn
-
-        for train, test in check_cv(self.cv, y, classifier=True).split(pairs, y):
+        for train, test in check_folds(self.cv, len(pairs), y, classifier=True):
             for part in (train, test):
                 if len(np.unique(y[part])) < 2:
                     raise ValueError("A fold of `cv` has pairs of one label only; use fewer folds, or more pairs.")

@@ -106,6 +106,8 @@ def random_folds(posed: PosedPairs, cv: int, random_state: int | None) -> list[n
     folds = check_integer(cv, "cv", minimum=2)
     if folds > len(nodes):
         raise ValueError(f"`cv` must be at most the number of nodes in pairs, {len(nodes)}, got {cv}.")
+    if random_state is not None:
+        random_state = check_integer(random_state, "random_state", minimum=0)
     return list(np.array_split(np.random.default_rng(random_state).permutation(nodes), folds))
 
 

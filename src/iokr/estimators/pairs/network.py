@@ -43,7 +43,7 @@ class AllPairs:
             yield cls(np.asarray(matmul(matmul(U, T / (E + E.T + 2 * alpha)), np.ascontiguousarray(U.T))), mix)
 
     def factors(self, K: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B), f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the number i of a node that is x_i, else −1."""
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the i of a node that is x_i, else −1."""
         M = (1 - self.mix) * K
         rows = np.flatnonzero(own >= 0)
         M[rows, own[rows]] += self.mix

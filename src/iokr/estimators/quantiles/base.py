@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, asarray_like, matmul, to_numpy
 from iokr._objects import n_objects, take
 from iokr._progress import CallbackSupportMixin
-from iokr._validation import check_choice, check_number, check_same_length, check_weight
+from iokr._validation import check_choice, check_number, check_numbers, check_same_length, check_weight
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
@@ -95,7 +95,7 @@ def solve_levels(
     solver: Solver,
     start: Solution | None = None,
 ) -> Solution:
-    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + (ν/m̃) Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
+    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
     like = points.gram.diagonal()
     gram = SeparableGram(points.gram, levels.operator())
     Psi = asarray_like(levels.targets(rows.y - center), like)
@@ -108,6 +108,17 @@ def pinball(y: np.ndarray, Q: np.ndarray, levels: np.ndarray, weight: np.ndarray
     return float(np.average(np.maximum(levels * e, (levels - 1) * e).mean(axis=1), weights=weight))
 
 
+def _one_number_each(y: Any) -> np.ndarray:
+    """y as (n,) finite numbers."""
+    values = check_numbers(y, "y")
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim != 1:
+        raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("`y` contains NaN or infinity; remove these rows.")
+    return values
+
+
 class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """h(x)(θ) = k_xᵀC [k_Θ(θ_j, θ) ; ∂₁k_Θ(θ̃_b, θ)]/r + median(y)."""
 
@@ -118,17 +129,13 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     def _rows(self, X: Any, y: Any, sample_weight: Any, kernel: Any) -> Rows:
         self._check_components()
         require_y(y)
+        check_choice(self.intercept, "intercept", (True, False))
         kernel = check_kernel(kernel)
         if not isinstance(kernel, Kernel) or kernel.pairwise:
             raise TypeError(f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}.")
         single = single_precision(X, y)
         X = check_inputs(self, X, kernel, reset=True)
-        values = np.asarray(to_numpy(y.to_numpy() if hasattr(y, "to_numpy") else y), dtype=float)
-        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-        if values.ndim != 1:
-            raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
-        if not np.all(np.isfinite(values)):
-            raise ValueError("`y` contains NaN or infinity; remove these rows.")
+        values = _one_number_each(y)
         weight = check_weight(sample_weight, check_same_length(X, values), X)
         theta = check_levels(self.levels)
         rarest = float(np.minimum(theta, 1 - theta).min())
@@ -211,8 +218,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the pinball loss, averaged over rows and levels."""
-        n = check_same_length(X, y)
-        values = np.asarray(to_numpy(y), dtype=float).reshape(n)
+        values = _one_number_each(y)
+        n = check_same_length(X, values)
         theta = check_levels(self.levels)
         return -pinball(values, to_numpy(self.predict(X)), theta, check_weight(sample_weight, n, X))
 
@@ -229,7 +236,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         solution = solve_levels(points, rows, self.levels_, self.alpha_, center, self._iterative())
         return Part(points, self.levels_, solution.C, center)
 
-    def interval(self, X: Any, coverage: float = 0.8, calibration: str = "cv+") -> np.ndarray:
+    def interval(self, X: Any, coverage: float = 0.8, calibration: str = "cv+") -> Array:
         """Intervals for y, calibrated: quantiles alone cover too little, most of all on few rows.
 
         Scores E_i = max(q_lo(x_i) − y_i, y_i − q_hi(x_i)) of rows that a fit has not seen widen or narrow the
@@ -252,6 +259,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         coverage = check_number(coverage, "coverage", minimum=0.0, strict=True)
         if coverage >= 1:
             raise ValueError(f"`coverage` must be below 1, got {coverage:g}.")
+        X = Border(self.kernel_, self.solution_.C).check(self, X)
         ends = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
         n, rows = len(self.rows_.y), self.rows_
         parts = self._parts(calibration)
@@ -269,14 +277,21 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
                 UserWarning,
                 stacklevel=2,
             )
-            return np.tile([-np.inf, np.inf], (n_objects(X), 1))
+            return self._cast(asarray_like(np.tile([-np.inf, np.inf], (n_objects(X), 1)), self.solution_.C))
         lower = np.hstack([Q[:, :1] - e[None, :] for Q, e in zip(new, E, strict=True)])
         upper = np.hstack([Q[:, 1:] + e[None, :] for Q, e in zip(new, E, strict=True)])
         assert n >= size
         low = np.sort(lower, axis=1)[:, size - rank]
         high = np.sort(upper, axis=1)[:, rank - 1]
         middle = (low + high) / 2
-        return np.column_stack([np.where(low > high, middle, low), np.where(low > high, middle, high)])
+        found = np.column_stack([np.where(low > high, middle, low), np.where(low > high, middle, high)])
+        return self._cast(asarray_like(found, self.solution_.C))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
 
     def _parts(self, calibration: str) -> list[tuple[Part, np.ndarray]]:
         """Models learned without some rows, and these rows; kept for the next call."""

@@ -13,6 +13,7 @@ from iokr._array import matmul, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects
 from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_folds
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, pinball, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
@@ -75,8 +76,6 @@ class QuantileCurvesCV(QuantileRegression):
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
-        from sklearn.model_selection import check_cv
-
         progress = begin(self, 0, X=X, y=y)
         kernels = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         kernels = [check_kernel(kernel) for kernel in kernels]
@@ -85,10 +84,15 @@ class QuantileCurvesCV(QuantileRegression):
             check_values(self.alphas, "alphas", strict=True),
             check_values(self.crossings, "crossings", strict=False),
         )
-        level_kernels = [None] if self.level_kernels is None else list(self.level_kernels)
+        level_kernels = [None] if self.level_kernels is None else self.level_kernels
+        if not isinstance(level_kernels, (list, tuple)) or not level_kernels:
+            raise TypeError(
+                f"`level_kernels` must be a list of kernels, or of matrices over the levels, got "
+                f"{self.level_kernels!r:.60}."
+            )
         theta, constant = check_levels(self.levels), 1.0 if self.intercept else 0.0
         posed = [fit_levels(theta, k, v, constant) for k, v in product(level_kernels, crossings)]
-        splits = list(check_cv(self.cv).split(np.zeros((n_objects(rows.X), 1))))
+        splits = check_folds(self.cv, n_objects(rows.X))
         errors = np.zeros((len(kernels), len(posed), len(alphas)))
         for (train, test), i in product(splits, range(len(kernels))):
             errors[i] += self._measure(rows.take(train), rows.take(test), kernels[i], posed, alphas)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._validation import check_number, check_psd
+from iokr._validation import check_number, check_numbers, check_psd
 from iokr.gram.operators import as_operator
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
@@ -18,6 +18,7 @@ from iokr.losses.pinball import Boxes
 __all__ = ["Levels", "fit_levels"]
 
 WIDTH = 9.0  # c of the default kernel exp(−c(s − t)²)
+_SAME = 1e-12  # levels closer than this are one: (1 − 0.8)/2 is not 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +45,10 @@ class Levels:
         return as_operator(self.G / np.outer(self.r, self.r))
 
     def loss(self) -> Boxes:
-        """(1/m) Σ_j ρ_θj and (ν/m̃) Σ_b max(0, −∂h), in the scaled coordinates."""
+        """(1/m) Σ_j ρ_θj and ν Σ_b max(0, −∂h), in the scaled coordinates."""
         m, slopes = len(self.theta), len(self.anchors)
         lo = np.r_[(self.theta - 1) / m, np.zeros(slopes)] * self.r
-        hi = np.r_[self.theta / m, np.full(slopes, self.crossing / max(slopes, 1))] * self.r
+        hi = np.r_[self.theta / m, np.full(slopes, self.crossing)] * self.r
         return Boxes(lo, hi)
 
     def targets(self, y: np.ndarray) -> np.ndarray:
@@ -59,20 +60,21 @@ class Levels:
     def atoms(self, levels: np.ndarray) -> np.ndarray:
         """[k_Θ(θ_j, θ) ; ∂₂k_Θ(θ, θ̃_b)]/r, (m + m̃, L): h(x)(θ) = k_xᵀC times this."""
         if self.kernel is None:
-            place = {float(theta): j for j, theta in enumerate(self.theta)}
-            unknown = [float(level) for level in levels if float(level) not in place]
-            if unknown:
+            apart = np.abs(levels[:, None] - self.theta)
+            unknown = levels[apart.min(axis=1) > _SAME]
+            if len(unknown):
                 raise ValueError(
                     f"`level_kernel` is a matrix over the trained levels, so {unknown[0]:g} cannot be predicted; use a "
                     "kernel such as `RBF(9.0)`."
                 )
-            return np.asarray(self.G[:, [place[float(level)] for level in levels]] / self.r[:, None])
+            return np.asarray(self.G[:, apart.argmin(axis=1)] / self.r[:, None])
         return np.asarray(_cross(self.kernel, self.theta, self.anchors, levels, self.constant) / self.r[:, None])
 
 
 def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: float) -> Levels:
-    """Levels with their kernel, or a matrix over them, checked."""
-    theta = np.sort(theta)
+    """Levels with their kernel, or a matrix over them, checked; a matrix takes no constant: I couples nothing."""
+    order = np.argsort(theta)
+    theta = theta[order]
     crossing = check_number(crossing, "crossing", minimum=0.0)
     if isinstance(level_kernel, Kernel) or level_kernel is None:
         kernel = (RBF(WIDTH) if level_kernel is None else clone(level_kernel)).fit(theta[:, None])
@@ -87,7 +89,12 @@ def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: 
             columns.append(_slopes(kernel, theta, anchors))
         G = np.hstack(columns)
         return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
-    A = np.asarray(check_psd(np.asarray(level_kernel, dtype=float), "level_kernel"))
+    if isinstance(level_kernel, (str, bytes)) or not hasattr(level_kernel, "__len__"):
+        raise TypeError(
+            f"`level_kernel` must be a component of `iokr.kernels`, or a matrix over the levels, got "
+            f"{level_kernel!r:.60}."
+        )
+    A = np.asarray(check_psd(check_numbers(level_kernel, "level_kernel"), "level_kernel"))
     if A.shape != (len(theta), len(theta)) or np.any(np.diag(A) <= 0):
         raise ValueError(
             f"`level_kernel` must be a kernel, or a matrix ({len(theta)}, {len(theta)}) over the levels with a "
@@ -95,7 +102,7 @@ def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: 
         )
     if crossing > 0:
         raise ValueError("`crossing` needs levels between the trained ones; with a matrix over these set `crossing=0`.")
-    return Levels(theta, np.empty(0), None, constant, A + constant, 0.0)
+    return Levels(theta, np.empty(0), None, 0.0, A[np.ix_(order, order)], 0.0)
 
 
 def _cross(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray, levels: np.ndarray, constant: float) -> np.ndarray:

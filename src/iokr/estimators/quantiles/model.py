@@ -20,7 +20,7 @@ __all__ = ["QuantileCurves"]
 
 @component
 class QuantileCurves(QuantileRegression):
-    """min_h (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + (ν/m̃) Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖².
+    """min_h (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖².
 
     ρ_θ(e) = max(θe, (θ − 1)e). h(x) is a function of θ, in the RKHS of k ⊗ k_Θ: quantiles at levels that were
     not trained are there as well. The second sum, over anchors between the levels, asks for slopes that are not
@@ -38,7 +38,8 @@ class QuantileCurves(QuantileRegression):
     crossing : float, default=0.05
         ν ≥ 0: larger forbids crossings more strictly.
     intercept : bool, default=True
-        Add 1 to both kernels, and take the median of y away first: without it extreme levels are pulled towards 0.
+        Add 1 to both kernels (to a matrix over the levels nothing), and take the median of y away first: without it
+        extreme levels are pulled towards 0.
     alpha : float, default=1.0
     solver : Solver, default=None
         None is `ADMM(1e-5)`.

@@ -12,7 +12,7 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._objects import error_context
-from iokr._validation import check_number
+from iokr._validation import check_folds, check_number
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, solve
 from iokr.kernels.base import Kernel
@@ -130,10 +130,10 @@ def best_of(errors: np.ndarray) -> tuple[int, ...]:
 
 def row_splits(cv: Any, n: int, y: Any, groups: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """Rows to learn from and rows to predict, for each fold; an integer with groups keeps each in one fold."""
-    from sklearn.model_selection import GroupKFold, check_cv  # brings half of scikit-learn
+    from sklearn.model_selection import GroupKFold  # brings half of scikit-learn
 
     whole = groups is not None and isinstance(cv, Integral)
-    return list((GroupKFold(int(cv)) if whole else check_cv(cv)).split(np.zeros((n, 1)), y, groups))
+    return check_folds(GroupKFold(int(cv)) if whole else cv, n, y, groups)
 
 
 def squared_errors(path: Path, targets: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
@@ -164,7 +164,7 @@ def select_by_leave_one_out(
         else:  # in orthonormal coordinates errors are sums of squares
             targets = data.outputs.embedding.euclidean(problem.like) if targets is None else targets
             measures = criterion(path, targets, grid.alphas)
-            if criterion is squared_errors:
+            if getattr(criterion, "func", criterion) is squared_errors:
                 measures = measures + data.outputs.embedding.left_out(data.targets.weight)
         if not np.all(np.isfinite(measures[0])):
             raise ValueError(

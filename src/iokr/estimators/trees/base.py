@@ -17,7 +17,7 @@ from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_spar
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import distinct, error_context, n_objects, take
-from iokr._tables import column_names
+from iokr._tables import column_names, read
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -226,7 +226,8 @@ def _warn_of_narrow(X: Any, rows: Any) -> None:
     if is_sparse(rows):
         return
     narrow = np.flatnonzero(_ranges(rows) <= _APART)
-    given = X if isinstance(X, np.ndarray) else rows
+    given = read(X, matrix=True)
+    given = given if isinstance(given, np.ndarray) and given.dtype.kind in "buif" else rows
     lost = narrow[_ranges(np.asarray(given[:, narrow], dtype=np.float64)) > 0]
     if len(lost):
         warnings.warn(

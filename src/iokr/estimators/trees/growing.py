@@ -37,7 +37,7 @@ def grow(
     shift = _exponent(Z)
     Z = np.ldexp(Z, -shift) if shift else Z
     q = float(np.ldexp(Z.shape[1], 2 * shift))  # the variance is q times scikit-learn's impurity
-    scaled = {name: parameters[name] / q for name in _PER_COORDINATE if name in parameters}
+    scaled = {name: _over(parameters[name], Z.shape[1], 2 * shift) for name in _PER_COORDINATE if name in parameters}
     model = DecisionTreeRegressor(**{**parameters, **scaled}, random_state=seed)
     missing = isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
     try:
@@ -47,6 +47,12 @@ def grow(
         raise ValueError(f"`{', '.join(large)}` must be a smaller integer ({error}).") from None
     tree = _without_values(model.tree_, q)
     return Grown(tree, tree.apply(rows), np.ones(len(Z)) if weight is None else weight)
+
+
+def _over(value: float, q: int, exponent: int) -> float:
+    """value/(q 2^exponent), or the largest number."""
+    with np.errstate(over="ignore"):
+        return min(float(np.ldexp(value / q, -exponent)), float(np.finfo(float).max))
 
 
 def _exponent(Z: np.ndarray) -> int:

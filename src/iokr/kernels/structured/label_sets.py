@@ -99,7 +99,8 @@ class Hamming(FeatureKernel):
             return self._indicators(as_objects(X))
         X = X.toarray() if is_sparse(X) else read(X, matrix=True)
         if X.ndim != 2 or X.shape[1] != len(self.labels_):
-            raise ValueError(f"There were {len(self.labels_)} labels at fit but rows now have shape {tuple(X.shape)}.")
+            known = len(self.labels_)
+            raise BadObject("Rows", f"of shape {tuple(X.shape)}", f" do not fit: there were {known} labels at fit.")
         xp = array_namespace(X)
         bad = xp.any((X != 0) & (X != 1), axis=1)
         if bool(xp.any(bad)):

@@ -15,7 +15,7 @@ import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_array, as_objects, n_objects
+from iokr._objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
 from iokr._tables import EXACT, read
 from iokr._validation import check_number
 from iokr.kernels.base import FeatureKernel, Kernel
@@ -37,7 +37,7 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     if n_items is not None and d != n_items:
         raise BadObject("Ranking", 0, f" has {d} entries but rankings had {n_items} items at fit.")
     if d < 2:
-        raise ValueError(f"A ranking needs at least two items, got {d}.")
+        raise BadObject("Ranking", 0, f" ranks {d} item{'' if d == 1 else 's'}; at least two are needed.")
     for what, bad in {
         "has an infinite rank; give items that come last a common last rank": np.isinf(ranks).any(axis=1),
         "ranks no item; leave it out": np.isnan(ranks).all(axis=1),
@@ -114,22 +114,33 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
     """
     n_objects(orders, "orders")
     n_objects(items if items is not None and not isinstance(items, str) else (), "items")
-    columns = {item: j for j, item in enumerate(items)} if items is not None else {}
-    if items is not None and len(columns) != len(items):
+    lists = [_items(order, f"Order {i} of `orders`") for i, order in enumerate(as_objects(orders))]
+    names = [item for order in lists for item in order] if items is None else _items(items, "`items`")
+    columns: dict[Any, int] = {}
+    for item in keys(names):
+        columns.setdefault(item, len(columns))
+    if items is not None and len(columns) != len(names):
         raise ValueError("`items` names an item twice; each has one column.")
-    if items is None:
-        for order in orders:
-            for item in order:
-                columns.setdefault(item, len(columns))
-    ranks = np.full((len(orders), len(columns)), np.nan)
-    for i, order in enumerate(orders):
-        for position, item in enumerate(order):
-            if item not in columns:
+    ranks = np.full((len(lists), len(columns)), np.nan)
+    for i, order in enumerate(lists):
+        for position, (item, known) in enumerate(zip(order, keys(order), strict=True)):
+            if known not in columns:
                 raise ValueError(f"Order {i} names {item!r:.60}, which is not among `items`.")
-            if not np.isnan(ranks[i, columns[item]]):
+            if not np.isnan(ranks[i, columns[known]]):
                 raise ValueError(f"Order {i} names {item!r:.60} twice; an item has one position.")
-            ranks[i, columns[item]] = position + 1
+            ranks[i, columns[known]] = position + 1
     return ranks
+
+
+def _items(items: Any, what: str) -> list[Any]:
+    """The items of a list, an array or a string."""
+    if isinstance(items, str):
+        return list(items)
+    try:
+        n_objects(items)
+        return list(as_objects(items))
+    except TypeError:
+        raise TypeError(f"{what} must be a sequence of items, got {items!r:.60}.") from None
 
 
 def pair_signs(ranks: np.ndarray) -> np.ndarray:

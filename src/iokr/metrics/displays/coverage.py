@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr.metrics.displays.axes import MUTED, OURS, axis, finish
+from iokr.losses.pinball import check_levels
+from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, check_name, finish
 
 __all__ = ["CoverageDisplay"]
 
@@ -86,11 +87,12 @@ class CoverageDisplay:
         ax : matplotlib axis, default=None
         **style : for matplotlib's `plot`
         """
-        if not hasattr(estimator, "contains"):
-            raise TypeError(f"`estimator` must be a fitted `Conformal`, got {type(estimator).__name__}.")
+        check_estimator(estimator, "contains", "a fitted `Conformal`")
+        check_name(name)
+        asked = check_levels(levels)
         options = {} if candidates is None else {"candidates": candidates}
-        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in levels]
-        return cls(levels, [int(one.sum()) for one in inside], len(inside[0]), name=name).plot(ax=ax, **style)
+        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in asked.tolist()]
+        return cls(asked, [int(one.sum()) for one in inside], len(inside[0]), name=name).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> CoverageDisplay:
         """Draw; `style` is for matplotlib's `plot`."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr.metrics.displays.axes import OURS, axis, finish
+from iokr.metrics.displays.axes import OURS, axis, check_labels, finish
 
 __all__ = ["PathDisplay"]
 
@@ -87,9 +87,7 @@ class PathDisplay:
         values = np.asarray(getattr(estimator, name), dtype=float).reshape(-1, len(alphas))
         found = values if larger else -values
         best = tuple(int(i) for i in np.unravel_index(np.nanargmax(found), values.shape))
-        named = _labels(estimator, len(values)) if labels is None else list(labels)
-        if len(named) != len(values):
-            raise ValueError(f"`labels` must name {len(values)} curves, got {len(named)}.")
+        named = _labels(estimator, len(values)) if labels is None else check_labels(labels, len(values))
         chosen = getattr(estimator, "alpha_", None)
         display = cls(alphas, values, named, (best[0], best[1]), ylabel=ylabel, chosen=chosen)
         return display.plot(ax=ax, **style)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_sparse, to_numpy
-from iokr._validation import check_number
-from iokr.metrics.displays.axes import MUTED, OURS, axis, finish
+from iokr._array import to_numpy
+from iokr._validation import check_number, check_numbers
+from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, finish
 
 __all__ = ["PredictionDisplay"]
+
+_LARGEST = 1e300  # of which matplotlib draws a margin
 
 
 class PredictionDisplay:
@@ -19,6 +21,7 @@ class PredictionDisplay:
     Parameters
     ----------
     y_true, y_pred : arrays of shape (n,) or (n, q)
+        NaN is missing, and not drawn.
     band : array of shape (n, 2) or (n, q, 2), default=None
         Lower and upper ends.
 
@@ -63,6 +66,7 @@ class PredictionDisplay:
         ax : matplotlib axis, default=None
         **style : for matplotlib's `scatter`
         """
+        check_estimator(estimator, "predict", "a fitted model")
         predicted, band = estimator.predict(X), None
         if hasattr(estimator, "band"):
             check_number(coverage, "coverage")
@@ -91,9 +95,13 @@ class PredictionDisplay:
 
 def _columns(y: Any, name: str) -> np.ndarray:
     """Numbers as rows of coordinates."""
-    values = y.toarray() if is_sparse(y) else to_numpy(y)
     try:
-        values = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must hold numbers or vectors to be drawn, got {y!r:.60}.") from None
-    return values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
+        values = check_numbers(y, name)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must hold numbers or vectors to be drawn ({error})") from None
+    if values.ndim not in (1, 2) or not np.any(~np.isnan(values)):
+        what = f"shape {values.shape}" if values.ndim not in (1, 2) or not values.size else "NaN alone"
+        raise ValueError(f"`{name}` must hold a number or a row of numbers for each input to be drawn, got {what}.")
+    if not np.nanmax(np.abs(values), initial=0.0) < _LARGEST:
+        raise ValueError(f"`{name}` holds numbers beyond {_LARGEST:g}, which cannot be drawn; divide by a constant.")
+    return values[:, None] if values.ndim == 1 else values

@@ -8,11 +8,14 @@ import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr._objects import keys
+from iokr._tables import EXACT
 from iokr._validation import check_numbers, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
-from iokr.metrics.displays.axes import axis, finish
+from iokr.metrics.displays.axes import axis, check_name, finish
 
 __all__ = ["RankDisplay"]
+
+_EACH = 10_000  # ranks up to which the line has a point at each
 
 
 class RankDisplay:
@@ -42,9 +45,11 @@ class RankDisplay:
     """
 
     def __init__(self, ranks: Any, *, name: str | None = None) -> None:
+        check_name(name)
         self.ranks, self.name = check_numbers(ranks, "ranks"), name
-        if self.ranks.ndim != 1 or not len(self.ranks) or np.any(~(self.ranks >= 1)):
-            raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1, got {ranks!r:.60}.")
+        known = self.ranks[~np.isinf(self.ranks)]
+        if self.ranks.ndim != 1 or not len(self.ranks) or np.any(~(self.ranks >= 1)) or np.any(known > EXACT):
+            raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1 to 2⁵³, got {ranks!r:.60}.")
 
     @classmethod
     def from_estimator(
@@ -81,9 +86,9 @@ class RankDisplay:
         """Draw; `style` is for matplotlib's `step`."""
         ax = axis(ax)
         finite = self.ranks[np.isfinite(self.ranks)]
-        last = int(finite.max()) if len(finite) else 1
-        k = np.arange(1, max(last, 2) + 1)
-        fraction = (self.ranks[None, :] <= k[:, None]).mean(axis=1)
+        last = float(finite.max()) if len(finite) else 1.0
+        k = np.arange(1, max(int(last), 2) + 1) if last <= _EACH else np.unique(np.r_[1.0, finite])
+        fraction = np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks)
         label = {} if self.name is None else {"label": self.name}
         (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, **label, **style})
         ax.set(xlabel="rank k", ylabel="truth among the k best (%)")

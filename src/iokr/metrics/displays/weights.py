@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
-from iokr.metrics.displays.axes import OURS, axis, finish
+from iokr.metrics.displays.axes import OURS, axis, check_labels, finish
 
 __all__ = ["WeightsDisplay"]
 
@@ -42,9 +42,8 @@ class WeightsDisplay:
     """
 
     def __init__(self, values: Any, labels: Sequence[str], *, xlabel: str = "weight") -> None:
-        self.values, self.labels, self.xlabel = np.asarray(to_numpy(values), dtype=float), list(labels), xlabel
-        if self.values.shape != (len(self.labels),):
-            raise ValueError(f"`labels` must name {self.values.shape} values, got {len(self.labels)}.")
+        self.values, self.xlabel = np.asarray(to_numpy(values), dtype=float), xlabel
+        self.labels = check_labels(labels, len(self.values))
 
     @classmethod
     def from_estimator(

@@ -1,0 +1,1 @@
+"""Spectra in, ranked molecules out: forward and reverse regression, probabilities, sets."""

@@ -1,0 +1,310 @@
+"""Which molecule a spectrum is of: forward and reverse regression over a set of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import to_numpy
+from iokr._component import component
+from iokr._objects import distinct, keys, n_objects, take
+from iokr._validation import check_choice, check_groups, check_integer, check_number, check_same_length
+from iokr.decoders.candidate_sets import CandidateSets, flatten_sets
+from iokr.estimators.identification.confidence import (
+    group_means,
+    nonconformity,
+    probabilities,
+    quantile,
+    temperature,
+)
+from iokr.estimators.inputs import check_kernel
+from iokr.estimators.regression.cv import IOKRCV
+from iokr.estimators.regression.iokr import IOKR
+from iokr.kernels.base import Kernel
+from iokr.kernels.structured.sets import Tanimoto
+from iokr.model_selection.own import scores_without_own
+
+__all__ = ["METHODS", "OWN", "Identification"]
+
+METHODS = ("reverse", "forward", "fusion")
+OWN = ("leave-out", "count", "exclude")
+_BLOCK = 4096  # distinct molecules that the reverse model takes at a time
+_FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
+_REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
+
+
+@component
+class Identification(BaseEstimator):
+    """argmax_y f(x, y) over the candidates of x: which of them the spectrum x is of, and how sure that is.
+
+    * ``"reverse"``: molecules are mapped to spectra, g(y) = Σ_i γ_i(y) φ(x_i), and f = ⟨φ(x), g(y)⟩ / ‖g(y)‖, the
+      cosine between the spectrum and the one expected of y;
+    * ``"forward"``: spectra are mapped to molecules, f = ⟨h(x), ψ(y)⟩;
+    * ``"fusion"``: both, each centred and scaled inside the set.
+
+    A candidate that is a training molecule is scored by the model without its own spectra (`own`), in closed form:
+    otherwise it votes for itself, and a new molecule cannot. Alphas are chosen by leave-one-molecule-out.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        On the spectra; None is the mean of the unit `ProbabilityProduct` of peaks and of losses.
+    output_kernel : Kernel, default=None
+        On the molecules; None is `Tanimoto()`, on fingerprints.
+    method : {"reverse", "forward", "fusion"}, default="reverse"
+    alphas, reverse_alphas : sequence of float
+        Values of λ for the forward and for the reverse model.
+    selection : int or None, default=1500
+        Rows, taken evenly, on which alphas are chosen; None is all. The choice costs about 30n³ flops, a fit n³.
+    own : {"leave-out", "count", "exclude"}, default="leave-out"
+        What a candidate's own spectra do: nothing, vote, or keep it from being an answer (f = −∞), which is right only
+        when the unknown is known to be new.
+
+    Attributes
+    ----------
+    forward_, reverse_ : IOKR
+        The fitted models; the forward one always, for `weights`.
+    groups_ : array of shape (n,)
+        Which molecule each training row is of.
+    temperature_ : float
+        T of p = softmax(f/T), after `calibrate`.
+    calibration_ : array
+        Sorted 1 − p(truth), a value per molecule.
+    best_scores_ : array
+        Sorted best scores of the calibration queries, for `novelty`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import CandidateSets, Identification
+    >>> from iokr.kernels import RBF
+    >>> X = np.array([[0.0], [0.2], [1.0], [1.2]])
+    >>> bits = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = Identification(RBF(1.0)).fit(X, bits)
+    >>> sets = CandidateSets([np.array([[1, 0, 0, 0], [0, 0, 1, 0]])])
+    >>> model.rank([[0.1]], sets)[0]
+    [array([0, 1])]
+
+    References
+    ----------
+    Brouard, Shen, Dührkop, d'Alché-Buc, Böcker, Rousu, "Fast metabolite identification with input output kernel
+    regression", Bioinformatics 32, 2016; the reverse form: Brouard et al., "Improved small molecule identification
+    through learning combinations of kernel regression models", Metabolites 9, 2019.
+    """
+
+    kernel: Kernel | None = None
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    method: str = "reverse"
+    alphas: Sequence[float] = _FORWARD
+    reverse_alphas: Sequence[float] = _REVERSE
+    selection: int | None = 1500
+    own: str = "leave-out"
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Identification:
+        """Learn both directions.
+
+        Parameters
+        ----------
+        X : array or sequence of n spectra that the kernel takes
+        y : array or sequence of n molecules that the output kernel takes
+        groups : sequence of n names, default=None
+            The molecule of each row, such as the first block of its InChIKey; None takes equal y as one molecule.
+        """
+        check_choice(self.method, "method", METHODS)
+        check_choice(self.own, "own", OWN)
+        if self.selection is not None:
+            check_integer(self.selection, "selection", minimum=2)
+        n = check_same_length(X, y)
+        kernel = check_kernel(default_kernel() if self.kernel is None else self.kernel)
+        output_kernel = Tanimoto() if self.output_kernel is None else self.output_kernel
+        if not isinstance(kernel, Kernel) or kernel.pairwise:
+            raise ValueError(
+                f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
+                "`Precomputed(matrix)` and row numbers as X."
+            )
+        names = keys(y) if groups is None else keys(groups)
+        self.groups_ = check_groups(names, n)
+        self.names_ = names
+        some = self._chosen_rows(n)
+        self.forward_ = self._direction(kernel, output_kernel, self.alphas, X, y, some)
+        self.reverse_ = self._direction(output_kernel, kernel, self.reverse_alphas, y, X, some)
+        for stale in ("temperature_", "calibration_", "best_scores_"):
+            self.__dict__.pop(stale, None)
+        return self
+
+    def _chosen_rows(self, n: int) -> np.ndarray:
+        """Rows taken evenly, at most `selection`, whole groups."""
+        if self.selection is None or n <= self.selection:
+            return np.arange(n)
+        n_groups = int(self.groups_.max()) + 1
+        kept = np.unique(np.linspace(0, n_groups - 1, max(2, round(n_groups * self.selection / n))).astype(int))
+        return np.flatnonzero(np.isin(self.groups_, kept))
+
+    def _direction(self, kernel: Any, output_kernel: Any, alphas: Any, X: Any, y: Any, some: np.ndarray) -> IOKR:
+        """The model of one direction at the alpha of the smallest leave-one-molecule-out error."""
+        alpha = alphas
+        if not np.isscalar(alphas):
+            alpha = next(iter(alphas)) if len(alphas) == 1 else None
+        if alpha is None:
+            search = IOKRCV(clone(kernel), output_kernel=clone(output_kernel), alphas=alphas)
+            alpha = search.fit(take(X, some), take(y, some), groups=self.groups_[some]).alpha_
+        return IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha).fit(X, y)
+
+    # ------------------------------------------------------------------------------------------------------- scores
+
+    def scores(self, X: Any, candidates: Any, candidate_groups: Any = None, *, method: str | None = None) -> Any:
+        """f(x, y) for every candidate y of each x, a list of arrays.
+
+        Parameters
+        ----------
+        X : array or sequence of m spectra
+        candidates : CandidateSets
+        candidate_groups : list of lists of names, default=None
+            The molecule of each candidate, as `groups` in `fit`; None takes equal outputs as one molecule when `fit`
+            did, and no candidate as known otherwise.
+        method : str, default=None
+            Another than the model's own.
+        """
+        check_is_fitted(self)
+        method = self.method if method is None else check_choice(method, "method", METHODS)
+        if not isinstance(candidates, CandidateSets):
+            raise TypeError(f"`candidates` must be `CandidateSets`, a set for each spectrum, got {candidates!r:.60}.")
+        m = n_objects(X)
+        Y, starts = flatten_sets(candidates, m, self.forward_.embedding_)
+        given = self._candidate_names(candidate_groups, Y, starts)
+        known = [name if self.own == "leave-out" else None for name in given]
+        parts = []
+        if method != "reverse":
+            sets = [known[a:b] for a, b in pairwise(starts)]
+            found = scores_without_own(self.forward_, X, candidates, self.names_, sets)
+            parts.append([to_numpy(f).astype(float) for f in found])
+        if method != "forward":
+            parts.append(self._reverse_scores(X, Y, starts, known))
+        values = parts[0] if len(parts) == 1 else [_standard(f) + _standard(r) for f, r in zip(*parts, strict=True)]
+        if self.own == "exclude":
+            training = set(self.names_)
+            out = np.array([name in training for name in given])
+            values = [np.where(out[a:b], -np.inf, f) for f, a, b in zip(values, starts[:-1], starts[1:], strict=True)]
+        return values
+
+    def _candidate_names(self, given: Any, Y: Any, starts: np.ndarray) -> list[Hashable]:
+        if given is None:
+            return keys(Y)
+        if n_objects(given, "candidate_groups") != len(starts) - 1:
+            raise ValueError(
+                f"`candidate_groups` has {len(given)} lists but there are {len(starts) - 1} sets; give one each."
+            )
+        names = [name for some in given for name in keys(some)]
+        if len(names) != starts[-1]:
+            raise ValueError(f"`candidate_groups` has {len(names)} names for {starts[-1]} candidates; give one each.")
+        return names
+
+    def _reverse_scores(self, X: Any, Y: Any, starts: np.ndarray, known: list[Hashable]) -> list[np.ndarray]:
+        """r(x, y) = k_xᵀγ(y) / √(γᵀKγ), each distinct molecule once."""
+        first, which = distinct(list(zip(keys(Y), known, strict=True)))
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        values = np.empty(len(which))
+        for begin in range(0, len(first), _BLOCK):
+            some = first[begin : begin + _BLOCK]
+            block = scores_without_own(
+                self.reverse_, take(Y, some), X, self.names_, [known[i] for i in some], by="inputs", cosine=True
+            )
+            mine = np.flatnonzero((which >= begin) & (which < begin + len(some)))
+            values[mine] = to_numpy(block)[which[mine] - begin, owner[mine]]
+        return [values[a:b] for a, b in pairwise(starts)]
+
+    def rank(self, X: Any, candidates: Any, candidate_groups: Any = None, k: int | None = None) -> tuple[Any, Any]:
+        """(indices, scores), best first, a list of arrays each; ties keep the order of the candidates."""
+        if k is not None:
+            check_integer(k, "k", minimum=1)
+        values = self.scores(X, candidates, candidate_groups)
+        order = [np.argsort(-f, kind="stable")[:k] for f in values]
+        return order, [f[o] for f, o in zip(values, order, strict=True)]
+
+    def predict(self, X: Any, candidates: Any, candidate_groups: Any = None) -> np.ndarray:
+        """The position of the best candidate of each spectrum in its set."""
+        return np.array([o[0] for o in self.rank(X, candidates, candidate_groups, k=1)[0]])
+
+    # --------------------------------------------------------------------------------------------------- confidence
+
+    def calibrate(self, scores: Sequence[Any], truth: Sequence[int], groups: Any) -> Identification:
+        """T and the conformal values from scores of queries that the model did not learn from.
+
+        Parameters
+        ----------
+        scores : list of arrays
+            f(x, ·) of queries whose molecule was in no training part: out of fold, or of rows kept for this alone.
+        truth : sequence of int
+            The position of the truth in each set.
+        groups : sequence of names
+            The molecule of each query; its spectra count as one.
+        """
+        check_is_fitted(self)
+        found = [np.asarray(to_numpy(f), dtype=float) for f in scores]
+        check_same_length(found, truth, "scores", "truth")
+        check_groups(groups, len(found), rows="`scores`")
+        for i, (f, t) in enumerate(zip(found, truth, strict=True)):
+            if not 0 <= int(t) < len(f) or not np.isfinite(f[int(t)]):
+                raise ValueError(f"`truth` {t} of query {i} is none of its {len(f)} candidates.")
+        self.temperature_ = temperature(found, truth)
+        self.calibration_ = group_means(nonconformity(found, truth, self.temperature_), keys(groups))
+        self.best_scores_ = np.sort([float(f.max()) for f in found])
+        return self
+
+    def predict_proba(self, X: Any, candidates: Any, candidate_groups: Any = None) -> list[np.ndarray]:
+        """p(y) = softmax(f/T) over the candidates of each spectrum; assumes that the truth is among them."""
+        self._check_calibrated()
+        return [probabilities(f, self.temperature_) for f in self.scores(X, candidates, candidate_groups)]
+
+    def predict_set(
+        self, X: Any, candidates: Any, candidate_groups: Any = None, *, coverage: float = 0.9
+    ) -> list[np.ndarray]:
+        """The candidates with 1 − p(y) ≤ q, and always the best: they hold the truth with about this `coverage`."""
+        level = self.set_level(coverage)
+        p = self.predict_proba(X, candidates, candidate_groups)
+        return [np.flatnonzero(in_set(one, level)) for one in p]
+
+    def set_level(self, coverage: float = 0.9) -> float:
+        """q of the sets."""
+        self._check_calibrated()
+        delta = 1 - check_number(coverage, "coverage", minimum=0.0, strict=True)
+        if delta < 0:
+            raise ValueError(f"`coverage` must be at most 1, got {coverage!r}.")
+        return quantile(self.calibration_, delta)
+
+    def novelty(self, scores: Sequence[Any]) -> np.ndarray:
+        """The share of calibration queries whose best score was lower: a rank, not the probability of an absence."""
+        self._check_calibrated()
+        best = [float(np.max(to_numpy(f))) for f in scores]
+        return np.asarray(np.searchsorted(self.best_scores_, best) / max(len(self.best_scores_), 1))
+
+    def _check_calibrated(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "temperature_"):
+            raise ValueError("The model is not calibrated; call `calibrate` with scores of queries it did not see.")
+
+
+def in_set(p: np.ndarray, level: float) -> np.ndarray:
+    """Which candidates are in the set of level q; the best always is."""
+    return np.asarray((1 - p <= level) | (p == p.max()))
+
+
+def default_kernel() -> Kernel:
+    """(P + L)/2: unit probability products of peaks and of losses."""
+    from iokr.kernels.algebra import Mean, Normalized
+    from iokr.kernels.spectra import ProbabilityProduct
+
+    return Mean([Normalized(ProbabilityProduct()), Normalized(ProbabilityProduct(places="losses"))])
+
+
+def _standard(f: np.ndarray) -> np.ndarray:
+    """z(f): minus the mean, over the deviation, inside the set; 0 where all are equal."""
+    deviation = f.std()
+    return np.zeros(len(f)) if deviation == 0 else (f - f.mean()) / deviation

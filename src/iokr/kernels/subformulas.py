@@ -1,0 +1,155 @@
+"""Fragments by their formulas: what fragmentation trees offer, without trees."""
+
+from __future__ import annotations
+
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+
+from iokr._adducts import parse_adduct
+from iokr._component import component
+from iokr._formulas import ELECTRON, MASSES, VALENCES, parse_formula, write_formula
+from iokr._objects import BadObject
+from iokr._spectra import MassSpectrum, read_spectra
+from iokr._validation import check_choice, check_number
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, numbered, sq_norms
+
+__all__ = ["Subformulas", "explain_peaks"]
+
+_PPM, _ABSOLUTE = 5.0, 0.001  # of m/z: a formula that is nearer explains a peak
+_FOREIGN = 0.3  # what an atom other than C, H, N, O counts against a formula, in widths of the tolerance
+_COMMON = ("C", "N", "O")
+_MOST = 6_000_000  # sub-formulas of a spectrum at most
+_CELLS = 1 << 20  # formulas × peaks at a time
+_KEPT = 1 << 14  # spectra whose formulas are kept, so that several of these kernels share the work
+
+
+@component
+class Subformulas(CountKernel):
+    """k(x, z) = ⟨φ(x), φ(z)⟩ / (‖φ(x)‖ ‖φ(z)‖), φ_f(x) = (Σ I_p)^a over the peaks that the formula f explains.
+
+    The precursor's formula, `metadata["formula"]`, and the adduct ([M+H]+ where none is given) are known. Each peak is
+    explained by the sub-formula of the ion that is nearest within max(5 ppm, 0.001), among those that bonds allow
+    (rings and double bonds at least −0.5), few atoms other than C, H, N and O preferred. Features are these fragments,
+    or what the ion has lost to become them. A spectrum without formula, with an element beyond CHNOPSFClBrISiBSeNaK or
+    with more than six million sub-formulas is the zero vector.
+
+    Parameters
+    ----------
+    of : {"fragments", "losses"}, default="fragments"
+    weights : float, default=0.0
+        a: 0 asks which formulas occur, 0.5 weighs by the root of the intensity.
+
+    Examples
+    --------
+    >>> from iokr.kernels import Subformulas
+    >>> ethanol = {"mz": [29.0386, 31.0178], "intensity": [1.0, 0.5], "formula": "C2H6O"}
+    >>> methanol = {"mz": [31.0178, 33.0335], "intensity": [0.2, 1.0], "formula": "CH4O"}
+    >>> Subformulas()([ethanol], [methanol])
+    array([[0.5]])
+    """
+
+    of: str = "fragments"
+    weights: float = 0.0
+
+    domain = "spectra"
+
+    def fit(self, X: Any) -> Subformulas:
+        """Check the parameters."""
+        check_choice(self.of, "of", ("fragments", "losses"))
+        check_number(self.weights, "weights", minimum=0.0)
+        return self
+
+    def represent(self, X: Any) -> Counts:
+        """Unit rows over the formulas that occur."""
+        rows: list[int] = []
+        names: list[Any] = []
+        values: list[float] = []
+        block = read_spectra(X)
+        for i, spectrum in enumerate(block):
+            try:
+                fragments, losses = explain_peaks(spectrum)
+            except (TypeError, ValueError) as error:
+                raise BadObject("Spectrum", i, f": {error}") from None
+            heights: dict[str, float] = {}
+            largest = float(spectrum.intensity.max(initial=0.0))
+            for name, height in zip(fragments if self.of == "fragments" else losses, spectrum.intensity, strict=True):
+                if name is not None:
+                    heights[name] = heights.get(name, 0.0) + float(height) / largest
+            rows.extend([i] * len(heights))
+            names.extend(heights)
+            values.extend(heights.values())
+        columns, places = numbered(names)
+        powers = np.array(values, dtype=np.float64) ** self.weights
+        counts = Counts.of(np.array(rows, dtype=np.intp), places, len(block), Vocabulary(columns), values=powers)
+        counts.matrix.data /= np.repeat(np.sqrt(sq_norms(counts)), np.diff(counts.matrix.indptr))
+        return counts
+
+
+def explain_peaks(spectrum: MassSpectrum) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+    """(fragments, losses): for each peak the formula of that ion, and of what the precursor lost; None for none."""
+    formula = spectrum.metadata.get("formula")
+    nothing = (None,) * len(spectrum)
+    if formula is None or formula == "":
+        return nothing, nothing
+    adduct = parse_adduct(spectrum.metadata.get("adduct") or "[M+H]+")
+    if adduct is None:
+        return nothing, nothing
+    ion = {element: adduct.molecules * count for element, count in parse_formula(formula).items()}
+    for element, change in adduct.gained:
+        ion[element] = ion.get(element, 0) + change
+    if min(ion.values()) < 0 or not set(ion) <= set(VALENCES):
+        return nothing, nothing
+    sizes = tuple(sorted((element, count) for element, count in ion.items() if count))
+    return _explained(sizes, 1 if adduct.charge > 0 else -1, spectrum.mz.tobytes())
+
+
+@lru_cache(maxsize=_KEPT)
+def _explained(
+    ion: tuple[tuple[str, int], ...], sign: int, peaks: bytes
+) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+    mz = np.frombuffer(peaks)
+    nothing = (None,) * len(mz)
+    if reduce(lambda product, part: product * (part[1] + 1), ion, 1) > _MOST:
+        return nothing, nothing
+    most = dict(ion)
+    heavy = [element for element in most if element != "H"]
+    counts = np.stack([axis.ravel() for axis in np.meshgrid(*(np.arange(most[e] + 1) for e in heavy))]) if heavy else (
+        np.zeros((0, 1), dtype=np.intp)
+    )  # fmt: skip
+    found = _nearest(mz + sign * ELECTRON, heavy, counts, most.get("H", 0))
+    fragments: list[str | None] = []
+    losses: list[str | None] = []
+    for column, hydrogens in found:
+        if column < 0:
+            fragments.append(None)
+            losses.append(None)
+            continue
+        fragment = dict(zip(heavy, counts[:, column].tolist(), strict=True)) | {"H": hydrogens}
+        fragments.append(write_formula(fragment))
+        losses.append(write_formula({e: most[e] - fragment.get(e, 0) for e in most}))
+    return tuple(fragments), tuple(losses)
+
+
+def _nearest(mz: np.ndarray, heavy: list[str], counts: np.ndarray, hydrogens: int) -> list[tuple[int, int]]:
+    """For each mass (column of `counts`, hydrogens) of the best formula; (−1, 0) where none is near."""
+    atoms = counts.astype(np.float64)
+    masses = np.array([MASSES[e] for e in heavy]) @ atoms
+    bonds = 1.0 + np.array([(VALENCES[e] - 2) / 2 for e in heavy]) @ atoms  # rings and double bonds without H
+    foreign = np.array([0.0 if e in _COMMON else _FOREIGN for e in heavy]) @ atoms
+    tolerance = np.maximum(_PPM * 1e-6 * mz, _ABSOLUTE)
+    found: list[tuple[int, int]] = []
+    height = max(1, _CELLS // max(len(masses), 1))
+    for start in range(0, len(mz), height):
+        some = slice(start, start + height)
+        gap = mz[some, None] - masses[None, :]
+        number = np.clip(np.rint(gap / MASSES["H"]), 0, hydrogens)
+        cost = np.abs(gap - number * MASSES["H"]) / tolerance[some, None]
+        cost[(cost > 1) | (bonds[None, :] - number / 2 < -0.5)] = np.inf
+        cost += foreign[None, :]
+        best = np.argmin(cost, axis=1)
+        rows = np.arange(len(best))
+        there = np.isfinite(cost[rows, best])
+        found += [(int(b), int(h)) if t else (-1, 0) for b, h, t in zip(best, number[rows, best], there, strict=True)]
+    return found

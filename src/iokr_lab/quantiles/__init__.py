@@ -1,0 +1,1 @@
+"""Quantiles at many levels."""

@@ -1,0 +1,1 @@
+"""Metabolites from their spectra."""
