@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -113,8 +113,13 @@ class LinkPredictorCV(LinkRegression):
 
     _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
-        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
+    def fit(
+        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int], None] | None = None
+    ) -> LinkPredictorCV:
+        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
+
+        In leave-one-out `watch` is called with the numbers of kernel and strength, each time that all alphas are done.
+        """
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.choice, "choice", ("soft", "maximum"))
         self._check_components()
@@ -132,7 +137,7 @@ class LinkPredictorCV(LinkRegression):
         targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]
         data = partial(_without_penalty, targets)
         if self.cv is None:
-            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver)
+            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver, watch)
         else:
             found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver)
         i, b, m, _ = found.member

@@ -98,6 +98,7 @@ def search_by_leave_one_out(
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
     rule: AreaRule,
     solver: Solver | None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Searched:
     """Areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs: one factorisation of K for every output kernel and alpha."""
     areas, free, best = np.empty((2, *grid.shape)), np.empty(grid.shape), -np.inf
@@ -120,6 +121,8 @@ def search_by_leave_one_out(
                 if score > best:
                     best, solution = score, Solution(path.coefficients(Psi, alpha))
                     found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
+            if watch is not None:
+                watch(i, j)
     if found is None:
         raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
     return Searched(areas, free, *found)
