@@ -17,6 +17,7 @@ _HOMES = {
     "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
+    "LinkStack": "iokr.estimators.links.stack",
     "MultiTask": "iokr.estimators.multitask.model",
     "MultiTaskCV": "iokr.estimators.multitask.cv",
     "PairModel": "iokr.estimators.pairs.model",
@@ -48,6 +49,7 @@ __all__ = [
     "FunctionalCV",
     "LinkPredictor",
     "LinkPredictorCV",
+    "LinkStack",
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor
+    from iokr.estimators.links.stack import LinkStack
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
     from iokr.estimators.neighbors import Neighbors

@@ -49,7 +49,10 @@ COMMON: dict[str, Any] = {
     "deep": True,
 }
 
-GIVEN: dict[str, Any] = {"model": iokr.IOKR(RBF(0.5), alpha=0.5)}  # arguments that some constructors ask for
+GIVEN: dict[str, Any] = {  # arguments that some constructors ask for
+    "model": iokr.IOKR(RBF(0.5), alpha=0.5),
+    "models": [iokr.LinkPredictor(RBF(0.5)), iokr.rivals.TPPK(RBF(0.5))],
+}
 
 # name: (arguments of the constructor, arguments of fit, further valid arguments of methods)
 PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
