@@ -69,6 +69,7 @@ class Model(Case):
     """The model that users call, with all coordinates and with a tenth of them, timed in turns."""
 
     alpha: float
+    what: str = "two models, timed"
 
 
 @dataclass(frozen=True)

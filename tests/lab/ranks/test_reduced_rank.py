@@ -51,6 +51,7 @@ def test_cells_and_page():
     for case in STUDY.cases(plan, some):
         same = {Fold: fold, Official: test, Draw: draw}.get(type(case), case)
         cells[case] = found[same]
+    assert len({str(case) for case in cells}) == len(cells)
     page = STUDY.page(Results(cells), plan, some)
     assert "a tenth of the coordinates" in page.summary and len(page.tables) == 3
     assert len(page.tables[0].rows) == len(ranks_of(10)) and ALPHAS[BIBTEX][1] == 0.3
