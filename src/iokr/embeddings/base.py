@@ -201,7 +201,8 @@ class KernelEmbedding(Embedding):
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
         self._width: int | None = None
-        self.__dict__.pop("_gram_kept", None)
+        for stale in ("_gram_kept", "_along_kept"):
+            self.__dict__.pop(stale, None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
         n = int(self.S_fit_.shape[0])
@@ -220,7 +221,7 @@ class KernelEmbedding(Embedding):
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_gram_kept"}
+        return {name: value for name, value in state.items() if name not in ("_gram_kept", "_along_kept")}
 
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""

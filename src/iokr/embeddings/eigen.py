@@ -49,10 +49,13 @@ class SpectralEmbedding(CoordinateEmbedding):
         return self._cross(S, like) @ asarray_like(self._Q / np.sqrt(self.eigenvalues_), like)
 
     def along(self, V: Array) -> SpectralEmbedding:
-        """With diag(t)^{-½} Qᵀ and V multiplied once, so that an output costs n p."""
-        found = copy(self)
-        found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
-        return found
+        """With diag(t)^{-½} Qᵀ and V multiplied once, so that an output costs n p; kept for the next call."""
+        kept: tuple[Array, SpectralEmbedding] | None = self.__dict__.get("_along_kept")
+        if kept is None or kept[0] is not V:
+            found = copy(self)
+            found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
+            kept = self._along_kept = V, found
+        return kept[1]
 
     def _along(self, S: Any, like: Array) -> Array:
         if self.directions_ is None:

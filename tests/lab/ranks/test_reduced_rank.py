@@ -44,13 +44,14 @@ def test_cells_and_page():
     pytest.importorskip("matplotlib")
     some, plan = data(), PLANS["short"]
     fold, test, draw = Fold(0.3, 0), Official(0.3), Draw(0)
-    found = {case: STUDY.work(case, plan, some) for case in (fold, test, draw, Model(0.1, 0.3), Model(1.0, 0.3))}
+    found = {case: STUDY.work(case, plan, some) for case in (fold, test, draw, Model(0.3))}
     assert found[test]["fitted values"][-1] == found[test]["outputs"][-1]  # full rank is full rank
-    np.testing.assert_allclose(found[test]["fitted values"][-1], found[Model(1.0, 0.3)]["f1"])
+    np.testing.assert_allclose(found[test]["fitted values"][-1], found[Model(0.3)]["full"]["f1"])
     cells = {}
     for case in STUDY.cases(plan, some):
         same = {Fold: fold, Official: test, Draw: draw}.get(type(case), case)
         cells[case] = found[same]
+    assert len({str(case) for case in cells}) == len(cells)
     page = STUDY.page(Results(cells), plan, some)
     assert "a tenth of the coordinates" in page.summary and len(page.tables) == 3
     assert len(page.tables[0].rows) == len(ranks_of(10)) and ALPHAS[BIBTEX][1] == 0.3
