@@ -14,6 +14,7 @@ _HOMES = {
     "IOKRCV": "iokr.estimators.regression.cv",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
+    "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -21,6 +22,8 @@ _HOMES = {
     "PairModel": "iokr.estimators.pairs.model",
     "PairModelCV": "iokr.estimators.pairs.cv",
     "Neighbors": "iokr.estimators.neighbors",
+    "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
@@ -29,6 +32,7 @@ _HOMES = {
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -37,6 +41,7 @@ _HOMES = {
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "CandidateSets",
     "Conformal",
     "Functional",
@@ -46,6 +51,7 @@ __all__ = [
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -54,6 +60,8 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
+    "Surrogate",
     "Unlabeled",
     "__version__",
     "load",
@@ -61,7 +69,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
@@ -77,6 +87,8 @@ if TYPE_CHECKING:
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.surrogate.model import Surrogate
+    from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting
     from iokr.estimators.trees.forest import OutputKernelForest
     from iokr.estimators.trees.tree import OutputKernelTree

@@ -113,6 +113,13 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="metabolites",
+        title="Molecules of MassBank's spectra among those of the same formula, beside library search",
+        paper="after d'Alché-Buc 2022 (A22), Table 1, on other spectra",
+        module="spectra.metabolites",
+        data=("massbank_msms",),
+    ),
+    Experiment(
         name="msms-fp490",
         title="Molecules of 490 spectra, with and without a candidate's own spectra",
         paper="the set of Su and Rousu, small enough for seconds",
@@ -153,6 +160,13 @@ EXPERIMENTS = (
         paper="the sets of Sangnier et al. 2016 and Brault et al. 2019; the toy of d'Alché-Buc 2022 (A22), Figure 1",
         module="quantiles.quantiles",
         data=("quantile",),
+    ),
+    Experiment(
+        name="reduced-rank",
+        title="Fewer components of the fitted values: accuracy and time of ranking against the rank",
+        paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
+        module="ranks.reduced_rank",
+        data=("multilabel", "msms_fp490"),
     ),
     Experiment(
         name="digits",

@@ -1,5 +1,6 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
@@ -14,6 +15,8 @@ from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.surrogate.model import Surrogate
+from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.estimators.trees.tree import OutputKernelTree
@@ -21,6 +24,7 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "Conformal",
     "Functional",
     "FunctionalCV",
@@ -29,6 +33,7 @@ __all__ = [
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -36,4 +41,5 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "Surrogate",
 ]
