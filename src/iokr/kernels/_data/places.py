@@ -153,6 +153,8 @@ def _reach(left: PeakTable, other: PeakTable, cutoff: float) -> np.ndarray:
     place, variance = other.by_place[:2]
     below, above = other.largest
     reach = cutoff * np.sqrt((left.variance + variance.max()) / 2)
+    if below[0] == variance.max() == above[-1]:  # one width
+        return np.asarray(reach * (1 + 1e-12))
     high = np.searchsorted(place, left.place + reach, side="right") - 1
     low = np.searchsorted(place, left.place - reach)
     met = np.minimum(below[np.clip(high, 0, None)], above[np.clip(low, None, len(place) - 1)])
