@@ -27,6 +27,7 @@ _HOMES = {
     "QuantileCurves": "iokr.estimators.quantiles.model",
     "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
     "Conformal": "iokr.estimators.conformal.model",
+    "Identification": "iokr.estimators.identification.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Unlabeled": "iokr.estimators.inputs",
@@ -41,6 +42,7 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
+    from iokr.estimators.identification.model import Identification
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor

@@ -3,6 +3,7 @@
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
+from iokr.estimators.identification.model import Identification
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -24,6 +25,7 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
