@@ -21,6 +21,8 @@ _HOMES = {
     "PairModel": "iokr.estimators.pairs.model",
     "PairModelCV": "iokr.estimators.pairs.cv",
     "Neighbors": "iokr.estimators.neighbors",
+    "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
@@ -48,6 +50,7 @@ __all__ = [
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -56,6 +59,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Surrogate",
     "Unlabeled",
     "__version__",
     "load",
@@ -80,6 +84,8 @@ if TYPE_CHECKING:
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.surrogate.model import Surrogate
+    from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting
     from iokr.estimators.trees.forest import OutputKernelForest
     from iokr.estimators.trees.tree import OutputKernelTree

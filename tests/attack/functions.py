@@ -22,7 +22,7 @@ from attack.judge import Case
 from attack.problems import ADJACENCY, LABELS, NEW, M, N, X, Y
 from attack.targets import Target, folders, parameters, public
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictor, SharedCandidates, Unlabeled, load
-from iokr.kernels import ARD, RBF, Delta
+from iokr.kernels import ARD, RBF, Delta, Nystroem
 
 __all__ = ["function_cases", "unknown"]
 
@@ -86,6 +86,15 @@ VALID: dict[str, dict[str, Any]] = {
         "by": "evidence",
         "limit": 0.2,
     },
+    "certify": {"model": IOKR(Nystroem(RBF(0.5), 4)).fit(X, Y), "rows": 5},
+    "select_rank": {
+        "model": IOKRCV(Nystroem(RBF(0.5), 4)),
+        "X": X,
+        "y": Y,
+        "ranks": (2, 4),
+        "fall": 0.01,
+        "sample_weight": None,
+    },
     "CoverageDisplay": {"estimator": Conformal(IOKR(RBF(0.5))).fit(X, Y), "X": NEW, "y": Y[:M], "levels": (0.5, 0.8)},
     "PathDisplay": {"estimator": IOKRCV(RBF(0.5), alphas=(0.1, 1.0)).fit(X, Y), "labels": None},
     "PredictionDisplay": {"estimator": IOKR(RBF(0.5)).fit(X, Y), "X": NEW, "y": Y[:M]},
@@ -134,6 +143,8 @@ def _call(function: Any, name: str) -> Any:
         return lambda **given: function(**given)[:5].adjacency
     if name == "tune":
         return lambda **given: function(**given).predict(NEW)
+    if name == "select_rank":
+        return lambda **given: function(**given)[0].predict(NEW)
     if name == "save":
         return lambda **given: _saved(function, **given)
     if name in ("data_files", "find_data"):

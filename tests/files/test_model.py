@@ -294,7 +294,10 @@ def test_feature_names_and_numbers_are_checked_after_loading(tmp_path):
     again = iokr.load(tmp_path / "m")
     with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*- z.*missing.*- a"):
         again.predict(X.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="3 features, but IOKR is expecting 4"):
+    with (
+        pytest.raises(ValueError, match="3 features, but IOKR is expecting 4"),
+        pytest.warns(UserWarning, match="feature names"),
+    ):
         again.predict(vectors(p=3))
 
 

@@ -68,7 +68,10 @@ def asarray_like(x: Any, like: Any) -> Array:
     xp = array_namespace(like)
     if is_array_api_obj(x) and not is_numpy_array(x) and array_namespace(x) is xp:
         return x if _device(x) == _device(like) else xp.asarray(x, device=_device(like))
-    return xp.asarray(to_numpy(x), device=_device(like))
+    values = to_numpy(x)
+    if is_torch_array(like) and not values.flags.writeable:  # torch has no arrays that cannot be written to
+        values = values.copy()
+    return xp.asarray(values, device=_device(like))
 
 
 def eye_like(n: int, like: Any) -> Array:

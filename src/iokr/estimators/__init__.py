@@ -15,6 +15,8 @@ from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.surrogate.model import Surrogate
+from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.estimators.trees.tree import OutputKernelTree
@@ -31,6 +33,7 @@ __all__ = [
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -38,4 +41,5 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "Surrogate",
 ]

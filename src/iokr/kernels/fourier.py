@@ -40,6 +40,8 @@ class Fourier(FeatureKernel):
     ----------
     base_ : Kernel
         Fitted.
+    center_ : array of shape (p,), or None
+        The mean of dense objects, from which x is measured.
     frequencies_ : ndarray of shape (p, rank // 2)
         Ω.
 
@@ -69,7 +71,9 @@ class Fourier(FeatureKernel):
                 "`Nystroem(base, rank)`."
             )
         self.base_ = fit_part(self.base, "base", X)
-        p, rng = int(check_vectors(X).shape[1]), generator(self.random_state)
+        X = check_vectors(X)
+        p, rng = int(X.shape[1]), generator(self.random_state)
+        self.center_ = None if is_sparse(X) else _middle(X)
         if isinstance(self.base_, Laplacian):
             if self.orthogonal:
                 raise ValueError(
@@ -84,11 +88,17 @@ class Fourier(FeatureKernel):
     def features(self, X: Any) -> Array:
         """k^{-½}[cos Ωᵀx, sin Ωᵀx], a row per object."""
         X = check_vectors(X)
-        center = getattr(self.base_, "center_", None)  # k does not change when all objects move
-        X = X if center is None or is_sparse(X) else X - asarray_like(center, X)[None, :]
+        if self.center_ is not None:  # k does not change when all objects move, and small angles have more digits
+            X = (X.toarray() if is_sparse(X) else X) - asarray_like(self.center_, X)[None, :]
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5
+
+
+def _middle(X: Array) -> Array:
+    """Half way between the ends of every column: far from the origin angles would lose their digits."""
+    xp = array_namespace(X)
+    return xp.min(X, axis=0) / 2 + xp.max(X, axis=0) / 2
 
 
 def _orthogonal(p: int, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.datasets.bounded import open_arrays
 from iokr.datasets.home import DataNotFound, data_files, find_data
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def reading(path: Path, kind: str) -> Iterator[None]:
 
 
 def read_arrays(path: Path, kind: str, names: tuple[str, ...] | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays `names` of an .npz file (all of them when None)."""
-    with reading(path, kind), np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in names or file.files}
+    """The arrays `names` of an .npz file (all of them when None), each within the bounds that users' files have."""
+    with reading(path, kind), open_arrays(path) as file:
+        return {name: file[name] for name in names or file}
 
 
 def check_rows(path: Path, n: int, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -89,10 +89,10 @@ class CoverageDisplay:
         """
         check_estimator(estimator, "contains", "a fitted `Conformal`")
         check_name(name)
-        levels = check_levels(levels)
+        asked = check_levels(levels)
         options = {} if candidates is None else {"candidates": candidates}
-        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in levels]
-        return cls(levels, [int(one.sum()) for one in inside], len(inside[0]), name=name).plot(ax=ax, **style)
+        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in asked.tolist()]
+        return cls(asked, [int(one.sum()) for one in inside], len(inside[0]), name=name).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> CoverageDisplay:
         """Draw; `style` is for matplotlib's `plot`."""
