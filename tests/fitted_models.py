@@ -114,6 +114,15 @@ def levels(model: Any) -> Fitted:
     return Fitted(model.fit(vectors(), vectors(seed=3)[:, 0]), lambda m: m.predict(vectors(M, 1)), {})
 
 
+def identification() -> Fitted:
+    """Ranked candidates of new inputs, with probabilities."""
+    bits = (np.random.default_rng(2).uniform(size=(N, 9)) < 0.4).astype(np.uint8)
+    model = iokr.Identification(kernels.RBF(0.3), alphas=(0.1,), reverse_alphas=(1.0,)).fit(vectors(), bits)
+    model.calibrate([np.array([0.1, 0.3]), np.array([0.2, 0.1])], [1, 0], ["a", "b"])
+    sets = iokr.CandidateSets([bits[i : i + 4] for i in range(M)])
+    return Fitted(model, lambda m: np.concatenate(m.predict_proba(vectors(M, 1), sets)), {})
+
+
 def conformal(model: Any, **arguments: Any) -> Fitted:
     fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
@@ -133,6 +142,12 @@ def regression(kernel: Any = None, X: Any = None, new: Any = None, parts: Any = 
     X, new = (vectors() if X is None else X), (vectors(M, 1) if new is None else new)
     model = iokr.IOKR(kernel, **arguments).fit(X, vectors(seed=3))
     return Fitted(model, lambda m: (m.decision_function(new), m.loo_decision_function()), parts(model) if parts else {})
+
+
+def bipartite(model: Any) -> Fitted:
+    fitted = model.fit(vectors(), vectors(9, 1, 2), np.random.default_rng(2).random((N, 9)) < 0.3)
+    new = vectors(M, 1), vectors(M, 2, 2)
+    return Fitted(fitted, lambda m: (m.decision_function(*new), m.loo_decision_function("column")), {})
 
 
 def semi(manifold: Any) -> Fitted:
@@ -159,6 +174,7 @@ CASES |= {
         lambda **k: iokr.IOKRCV([kernels.RBF(), kernels.Linear()], cv=3, loss=losses.Huber(), alphas=(0.1, 1.0), **k),
         "vectors",
     ),
+    "BipartitePredictor": lambda: bipartite(iokr.BipartitePredictor(alpha=(0.1, 1.0))),
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
@@ -190,6 +206,7 @@ CASES |= {
     "QuantileCurvesCV levels": lambda: levels(
         iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
     ),
+    "Identification": lambda: identification(),
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),

@@ -168,7 +168,7 @@ def test_sdf(tmp_path, suffix):
         ("db.smi", "C1CC\n", "db.smi: no molecule found in 1 entries."),
         ("db.smi", "", "db.smi: no molecule found in 0 entries."),
         ("db.sdf", "", "db.sdf: no molecule found; is it an SDF file?"),
-        ("db.mol2", "", "db.mol2: cannot tell what kind of table"),
+        ("db.mol2", "", "db.mol2: cannot tell what kind of file"),
     ],
 )
 def test_databases_that_are_none(tmp_path, name, text, words):

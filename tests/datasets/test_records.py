@@ -67,5 +67,5 @@ def test_tables_that_are_none(tmp_path, content, words):
     path.write_text(content)
     with pytest.raises(ValueError, match=words):
         list(named_rows(path))
-    with pytest.raises(ValueError, match="what kind of table"):
+    with pytest.raises(ValueError, match="what kind of file"):
         list(named_rows(tmp_path / "t.xlsx"))

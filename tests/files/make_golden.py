@@ -20,6 +20,7 @@ CASES = (
     *("OutputKernelTree strings", "OutputKernelForest sets", "OutputKernelBoosting vectors", "X Fortran", "a function"),
     *("PairModelCV", "Functional gaps", "Functional bsplines", "FunctionalCV", "QuantileCurves levels"),
     *("QuantileCurvesCV levels", "Conformal full", "Conformal jackknife+", "Conformal split", "Conformal links"),
+    "Identification",
     *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
     *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive", "rivals.PairLinks"),
 )

@@ -15,7 +15,7 @@ from iokr._adducts import parse_adduct
 from iokr._formulas import parse_formula, write_formula
 from iokr._validation import check_number
 from iokr.chem.molecules import BadMolecule, Molecule
-from iokr.datasets.records import Rejected, TextFile, kind_of, named_rows, open_file
+from iokr.datasets.records import Rejected, TextFile, as_path, kind_of, named_rows, open_file
 from iokr.datasets.spectra_files import SpectraFiles
 
 __all__ = ["Candidate", "CandidateFiles", "MoleculeTable", "read_candidates", "read_database", "read_structures"]
@@ -58,6 +58,7 @@ def read_structures(library: SpectraFiles) -> tuple[SpectraFiles, list[Molecule]
     The structure is the SMILES, else the InChI. Warned about and kept: an InChIKey that begins otherwise, several
     fragments, a precursor that is more than 20 ppm from the structure's with the stated adduct. Needs the extra `chem`.
     """
+    _check_files(library, "library")
     molecules: list[Molecule] = []
     rows: list[int] = []
     rejections = list(library.rejections)
@@ -91,6 +92,11 @@ def read_structures(library: SpectraFiles) -> tuple[SpectraFiles, list[Molecule]
     return kept, molecules
 
 
+def _check_files(value: Any, name: str) -> None:
+    if not isinstance(value, SpectraFiles):
+        raise TypeError(f"`{name}` must be the `SpectraFiles` that `read_spectra_files` returns, got {value!r:.60}.")
+
+
 def _ppm_apart(mz: float | None, adduct: str, molecule: Molecule) -> float:
     """Between the precursor and the structure's ion; 0 where one of them is not known."""
     ion = parse_adduct(adduct)
@@ -112,7 +118,8 @@ def read_candidates(path: Path | str, spectra: SpectraFiles) -> CandidateFiles:
     ValueError
         When a column is not there, or none of the ids is that of a spectrum.
     """
-    path = Path(path)
+    path = as_path(path)
+    _check_files(spectra, "spectra")
     ids = set(spectra.ids)
     found = _json_sets(path, spectra) if kind_of(path) == ".json" else _table_sets(path)
     strange = [name for name in found if name not in ids]
@@ -221,7 +228,7 @@ def read_database(path: Path | str) -> MoleculeTable:
 
     Exact masses and formulas are RDKit's: the extra `chem`. What is no molecule is rejected with its reason.
     """
-    path = Path(path)
+    path = as_path(path)
     kept: list[tuple[float, str, Candidate]] = []
     rejections: list[Rejected] = []
     n = 0

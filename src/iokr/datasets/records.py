@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from iokr.datasets.bounded import check_parquet, open_gzip
 
-__all__ = ["Rejected", "TextFile", "kind_of", "named_rows", "open_file"]
+__all__ = ["Rejected", "TextFile", "as_path", "check_there", "kind_of", "named_rows", "open_file"]
 
 _LONGEST = 64_000_000  # bytes of a line
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
@@ -41,6 +41,24 @@ class Rejected:
     detail: str = ""
 
 
+def as_path(path: Any, name: str = "path") -> Path:
+    """A path from a text or a path."""
+    if not isinstance(path, (str, Path)):
+        raise TypeError(f"`{name}` must be the path of a file, got {path!r:.60}.")
+    return Path(path)
+
+
+def check_there(path: Path) -> None:
+    """Refuse a path at which there is no file."""
+    try:
+        if path.is_file():
+            return
+        what = "a folder, not a file" if path.is_dir() else "not there"
+    except (OSError, ValueError) as error:
+        raise FileNotFoundError(f"{path!s:.200} is no path of a file: {error!s:.80}.") from None
+    raise FileNotFoundError(f"{path!s:.200} is {what}.")
+
+
 def kind_of(path: Path) -> str:
     """The suffix that says what a file is, without .gz."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
@@ -48,8 +66,7 @@ def kind_of(path: Path) -> str:
 
 def open_file(path: Path) -> BinaryIO:
     """The bytes of a file, unpacked where its name ends in .gz."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}.")
+    check_there(path)
     return open_gzip(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
@@ -98,7 +115,8 @@ def named_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     if kind not in _SEPARATORS:
         raise ValueError(
-            f"{path.name}: cannot tell what kind of table this is; its name must end in .tsv, .csv, .txt or .parquet."
+            f"{path.name}: cannot tell what kind of file this is; the name of a table ends in .tsv, .csv, .txt or "
+            ".parquet."
         )
     before = csv.field_size_limit(min(_LONGEST, sys.maxsize))
     try:
@@ -149,8 +167,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise ImportError(
             f"{path.name}: Parquet files need the extra `parquet`: pip install 'iokr[parquet]'"
         ) from error
-    if not path.is_file():
-        raise FileNotFoundError(f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}.")
+    check_there(path)
     try:
         check_parquet(path)
         with parquet.ParquetFile(path) as file:

@@ -16,7 +16,7 @@ from iokr._validation import check_choice
 from iokr.chem.cleaning import Cleaning
 from iokr.datasets.mzml import read_mzml
 from iokr.datasets.peak_lists import RawSpectrum, known_name, read_mgf, read_msp
-from iokr.datasets.records import Rejected, TextFile, kind_of, named_rows
+from iokr.datasets.records import Rejected, TextFile, as_path, kind_of, named_rows
 
 __all__ = ["SpectraFiles", "read_spectra_files"]
 
@@ -99,11 +99,13 @@ def read_spectra_files(
         With file and line: a file that is none of its kind, or contradicts itself; two ion modes.
     """
     cleaning = Cleaning() if cleaning is None else cleaning
+    if not isinstance(cleaning, Cleaning):
+        raise TypeError(f"`cleaning` must be an `iokr.chem.Cleaning`, got {cleaning!r:.60}.")
     check_choice(ion_mode, "ion_mode", ("positive", "negative", None))
-    listed = [Path(p) for p in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    listed = [as_path(p, "paths") for p in (paths if isinstance(paths, (list, tuple)) else [paths])]
     if not listed:
         raise ValueError("`paths` is empty; at least one file of spectra is needed.")
-    more = {} if annotations is None else _annotations(Path(annotations))
+    more = {} if annotations is None else _annotations(as_path(annotations, "annotations"))
     taken: list[tuple[MassSpectrum, str, int | None]] = []
     rejections: list[Rejected] = []
     n_read, used = 0, dict[str, int]()
