@@ -1,6 +1,7 @@
 """The experiment on MassBank, on a handful of its parts.
 
-Tests of `iokr_lab.spectra.metabolites`, `iokr_lab.spectra.page` and `iokr_lab.spectra.protocol`.
+Tests of `iokr_lab.spectra.metabolites`, `iokr_lab.spectra.losses`, `iokr_lab.spectra.page` and
+`iokr_lab.spectra.protocol`.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import clone
 
 from iokr._spectra import MassSpectra
 from iokr_lab.data.massbank import MassBank
-from iokr_lab.spectra import metabolites
+from iokr_lab.spectra import losses, metabolites
 from iokr_lab.spectra.protocol import Data, Known, Spectra, split
 
 
@@ -60,3 +61,20 @@ def test_the_page_has_every_method():
     assert {"forward, P", "library, cosine, best hit", "ridge on each bit, six", "chance"} <= set(names)
     best = report.tables[0].rows[0]
     assert best["top-20"] == 100.0  # no set is larger
+
+
+def test_three_losses_at_two_penalties():
+    from iokr_lab.study import Results
+
+    plan, data = losses.Split80(rank=20), made()
+    cells = {case: losses._work(case, plan, data) for case in losses._cases(plan, data)}
+    report = losses._page(Results(cells), plan, data)
+    assert [row["loss"] for row in report.tables[0].rows] == [
+        "ridge",
+        "ridge",
+        "κ-Huber",
+        "κ-Huber",
+        "ε-ridge",
+        "ε-ridge",
+    ]
+    assert all(cell["gap"] < 1e-3 for cell in cells.values())
