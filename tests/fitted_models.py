@@ -120,6 +120,15 @@ def levels(model: Any) -> Fitted:
     return Fitted(model.fit(vectors(), vectors(seed=3)[:, 0]), lambda m: m.predict(vectors(M, 1)), {})
 
 
+def identification() -> Fitted:
+    """Ranked candidates of new inputs, with probabilities."""
+    bits = (np.random.default_rng(2).uniform(size=(N, 9)) < 0.4).astype(np.uint8)
+    model = iokr.Identification(kernels.RBF(0.3), alphas=(0.1,), reverse_alphas=(1.0,)).fit(vectors(), bits)
+    model.calibrate([np.array([0.1, 0.3]), np.array([0.2, 0.1])], [1, 0], ["a", "b"])
+    sets = iokr.CandidateSets([bits[i : i + 4] for i in range(M)])
+    return Fitted(model, lambda m: np.concatenate(m.predict_proba(vectors(M, 1), sets)), {})
+
+
 def conformal(model: Any, **arguments: Any) -> Fitted:
     fitted = iokr.Conformal(model, **arguments).fit(vectors(), vectors(seed=3, p=2))
     return Fitted(fitted, lambda m: (m.predict(vectors(M, 1)), m.radius(vectors(M, 1), coverage=0.5)), {})
@@ -205,6 +214,7 @@ CASES |= {
     "QuantileCurvesCV levels": lambda: levels(
         iokr.QuantileCurvesCV(alphas=(0.1, 1.0), crossings=(0.05,), cv=3, levels=LEVELS)
     ),
+    "Identification": lambda: identification(),
     "Conformal full": lambda: conformal(iokr.IOKR(), method="full"),
     "Conformal jackknife+": lambda: conformal(iokr.IOKR(), method="jackknife+"),
     "Conformal split": lambda: conformal(iokr.IOKR(), method="split"),

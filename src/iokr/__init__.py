@@ -31,6 +31,7 @@ _HOMES = {
     "QuantileCurves": "iokr.estimators.quantiles.model",
     "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
     "Conformal": "iokr.estimators.conformal.model",
+    "Identification": "iokr.estimators.identification.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
     "Stream": "iokr._chunks",
@@ -47,6 +48,7 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
     "LinkStack",
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
+    from iokr.estimators.identification.model import Identification
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor

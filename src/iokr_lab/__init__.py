@@ -120,6 +120,13 @@ EXPERIMENTS = (
         data=("massbank_msms",),
     ),
     Experiment(
+        name="metabolites-losses",
+        title="Ridge, Huber and ε-ridge on MassBank's spectra at two penalties",
+        paper="d'Alché-Buc 2022 (A22), Table 1, on other spectra",
+        module="spectra.losses",
+        data=("massbank_msms",),
+    ),
+    Experiment(
         name="msms-fp490",
         title="Molecules of 490 spectra, with and without a candidate's own spectra",
         paper="the set of Su and Rousu, small enough for seconds",

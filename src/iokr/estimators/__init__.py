@@ -4,6 +4,7 @@ from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
+from iokr.estimators.identification.model import Identification
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -28,6 +29,7 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",

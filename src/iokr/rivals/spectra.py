@@ -27,7 +27,7 @@ _ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _STEPS = 25  # of Newton's method for the sigmoids, at most
 
 
-class _Rival(BaseEstimator):
+class _Rival(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Training rows with the molecule of each, and sets of candidates with theirs."""
 
     def _keep(self, X: Any, y: Any, groups: Any) -> None:
@@ -72,7 +72,7 @@ class LibrarySearch(_Rival):
     --------
     >>> import numpy as np
     >>> from iokr import CandidateSets
-    >>> from iokr.rivals import LibrarySearch
+    >>> from iokr.rivals.spectra import LibrarySearch
     >>> library = [([77.0, 105.0], [1.0, 1.0], 122.0), ([43.0, 58.0], [1.0, 1.0], 59.0)]
     >>> rival = LibrarySearch(n_neighbors=1).fit(library, np.array([[1, 1, 0], [0, 0, 1]]))
     >>> sets = CandidateSets([np.array([[1, 0, 0], [0, 1, 1]])])
@@ -148,7 +148,7 @@ class BitwiseRidge(_Rival):
     >>> import numpy as np
     >>> from iokr import CandidateSets
     >>> from iokr.kernels import RBF
-    >>> from iokr.rivals import BitwiseRidge
+    >>> from iokr.rivals.spectra import BitwiseRidge
     >>> X = np.arange(6.0)[:, None]
     >>> Y = (X < 3).astype(int) * [1, 0] + (X >= 3) * [0, 1]
     >>> rival = BitwiseRidge(RBF(0.5)).fit(X, Y, groups=range(6))

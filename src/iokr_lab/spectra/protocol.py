@@ -44,7 +44,7 @@ class Known(Kernel):
         """The entries, read from the side of the molecules with spectra."""
         if S.max(initial=0) >= self.matrix.shape[1]:
             return np.ascontiguousarray(self.block(S, R).T)
-        return self.matrix[np.ix_(R, S)].astype(np.float64)
+        return np.asarray(self.matrix[np.ix_(R, S)], dtype=np.float64)
 
     def diag(self, R: Matrix) -> Matrix:
         """Ones."""
