@@ -95,7 +95,14 @@ from iokr.kernels import (
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Expectile, Huber, Insensitive, MaxMargin, Pinball, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
-from iokr.operator_kernels import BlockKernel, ConditionalCovariance, Covariance, Decomposable, Transformable
+from iokr.operator_kernels import (
+    BlockKernel,
+    ConditionalCovariance,
+    Covariance,
+    Decomposable,
+    OperatorProduct,
+    Transformable,
+)
 from iokr.solvers import (
     ADMM,
     IRLS,
@@ -302,6 +309,10 @@ OPERATOR_KERNELS = {
     "ConditionalCovariance": [ConditionalCovariance(RBF(0.4)), ConditionalCovariance(Linear(), 0.1, centered=True)],
     "BlockKernel": [BlockKernel(reference.delayed_blocks)],
     "Transformable": [Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])],
+    "OperatorProduct": [
+        OperatorProduct(RBF(0.4), Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])),
+        2.0 * (Decomposable(RBF(0.4), np.ones((3, 3))) + Linear()) * BlockKernel(reference.delayed_blocks),
+    ],
     "OperatorSum": [Decomposable(RBF(0.4), np.ones((3, 3))) + Decomposable(RBF(2.0), np.eye(3)) + Linear()],
 }
 

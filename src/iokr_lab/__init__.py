@@ -155,6 +155,13 @@ EXPERIMENTS = (
         data=("quantile",),
     ),
     Experiment(
+        name="reduced-rank",
+        title="Fewer components of the fitted values: accuracy and time of ranking against the rank",
+        paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
+        module="ranks.reduced_rank",
+        data=("multilabel", "msms_fp490"),
+    ),
+    Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from iokr._array import (
     is_array,
     is_numpy,
     is_sparse,
+    matmul,
     row_sq_norms,
     take_rows,
     to_numpy,
@@ -283,17 +285,33 @@ class KernelEmbedding(Embedding):
 class CoordinateEmbedding(KernelEmbedding):
     """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y), or of its projection, that `coordinates` computes from k_Y."""
 
+    _directions: Array | None = None
+
     @abstractmethod
     def coordinates(self, S: Any, like: Array) -> Array:
         """z(y_j), (m, r), beside `like`."""
 
+    def along(self, V: Array) -> CoordinateEmbedding:
+        """⟨h, ψ(y)⟩ = ⟨Vᵀh, Vᵀz(y)⟩ for h in the span of V (r, p), orthonormal: p numbers an output. h is given as Vᵀh.
+
+        ‖ψ(y)‖² stays k_Y(y, y).
+        """
+        found = copy(self)
+        found._directions = V
+        return found
+
     def inner(self, H: Array, S: Any) -> Array:
         """⟨h_i, z(y_j)⟩."""
-        return gemm(H, self.coordinates(S, H))
+        return gemm(H, self._along(S, H))
+
+    def _along(self, S: Any, like: Array) -> Array:
+        """z(y_j), or Vᵀz(y_j) where directions are given. May be overridden."""
+        Z = self.coordinates(S, like)
+        return Z if self._directions is None else matmul(Z, asarray_like(self._directions, like))
 
     def sq_norms_of(self, H: Array) -> Array:
         """‖h_i‖²."""
         return row_sq_norms(H)
 
     def _paired(self, H: Array, S: Any) -> Array:
-        return array_namespace(H).sum(H * self.coordinates(S, H), axis=1)
+        return array_namespace(H).sum(H * self._along(S, H), axis=1)

@@ -46,7 +46,7 @@ TOY_LEVELS = tuple(np.round(np.linspace(0.05, 0.95, 19), 2).tolist())
 class Quantiles(Plan):
     """How many draws of training rows, and of which sets."""
 
-    repeat: int = 5
+    repeat: int = 3
     sets: tuple[str, ...] = SETS
 
 

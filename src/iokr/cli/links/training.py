@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -58,11 +59,14 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
             "scaling": {name: getattr(scaling, name) for name in ("size", "mean", "deviation", "length")},
         },
     )
+    table = task.input_table()
+    if table.note:  # there is a model, and no folder for a list
+        table = replace(table, note="`iokr links predict` with these files lists every row that did not fit.")
     report = Report(
         "A model of a network",
         f"{len(task.ids)} nodes, {task.network.n_links} known links between {len(task.network.labeled)} of them; the "
         f"threshold is {threshold:.3g}.",
-        (task.input_table(), _chosen(task, model)),
+        (table, _chosen(task, model)),
         (options.in_words(),),
     )
     return report.with_info(info)

@@ -171,6 +171,11 @@ class FunctionalRegression(KernelRegression):
 
         return draw_curves(self, X, y, rows, ax)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False  # a curve has a column for each point
+        return tags
+
     def loo_spread(self) -> np.ndarray:
         """The standard deviation of the leave-one-out residuals at each node, (T,)."""
         check_is_fitted(self)

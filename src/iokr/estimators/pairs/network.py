@@ -25,8 +25,8 @@ __all__ = ["AllPairs", "AllPairsCV"]
 class AllPairs:
     """f(u, v) = m_uᵀ S k_v + k_uᵀ S m_v, S = U [(Uᵀ Y U) / (E + 2λ)] Uᵀ, m_u = δ e_u + (1 − δ) k_u, K = U diag(s) Uᵀ.
 
-    Ridge on every pair of n nodes, E the eigenvalues of the pair kernel (`CompletePairs`): what `PairModel` with δ = mix
-    learns from all pairs, each node being linked with itself, in O(n³) whatever the number of pairs.
+    Ridge on every pair of n nodes, E the eigenvalues of the pair kernel (`CompletePairs`): what `PairModel` with
+    δ = mix learns from all pairs, each node being linked with itself, in O(n³) whatever the number of pairs.
     """
 
     S: np.ndarray
@@ -43,7 +43,7 @@ class AllPairs:
             yield cls(np.asarray(matmul(matmul(U, T / (E + E.T + 2 * alpha)), np.ascontiguousarray(U.T))), mix)
 
     def factors(self, K: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the number i of a node that is x_i, else −1."""
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the i of a node that is x_i, else −1."""
         M = (1 - self.mix) * K
         rows = np.flatnonzero(own >= 0)
         M[rows, own[rows]] += self.mix

@@ -14,7 +14,7 @@ from iokr._component import component
 from iokr._progress import begin, end, with_callbacks
 from iokr._validation import check_groups, check_number
 from iokr.decoders.base import Decoder
-from iokr.embeddings.base import Embedding
+from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode
@@ -54,6 +54,13 @@ class KernelRegression(StructuredEstimator):
         border = Border(self.kernel_, self.solution_.C)
         R = border.represent(border.check(self, X))
         return self.inputs_.values(R, self.solution_.C if C is None else C)
+
+    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+        """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
+        V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
+        if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
+            return super()._compared(X)
+        return self._values(X, C), self.embedding_.along(V)
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
         if not self.loss_.quadratic:
