@@ -17,6 +17,7 @@ _SHARE = 0.8  # of what is free: the rest is for what is not counted
 _RANKS = (8000, 4000, 2000, 1000, 500, 200)
 _STEPS = 30  # of preconditioned conjugate gradients, about
 _PATIENCE = 60.0  # seconds that a proposed approximation may take, unless even the least takes longer
+_CHUNK = float(1 << 28)  # bytes of a few chunks of features
 _FEWER = "To reduce memory: fewer rows, or a machine or device with more memory"
 
 
@@ -94,4 +95,4 @@ def _low_rank_bytes(problem: Problem, m: int) -> float:
     """Φ and a copy, also of the outputs where those are of low rank, moments and eigenvectors, a few times Ψ."""
     n, implicit = problem.n_labeled, isinstance(problem.Psi, IdentityMatrix)
     q = m if implicit else int(problem.Psi.shape[1])
-    return 32.0 * float(n * (m + q)) + 48.0 * float(m * m)
+    return 16.0 * float(n * m) + 8.0 * float(6 * m * m + 5 * n * q) + min(24.0 * n * m, _CHUNK)

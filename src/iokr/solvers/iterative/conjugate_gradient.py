@@ -104,7 +104,8 @@ class ConjugateGradient(Solver):
             return xp.stack([R, gram @ R])
 
         C, R, D = b * 0.0, b, direction(b)
-        goal = tol * tol * max(float(xp.sum(b * D[1, ...])), 0.0)
+        size_0 = max(float(xp.sum(b * D[1, ...])), 0.0)
+        goal = min(tol * tol, 1.0) * size_0
         if start is not None and start.C.shape == b.shape:
             C, R = start.C, b - system(direction(start.C))
             D = direction(R)
@@ -113,12 +114,13 @@ class ConjugateGradient(Solver):
         )
         left, J_0 = max(float(size), 0.0), float(xp.sum(problem.targets * b[: problem.n_labeled, :])) / 2
         gap = left / (2 * lam) / J_0 if J_0 > 0 else 0.0
-        residual = (left / (goal / tol**2)) ** 0.5 if goal > 0 else 0.0
+        residual = (left / size_0) ** 0.5 if size_0 > 0 else 0.0
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
         return Solution(C, max(steps, 1), gap, left <= goal)
 
     def _preconditioned(self, problem: Problem) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
+        tol = min(tol, 1.0)
         m = check_integer(self.rank, "rank", minimum=1)
         points, operator, alpha = Geometry(problem), problem.operator, problem.alpha
         B = points.targets(operator.rotate(problem.Psi))

@@ -68,7 +68,7 @@ class MixedPrecision(Solver):
         return mixed_bytes(problem.gram.size, problem.Psi.shape[1], problem.like)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        tol = check_number(self.tol, "tol", minimum=1e-14)
+        tol = min(check_number(self.tol, "tol", minimum=1e-14), 1.0)
         points, operator = Geometry(problem), problem.operator
         B = points.targets(operator.rotate(problem.Psi))
         parts, why = [], ""
