@@ -29,6 +29,7 @@ __all__ = ["SECTIONS", "dask_missing", "falkon", "low_rank_floor", "one_fit"]
 
 P, Q, ALPHA = 50, 16, 0.5
 _CHUNK = 4096
+_TINY = float(np.finfo(float).tiny)  # columns of zeros stay zero
 ALPHAS = tuple(np.logspace(-6, 3, 25))
 
 
@@ -80,10 +81,10 @@ def falkon(X: Matrix, Y: Matrix, points: Matrix, gamma: float, alpha: float, ste
     X_, D, rho = np.zeros_like(R), R, np.sum(R * R, axis=0)
     for _ in range(steps):
         S = system(D)
-        t = rho / np.sum(D * S, axis=0)
+        t = rho / np.maximum(np.sum(D * S, axis=0), _TINY)
         X_, R = X_ + t * D, R - t * S
         new = np.sum(R * R, axis=0)
-        D, rho = R + new / rho * D, new
+        D, rho = R + new / np.maximum(rho, _TINY) * D, new
     return back(X_)
 
 
