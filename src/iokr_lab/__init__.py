@@ -99,6 +99,13 @@ EXPERIMENTS = (
         data=("multilabel",),
     ),
     Experiment(
+        name="sketch",
+        title="Error against rank and time of landmarks, sketches and random frequencies",
+        paper="no published table: tags of bibtex and fingerprints of MassBank, beside the exact fit",
+        module="label_sets.sketch",
+        data=("multilabel", "massbank_msms"),
+    ),
+    Experiment(
         name="inflection",
         title="Inflected forms of words from 100 and 1000 examples, string to string",
         paper="the CoNLL–SIGMORPHON 2017 shared task 1, three languages",
