@@ -206,3 +206,13 @@ def test_a_reader_works_with_the_page(run, tmp_path):
         assert "probability" in told and "speak most for it" in told
     finally:
         browser.close()
+
+
+def test_nodes_that_are_kept_are_not_among_the_rejected(folder, tmp_path):
+    head, first, *rest = (folder / "nodes.tsv").read_text().splitlines()
+    gap = "\t".join([first.split("\t")[0], "", *first.split("\t")[2:]])
+    (tmp_path / "nodes.tsv").write_text("\n".join([head, gap, *rest]) + "\n")
+    files = ("-i", tmp_path / "nodes.tsv", "-e", folder / "edges.tsv", "--method", "iokr", "--alphas", "0.1")
+    result = invoke("predict", *files, "--missing", "mean", "-o", tmp_path / "out", "--top", 9)
+    assert result.exit_code == 0, result.output
+    assert rows(tmp_path / "out" / "rejected.tsv") == [] and "filled with the mean" in result.stdout

@@ -181,6 +181,10 @@ def predict(
         typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
     ] = None,
     nodes: Nodes = None,
+    partners: Annotated[
+        str | None,
+        typer.Option("--partners", metavar="FILE", help="Nodes of another kind: only pairs across are predicted."),
+    ] = None,
     kernel: Kernels = None,
     ids: Ids = None,
     labeled: Labeled = "edges",
@@ -232,9 +236,21 @@ def predict(
             more=PREDICT_FILES,
         )
         return
+    options = _options(context)
+    if partners is not None:
+        _check_across(context)
+        from iokr.cli.links.bipartite import predict_across
+
+        with _limited(threads):
+            perform(
+                context,
+                lambda progress: predict_across(options, partners, top=top, seed=seed, progress=progress),
+                output,
+                more=PREDICT_FILES,
+            )
+        return
     from iokr.cli.links.prediction import predict_links
 
-    options = _options(context)
     with _limited(threads):
         perform(
             context,
@@ -259,13 +275,34 @@ def _new_nodes(context: typer.Context) -> str:
         "unlabeled",
         "scoring",
     )
-    learning += ("method", "alphas", "search_all", "partners_of", "between")
+    learning += ("partners", "method", "alphas", "search_all", "partners_of", "between")
     for name in learning:
         if _is_given(context, name):
             raise typer.BadParameter(
                 "has a meaning when a model is learned, with --edges only.", param_hint=_spelled(context, name)
             )
     return str(context.params["nodes"])
+
+
+def _check_across(context: typer.Context) -> None:
+    """Two kinds of nodes have features each, and one model."""
+    if context.params["nodes"] is None:
+        raise typer.BadParameter("needs --nodes, the features of the other kind.", param_hint="--partners")
+    idle = (
+        "kernel",
+        "ids",
+        "labeled",
+        "combine",
+        "beta",
+        "unlabeled",
+        "method",
+        "search_all",
+        "partners_of",
+        "between",
+    )
+    for name in idle:
+        if _is_given(context, name):
+            raise typer.BadParameter("has no meaning with --partners.", param_hint=_spelled(context, name))
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

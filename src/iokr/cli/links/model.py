@@ -144,8 +144,9 @@ class Task:
         return Table("Input", rows, note=note)
 
     def rejected(self) -> str:
-        """The rows that did not fit, as TSV."""
-        return rejected_tsv(self.network.rejections, self.options.cell)
+        """The rows that were not taken as they are, as TSV; nodes whose gaps were filled are kept, and not here."""
+        gone = [r for r in self.network.rejections if not r.action.startswith("filled")]
+        return rejected_tsv(gone, self.options.cell)
 
     def notes(self) -> tuple[str, ...]:
         """What is to be known about ids that begin like a formula, if there are any."""

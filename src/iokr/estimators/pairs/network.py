@@ -70,7 +70,7 @@ class AllPairsCV(Component):
 
     kernel: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+    alphas: Sequence[float] = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
     mixes: Sequence[float] = (0.0, 0.5)
     scoring: str = "roc_auc"
     cv: int = 3
