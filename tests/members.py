@@ -95,7 +95,14 @@ from iokr.kernels import (
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Expectile, Huber, Insensitive, MaxMargin, Pinball, Square
 from iokr.manifolds import Given, Heat, IteratedLaplacian
 from iokr.manifolds import Laplacian as GraphLaplacian
-from iokr.operator_kernels import BlockKernel, ConditionalCovariance, Covariance, Decomposable, Transformable
+from iokr.operator_kernels import (
+    BlockKernel,
+    ConditionalCovariance,
+    Covariance,
+    Decomposable,
+    OperatorProduct,
+    Transformable,
+)
 from iokr.solvers import (
     ADMM,
     IRLS,
@@ -106,6 +113,7 @@ from iokr.solvers import (
     Eigen,
     LowRank,
     ManifoldEigen,
+    MixedPrecision,
     ReducedRank,
 )
 
@@ -274,7 +282,8 @@ SOLVERS = {
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
-    "ConjugateGradient": [ConjugateGradient(1e-12)],
+    "ConjugateGradient": [ConjugateGradient(1e-12), ConjugateGradient(1e-13, rank=5)],
+    "MixedPrecision": [MixedPrecision(1e-13)],
 }
 DECODERS = {
     "Identity": [IdentityDecoder()],
@@ -300,6 +309,10 @@ OPERATOR_KERNELS = {
     "ConditionalCovariance": [ConditionalCovariance(RBF(0.4)), ConditionalCovariance(Linear(), 0.1, centered=True)],
     "BlockKernel": [BlockKernel(reference.delayed_blocks)],
     "Transformable": [Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])],
+    "OperatorProduct": [
+        OperatorProduct(RBF(0.4), Transformable(RBF(0.4), [np.eye(2), np.diag([1.0, -1.0]), np.ones((2, 2))])),
+        2.0 * (Decomposable(RBF(0.4), np.ones((3, 3))) + Linear()) * BlockKernel(reference.delayed_blocks),
+    ],
     "OperatorSum": [Decomposable(RBF(0.4), np.ones((3, 3))) + Decomposable(RBF(2.0), np.eye(3)) + Linear()],
 }
 

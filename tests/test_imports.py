@@ -64,7 +64,7 @@ def test_signatures_of_the_contract():
 
     assert parameters("fit") == ["X", "y", "sample_weight", "X_unlabeled"]
     assert parameters("decision_function") == ["X"]
-    assert parameters("loo_decision_function") == []
+    assert parameters("loo_decision_function") == ["groups"]
     assert parameters("weights") == ["X"]
     assert parameters("scores") == ["X", "candidates"]
     assert parameters("distances") == ["X", "candidates"]

@@ -14,21 +14,27 @@ _HOMES = {
     "IOKRCV": "iokr.estimators.regression.cv",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
+    "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
+    "LinkStack": "iokr.estimators.links.stack",
     "MultiTask": "iokr.estimators.multitask.model",
     "MultiTaskCV": "iokr.estimators.multitask.cv",
     "PairModel": "iokr.estimators.pairs.model",
     "PairModelCV": "iokr.estimators.pairs.cv",
     "Neighbors": "iokr.estimators.neighbors",
+    "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
     "OutputKernelBoosting": "iokr.estimators.trees.boosting",
     "QuantileCurves": "iokr.estimators.quantiles.model",
     "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
     "Conformal": "iokr.estimators.conformal.model",
+    "Identification": "iokr.estimators.identification.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -37,15 +43,19 @@ _HOMES = {
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "CandidateSets",
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
+    "LinkStack",
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -54,6 +64,8 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
+    "Surrogate",
     "Unlabeled",
     "__version__",
     "load",
@@ -61,13 +73,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
+    from iokr.estimators.identification.model import Identification
     from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor
+    from iokr.estimators.links.stack import LinkStack
     from iokr.estimators.multitask.cv import MultiTaskCV
     from iokr.estimators.multitask.model import MultiTask
     from iokr.estimators.neighbors import Neighbors
@@ -77,6 +93,8 @@ if TYPE_CHECKING:
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.surrogate.model import Surrogate
+    from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting
     from iokr.estimators.trees.forest import OutputKernelForest
     from iokr.estimators.trees.tree import OutputKernelTree

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
-__all__ = ["available_memory", "check_matrix", "check_memory", "container_limit", "human_bytes"]
+from iokr._array import device_name, is_cuda
+
+__all__ = [
+    "available_memory",
+    "check_matrix",
+    "check_memory",
+    "container_limit",
+    "device_errors",
+    "human_bytes",
+    "largest_exact",
+]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -69,15 +81,49 @@ def available_memory(like: Any = None) -> int | None:
     return min(known) if known else None
 
 
-def check_memory(needed: float, what: str | Callable[[], str], ways_out: str, like: Any = None) -> None:
-    """Raise `MemoryError` when `what` needs more bytes than there are; words that take time come from a function."""
+Words = str | Callable[[], str]
+
+
+def largest_exact(free: float) -> int:
+    """The largest n whose triangle of n²/2 doubles is at most nine tenths of `free` bytes, on two digits."""
+    n = int((0.9 * free / 4) ** 0.5)
+    size = int(10 ** max(len(str(n)) - 2, 0))
+    return n // size * size
+
+
+def check_memory(needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any = None) -> None:
+    """Raise `MemoryError` when `what` needs more bytes than there are; words that take time come from functions.
+
+    That of the ways out is given the bytes that are available.
+    """
     available = available_memory(like)
     if available is not None and needed > available:
-        words = what if isinstance(what, str) else what()
-        raise MemoryError(
-            f"{words} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
-            f"({available} bytes) are available. {ways_out}"
-        )
+        raise MemoryError(_refusal(needed, what, ways_out, like, available))
+
+
+def _refusal(needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any, available: float) -> str:
+    words = what if isinstance(what, str) else what()
+    where = f" on {device_name(like)}" if is_cuda(like) else ""
+    out = ways_out if isinstance(ways_out, str) else ways_out(available)
+    return (
+        f"{words} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
+        f"({int(available)} bytes) are available{where}. {out}"
+    )
+
+
+@contextmanager
+def device_errors(
+    needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any = None
+) -> Iterator[None]:
+    """An OutOfMemoryError of a device, which is torch's or CuPy's, as the `MemoryError` of `check_memory`."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        clear_frames(error.__traceback__)  # they hold what was allocated
+        available = available_memory(like) or 0
+        raise MemoryError(_refusal(max(needed, available), what, ways_out, like, available)) from error
 
 
 def check_matrix(n: int, m: int, objects: Any, copies: float = 1.0, what: str = "A kernel matrix") -> None:

@@ -112,6 +112,8 @@ def take(X: Any, rows: Any) -> Any:
         return take_rows(X, rows)
     if is_table(X):
         return take_table(X, rows)
+    if hasattr(type(X), "concat"):  # a block of objects that knows how
+        return X[rows]
     if hasattr(X, "__array__"):
         return np.asarray(X)[rows]
     return as_objects(X[int(i)] for i in rows)

@@ -99,6 +99,13 @@ EXPERIMENTS = (
         data=("multilabel",),
     ),
     Experiment(
+        name="sketch",
+        title="Error against rank and time of landmarks, sketches and random frequencies",
+        paper="no published table: tags of bibtex and fingerprints of MassBank, beside the exact fit",
+        module="label_sets.sketch",
+        data=("multilabel", "massbank_msms"),
+    ),
+    Experiment(
         name="inflection",
         title="Inflected forms of words from 100 and 1000 examples, string to string",
         paper="the CoNLL–SIGMORPHON 2017 shared task 1, three languages",
@@ -111,6 +118,20 @@ EXPERIMENTS = (
         paper="the theorems on conformal sets, measured on labels, curves, spectra and numbers",
         module="coverage.coverage",
         data=("functional", "msms_fp490", "multilabel"),
+    ),
+    Experiment(
+        name="metabolites",
+        title="Molecules of MassBank's spectra among those of the same formula, beside library search",
+        paper="after d'Alché-Buc 2022 (A22), Table 1, on other spectra",
+        module="spectra.metabolites",
+        data=("massbank_msms",),
+    ),
+    Experiment(
+        name="metabolites-losses",
+        title="Ridge, Huber and ε-ridge on MassBank's spectra at two penalties",
+        paper="d'Alché-Buc 2022 (A22), Table 1, on other spectra",
+        module="spectra.losses",
+        data=("massbank_msms",),
     ),
     Experiment(
         name="msms-fp490",
@@ -153,6 +174,13 @@ EXPERIMENTS = (
         paper="the sets of Sangnier et al. 2016 and Brault et al. 2019; the toy of d'Alché-Buc 2022 (A22), Figure 1",
         module="quantiles.quantiles",
         data=("quantile",),
+    ),
+    Experiment(
+        name="reduced-rank",
+        title="Fewer components of the fitted values: accuracy and time of ranking against the rank",
+        paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
+        module="ranks.reduced_rank",
+        data=("multilabel", "msms_fp490"),
     ),
     Experiment(
         name="digits",

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import Ridge
 
 import iokr
 import iokr.rivals
@@ -49,7 +50,11 @@ COMMON: dict[str, Any] = {
     "deep": True,
 }
 
-GIVEN: dict[str, Any] = {"model": iokr.IOKR(RBF(0.5), alpha=0.5)}  # arguments that some constructors ask for
+GIVEN: dict[str, Any] = {  # arguments that some constructors ask for
+    "regressor": Ridge(),
+    "model": iokr.IOKR(RBF(0.5), alpha=0.5),
+    "models": [iokr.LinkPredictor(RBF(0.5)), iokr.rivals.TPPK(RBF(0.5))],
+}
 
 # name: (arguments of the constructor, arguments of fit, further valid arguments of methods)
 PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -65,6 +70,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
+    "bipartite": (
+        {},
+        {"X": X, "Z": NEW, "links": (X @ NEW.T > 0).astype(float)},
+        {"Z": X[:4], "links": (NEW @ X[:4].T > 0).astype(float), "leave": "row"},
+    ),
     "pairs": (
         {},
         {
@@ -112,7 +122,9 @@ def fitting(cls: type) -> list[str]:
         return ["links"]
     if "pairs" in names:
         return ["pairs"]
-    if required != {"X", "y"}:
+    if "links" in names:
+        return ["bipartite"]
+    if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
@@ -129,7 +141,10 @@ def methods(cls: type) -> dict[str, Any]:
     return {
         name: member
         for name, member in inspect.getmembers(cls, inspect.isfunction)
-        if name[0] != "_" and name not in HOOKS and name not in ("fit", "path") and not name.endswith("_request")
+        if name[0] != "_"
+        and name not in HOOKS
+        and name not in ("fit", "partial_fit", "path")
+        and not name.endswith("_request")
     }
 
 

@@ -117,6 +117,14 @@ def test_missing_features_are_filled_with_the_means_of_training(folder):
     assert "every node has missing features" in invoke(*PREDICT, "--force").stderr
 
 
+def test_rows_that_did_not_fit_are_counted_without_a_list_that_is_not_there(folder):
+    with (folder / "edges.tsv").open("a") as file:
+        file.write("n0\tnobody\n")
+    result = invoke(*TRAIN)
+    assert result.exit_code == 0 and "unknown node" in result.stdout
+    assert "rejected.tsv" not in result.stdout and "lists every row that did not fit" in result.stdout
+
+
 def test_usage(folder):
     assert invoke(*TRAIN).exit_code == 0
     assert "model exists; give --force" in invoke(*TRAIN).stderr

@@ -282,3 +282,11 @@ def test_kernels_without_a_common_node(tmp_path):
     one, two = write(tmp_path, "one.tsv", "id\ta\na\t1\n"), write(tmp_path, "two.tsv", "id\tb\nb\t1\n")
     with pytest.raises(ValueError, match="have no id in common"):
         read_kernels([one, two])
+
+
+def test_where_nodes_with_gaps_take_all_links_along_the_option_that_fills_them_is_named(tmp_path):
+    nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
+    nodes.write_text("id\tx\ty\na\t1\t\nb\t\t1\nc\t1\t2\nd\t2\t1\n")
+    edges.write_text("a\tb\na\tc\n")
+    with pytest.raises(ValueError, match="--missing mean fills them in"):
+        read_network(edges, nodes=nodes)

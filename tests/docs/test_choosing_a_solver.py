@@ -19,6 +19,7 @@ from iokr.solvers import (
     Eigen,
     LowRank,
     ManifoldEigen,
+    MixedPrecision,
 )
 from iokr.solvers.auto import rule_rows
 from iokr.solvers.pairs import PairMargin, PairRidge
@@ -71,7 +72,7 @@ def numbers(words):
 
 SOLVERS = [
     *(Cholesky(), Eigen(), ManifoldEigen(), LowRank(), ADMM(), IRLS(), CoordinateDescent(), ConjugateGradient()),
-    *(PairRidge(), PairMargin()),
+    *(MixedPrecision(), PairRidge(), PairMargin()),
 ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr.estimators.areas import AreaRule, areas_of, both_areas, score_of, standard_error
+from iokr.estimators.areas import AreaRule, areas_of, both_areas, freedom, score_of, standard_error
 from iokr.metrics import average_precision_pairs, roc_auc_pairs
 from reference import assert_close
 
@@ -47,6 +47,32 @@ def test_between_the_maximum_and_the_mean():
     assert areas[0].mean() < score < 0.80 and 0.1 < alpha < 1.0
     tied = np.array([[1.0, 1.0, 0.9], [1.0, 1.0, 0.9]])
     assert AreaRule("roc_auc", "soft", 3, 9).along(tied, [0.01, 1.0, 10.0]) == pytest.approx((1.0, 0.1))
+
+
+def test_freedom_is_lost_within_the_spectrum():
+    """Sums to one; by cells it is the fall of Σ s/(s + α); in any order of the alphas."""
+    s, alphas = np.array([0.0, 0.3, 1.0, 2.0]), np.logspace(-6, 6, 25)
+    m = freedom(s, alphas)
+    assert m.sum() == pytest.approx(1.0) and m[:8].sum() < 1e-2 and m[-8:].sum() < 1e-2
+    between = np.sqrt(alphas[:-1] * alphas[1:])
+    d = (s / (s + between[:, None])).sum(axis=1)
+    assert_close(m[1:-1], (d[:-1] - d[1:]) / 3.0, 1e-5)
+    order = np.random.default_rng(0).permutation(25)
+    assert_close(freedom(s, alphas[order]), m[order], 1e-12)
+    assert_close(freedom(np.zeros(3), alphas), np.full(25, 1 / 25), 1e-15)
+    assert_close(freedom(s, [1.0]), [1.0], 1e-15)
+    assert_close(freedom(s, [1.0, 1.0]), [0.5, 0.5], 1e-15)
+
+
+def test_a_wider_grid_chooses_the_same_alpha():
+    """Flat ends, where another alpha changes nothing, have no say."""
+    s = np.geomspace(0.1, 10.0, 30)
+    r = lambda alphas: np.stack([0.75 - 0.02 * np.tanh(np.log(alphas)) ** 2] * 2)  # noqa: E731
+    narrow, wide = np.logspace(-2, 2, 17), np.logspace(-9, 5, 57)
+    rule = AreaRule("roc_auc", "soft", 5, 50)
+    one, other = (rule.along(r(grid), grid, freedom(s, grid))[1] for grid in (narrow, wide))
+    assert one == pytest.approx(other, rel=0.05)
+    assert rule.along(r(wide), wide)[1] < 0.1 * one  # an even measure follows the middle of the grid
 
 
 def test_the_first_of_equal_members():

@@ -103,3 +103,15 @@ def test_a_vectoriser_reads_the_texts_of_a_table(table):
 def test_columns_that_name_none_are_refused(columns):
     with pytest.raises((TypeError, ValueError), match="`columns`"):
         Columns(RBF(0.5), columns)(vectors(3, 2))
+
+
+def test_a_function_is_a_transformer():
+    def lengths(words):
+        return np.array([[len(word), word.count("a")] for word in words], dtype=float)
+
+    words = ["abba", "", "cab"]
+    np.testing.assert_array_equal(Features(lengths)(words), lengths(words) @ lengths(words).T)
+    with pytest.raises(TypeError, match="function"):
+        Features(3).fit(words)
+    with pytest.raises(ValueError, match="cannot"):
+        Features(lengths).fit([1, 2])([1, 2])

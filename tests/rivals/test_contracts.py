@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import iokr.rivals
 from iokr.kernels import RBF, Linear, Precomputed
@@ -25,6 +26,7 @@ from iokr.rivals import (
     LinkRival,
     LocalModels,
     Naive,
+    PairClassifier,
     PairLinks,
 )
 
@@ -41,6 +43,7 @@ RIVALS = [
     TPPK(alpha=0.1),
     TPPK(loss="hinge", ratio=2),
     OK3(n_estimators=5, random_state=0),
+    PairClassifier(classifier=LogisticRegression(), random_state=0),
     PairLinks(alpha=0.1, unlinked=-0.5),
     PairLinks(strategy="duplicate", mix=0.4),
 ]

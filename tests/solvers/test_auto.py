@@ -9,9 +9,10 @@ from iokr import IOKR, IOKRCV
 from iokr.gram import Gram
 from iokr.gram.operators import Multiple
 from iokr.kernels import RBF
-from iokr.losses import Huber, MaxMargin
+from iokr.losses import Huber, MaxMargin, Square
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
+from iokr.problem import Problem
 from iokr.solvers import (
     ADMM,
     IRLS,
@@ -21,6 +22,7 @@ from iokr.solvers import (
     CoordinateDescent,
     Eigen,
     ManifoldEigen,
+    MixedPrecision,
     Use,
 )
 from reference import assert_close
@@ -178,3 +180,80 @@ def test_a_given_solver_is_used_and_says_so():
     model = IOKR(RBF(GAMMA), solver=Eigen()).fit(s.X, s.Y)
     assert isinstance(model.solver_, Eigen)
     assert "as given" in str(model.solver_)
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """As if arrays were on a CUDA device with so many bytes free."""
+    import iokr.solvers.auto as module
+
+    def pretend(free=10**15, slow=False):
+        monkeypatch.setattr(module, "is_cuda", lambda like: True)
+        monkeypatch.setattr(module, "slow_double", lambda like: slow)
+        monkeypatch.setattr(module, "available_memory", lambda like=None: free)
+        monkeypatch.setattr(module, "expected_time", lambda flops, like: "in no time")
+
+    return pretend
+
+
+def large(n, q=2):
+    """A problem whose arrays take no memory."""
+    zeros = np.broadcast_to(0.0, (n, q))
+    return Problem(RBF(1.0).gram(zeros), zeros, Square(), 1.0)
+
+
+HOST = [(9, False, Cholesky), (10, False, Eigen), (4, True, Cholesky), (5, True, Eigen)]
+CUDA = [(40, False, Cholesky), (41, False, Eigen), (20, True, Cholesky), (21, True, Eigen)]
+
+
+@pytest.mark.parametrize(("alphas", "loo", "expected"), HOST)
+def test_alphas_on_the_host(alphas, loo, expected):
+    assert type(Auto().choose(large(300), Use(alphas, loo=loo)).solver) is expected
+
+
+@pytest.mark.parametrize(("alphas", "loo", "expected"), CUDA)
+def test_alphas_on_cuda(cuda, alphas, loo, expected):
+    cuda()
+    assert type(Auto().choose(large(30_000), Use(alphas, loo=loo)).solver) is expected
+
+
+def test_eigenvectors_that_do_not_fit(cuda):
+    cuda(free=8 * 30_000**2)  # a triangle fits, 6.3n² or 3n² do not
+    choice = Auto().choose(large(30_000), Use(50, loo=True))
+    assert type(choice.solver) is Cholesky
+    assert "GB" in choice.reason
+    assert "in no time" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("n", "squares", "use", "expected"),
+    [
+        (60_000, 1.0, Use(), Cholesky),
+        (60_000, 0.45, Use(), MixedPrecision),
+        (60_000, 0.45, Use(loo=True), Cholesky),  # which is then refused: no digits are given up silently
+        (60_000, 0.45, Use(2), Cholesky),
+        (60_000, 0.1, Use(), Cholesky),
+        (40_000, 0.45, Use(), Cholesky),
+    ],
+)
+def test_float32_only_where_float64_does_not_fit(cuda, n, squares, use, expected):
+    cuda(free=8 * squares * n * n)
+    assert type(Auto().choose(large(n), use).solver) is expected
+
+
+@pytest.mark.parametrize(
+    ("n", "use", "expected"),
+    [(20_000, Use(), MixedPrecision), (19_000, Use(), Cholesky), (20_000, Use(loo=True), Cholesky)],
+)
+def test_a_device_with_slow_float64(cuda, n, use, expected):
+    cuda(slow=True)
+    assert type(Auto().choose(large(n), use).solver) is expected
+
+
+def test_what_was_found_is_said():
+    s = regression(4)
+    auto = Auto()
+    auto.chosen_, auto.reason_ = MixedPrecision(), "because."
+    IOKR(RBF(GAMMA), solver=auto.chosen_).fit(s.X, s.Y)
+    auto.chosen_.outcome_ = "residual 1e-12."
+    assert auto.explain() == "MixedPrecision(): because. Found: residual 1e-12."

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from iokr import IOKR, IOKRCV
-from iokr.embeddings import Implicit
+from iokr import IOKR, IOKRCV, CandidateSets
+from iokr.embeddings import Implicit, Nystroem
 from iokr.kernels import RBF, Polynomial
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -111,3 +111,19 @@ def test_refusals():
         model(ReducedRank(1)).fit(X, np.where(np.arange(4) == np.arange(14)[:, None] % 5, np.nan, Y))
     with pytest.raises(ValueError, match="rank"):
         model(ReducedRank(0)).fit(X, Y)
+
+
+@pytest.mark.parametrize("embedding", [None, Nystroem(8)], ids=["eigen", "nystroem"])
+def test_candidates_are_ranked_through_p_numbers(embedding):
+    found = model(ReducedRank(2), output_kernel=K_Y, embedding=embedding).fit(X, Y)
+    E, H = found.embedding_, found.decision_function(NEW)
+    S = E.represent(Y)
+    inner = H @ E.coordinates(S, H).T
+    distances = (H**2).sum(axis=1)[:, None] + K_Y(Y).diagonal() - 2 * inner
+    np.testing.assert_allclose(found.scores(NEW, Y), inner, **CLOSE)
+    np.testing.assert_allclose(found.distances(NEW, Y), distances, **CLOSE)
+    np.testing.assert_array_equal(found.rank(NEW, Y)[0], np.argsort(distances, axis=1, kind="stable"))
+    np.testing.assert_array_equal(found.predict(NEW), Y[distances.argmin(axis=1)])
+    sets = CandidateSets([Y[:5], Y[3:], Y, Y[:1], Y[::2]])
+    np.testing.assert_allclose(found.distances(NEW, sets)[1], distances[1, 3:], **CLOSE)
+    assert found.solver_.coefficients_.shape == (14, 2)

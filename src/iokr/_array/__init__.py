@@ -4,6 +4,7 @@ Everything else asks `array_namespace` and uses standard calls. Matrices named `
 triangle is read, so whoever builds one need not mirror it.
 """
 
+from iokr._array.devices import device_name, flops_per_second, is_cuda, slow_double, tensor_products
 from iokr._array.distances import centered_sq_norms, far_center, l1_distances, scaled_sq_distances
 from iokr._array.factorizations import (
     CholeskyFactor,
@@ -68,16 +69,19 @@ __all__ = [
     "clear_upper",
     "column_width",
     "detached",
+    "device_name",
     "eigh",
     "eigh_arrays",
     "empty_like",
     "exp_",
     "eye_like",
     "far_center",
+    "flops_per_second",
     "gemm",
     "home_of",
     "inverse",
     "is_array",
+    "is_cuda",
     "is_numpy",
     "is_sparse",
     "l1_distances",
@@ -94,8 +98,10 @@ __all__ = [
     "scale_rows",
     "scaled_sq_distances",
     "set_diagonal",
+    "slow_double",
     "smallest_k",
     "take_rows",
+    "tensor_products",
     "thin_svd",
     "to_numpy",
     "top_k_columns",

@@ -44,5 +44,10 @@ def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
         with warnings.catch_warnings():  # a mapped file cannot be written to, and nobody does
             warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
             tensor = module.from_numpy(x)
-        return tensor if device is None else tensor.to(device)
+        if device is None:
+            return tensor
+        try:
+            return tensor.to(module.device(device))
+        except (AssertionError, RuntimeError, TypeError) as error:  # as torch says that it has none of this name
+            raise ValueError(f"`device` must be one that torch has here, such as 'cpu', got {device!r:.40}.") from error
     return module.asarray(x)

@@ -1,10 +1,24 @@
-"""Spectra and molecules: the objects of metabolite identification; the only folder that knows RDKit."""
+"""Spectra and molecules: the objects of metabolite identification; the only folder that knows RDKit.
 
+`MassSpectrum`, `Cleaning` and the similarities of spectra need no extra; molecules and fingerprints need `iokr[chem]`.
+"""
+
+from iokr._bits import Bits
 from iokr._spectra import MassSpectra, MassSpectrum
 from iokr.chem.cleaning import Cleaning
+from iokr.chem.fingerprints import Fingerprints
+from iokr.chem.molecules import BadMolecule, Molecule
+from iokr.chem.similarities import PeakCosine, cosine, modified_cosine
 
 __all__ = [
+    "BadMolecule",
+    "Bits",
     "Cleaning",
+    "Fingerprints",
     "MassSpectra",
     "MassSpectrum",
+    "Molecule",
+    "PeakCosine",
+    "cosine",
+    "modified_cosine",
 ]

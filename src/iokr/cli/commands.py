@@ -9,6 +9,7 @@ from iokr.cli.demo.command import demo
 from iokr.cli.doctor import doctor
 from iokr.cli.group import Commands
 from iokr.cli.links.command import links
+from iokr.cli.msms.command import msms
 from iokr.cli.reproduce import reproduce
 from iokr.cli.shared import guarded, show_version
 from iokr.cli.show import show
@@ -24,6 +25,7 @@ app = typer.Typer(
 for command in (demo, reproduce, bench, show, doctor):
     app.command()(guarded(command))
 app.add_typer(links)
+app.add_typer(msms)
 
 
 @app.callback(invoke_without_command=True)

@@ -226,7 +226,9 @@ def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections
     reasons = Counter(r.reason for r in rejections)
     if "unknown node" not in reasons:
         counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
-        return f"{table.name}: none of its {len(ends)} rows is a link: {counts}."
+        lost = reasons["a node that was left out"] > len(ends) // 2
+        fill = " Nodes with missing features were left out; --missing mean fills them in." if lost else ""
+        return f"{table.name}: none of its {len(ends)} rows is a link: {counts}.{fill}"
     known = set(nodes.ids.tolist())
     stranger = next(end for end in ends.flat if end and end not in known)
     return (

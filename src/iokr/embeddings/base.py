@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from iokr._array import (
     is_array,
     is_numpy,
     is_sparse,
+    matmul,
     row_sq_norms,
     take_rows,
     to_numpy,
 )
+from iokr._bits import Bits
 from iokr._component import Component
 from iokr._memory import check_memory
 from iokr._objects import error_context
@@ -170,7 +173,7 @@ class EuclideanEmbedding(Embedding):
 
 def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
     """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
-    if not kernel.numeric:
+    if not kernel.numeric or (isinstance(Y, Bits) and kernel.domain == "fingerprints"):
         return Y
     if not is_sparse(Y) and not is_array(Y):
         try:
@@ -198,7 +201,8 @@ class KernelEmbedding(Embedding):
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
         self._width: int | None = None
-        self.__dict__.pop("_gram_kept", None)
+        for stale in ("_gram_kept", "_along_kept"):
+            self.__dict__.pop(stale, None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
         n = int(self.S_fit_.shape[0])
@@ -217,7 +221,7 @@ class KernelEmbedding(Embedding):
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_gram_kept"}
+        return {name: value for name, value in state.items() if name not in ("_gram_kept", "_along_kept")}
 
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The output kernel's representation; numbers are vectors of one coordinate."""
@@ -282,17 +286,33 @@ class KernelEmbedding(Embedding):
 class CoordinateEmbedding(KernelEmbedding):
     """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y), or of its projection, that `coordinates` computes from k_Y."""
 
+    directions_: Array | None = None
+
     @abstractmethod
     def coordinates(self, S: Any, like: Array) -> Array:
         """z(y_j), (m, r), beside `like`."""
 
+    def along(self, V: Array) -> CoordinateEmbedding:
+        """⟨h, ψ(y)⟩ = ⟨Vᵀh, Vᵀz(y)⟩ for h in the span of V (r, p), orthonormal: p numbers an output. h is given as Vᵀh.
+
+        ‖ψ(y)‖² stays k_Y(y, y).
+        """
+        found = copy(self)
+        found.directions_ = V
+        return found
+
     def inner(self, H: Array, S: Any) -> Array:
         """⟨h_i, z(y_j)⟩."""
-        return gemm(H, self.coordinates(S, H))
+        return gemm(H, self._along(S, H))
+
+    def _along(self, S: Any, like: Array) -> Array:
+        """z(y_j), or Vᵀz(y_j) where directions are given. May be overridden."""
+        Z = self.coordinates(S, like)
+        return Z if self.directions_ is None else matmul(Z, asarray_like(self.directions_, like))
 
     def sq_norms_of(self, H: Array) -> Array:
         """‖h_i‖²."""
         return row_sq_norms(H)
 
     def _paired(self, H: Array, S: Any) -> Array:
-        return array_namespace(H).sum(H * self.coordinates(S, H), axis=1)
+        return array_namespace(H).sum(H * self._along(S, H), axis=1)

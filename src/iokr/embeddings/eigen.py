@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, eigh, eigh_arrays, is_numpy, row_sq_norms, to_numpy
+from iokr._array import Array, asarray_like, eigh, eigh_arrays, is_numpy, matmul, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._objects import take
 from iokr._validation import check_integer, check_number
@@ -46,6 +47,20 @@ class SpectralEmbedding(CoordinateEmbedding):
     def coordinates(self, S: Any, like: Array) -> Array:
         """z(y_j)."""
         return self._cross(S, like) @ asarray_like(self._Q / np.sqrt(self.eigenvalues_), like)
+
+    def along(self, V: Array) -> SpectralEmbedding:
+        """With diag(t)^{-½} Qᵀ and V multiplied once, so that an output costs n p; kept for the next call."""
+        kept: tuple[Array, SpectralEmbedding] | None = self.__dict__.get("_along_kept")
+        if kept is None or kept[0] is not V:
+            found = copy(self)
+            found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
+            kept = self._along_kept = V, found
+        return kept[1]
+
+    def _along(self, S: Any, like: Array) -> Array:
+        if self.directions_ is None:
+            return self.coordinates(S, like)
+        return matmul(self._cross(S, like), asarray_like(self.directions_, like))
 
     def weights(self, H: Array) -> Array:
         """H diag(t)^{-½} Qᵀ."""

@@ -1,8 +1,10 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
+from iokr.estimators.identification.model import Identification
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.multitask.cv import MultiTaskCV
@@ -14,6 +16,8 @@ from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.surrogate.model import Surrogate
+from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.estimators.trees.tree import OutputKernelTree
@@ -21,14 +25,17 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",
     "MultiTaskCV",
     "Neighbors",
+    "NeuralRegressor",
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
@@ -36,4 +43,5 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "Surrogate",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr.metrics.pairs import pair_metrics
 
-__all__ = ["AREAS", "SCORINGS", "AreaRule", "areas_of", "both_areas", "score_of", "standard_error"]
+__all__ = ["AREAS", "SCORINGS", "AreaRule", "areas_of", "both_areas", "freedom", "score_of", "standard_error"]
 
 AREAS = ("roc_auc", "average_precision")
 SCORINGS = (*AREAS, "both")
@@ -59,13 +59,34 @@ def standard_error(scoring: str, areas: Any, n_links: int, n_others: int) -> flo
     return float(m * (1 - m) * (s_r / (r * (1 - r)) + s_p / (p * (1 - p))) / 2)
 
 
+def freedom(spectrum: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
+    """The part of d(α) = Σ_l s_l/(s_l + α), the degrees of freedom, that is lost nearest to each alpha; sums to one.
+
+    Beyond the spectrum of K, on either side, another alpha changes nothing: such values have no weight, however many
+    of them a grid has. A grid on which d is constant is weighed evenly.
+    """
+    if len(alphas) == 1:
+        return np.ones(1)
+    order = np.argsort(alphas)
+    logs = np.log(np.asarray(alphas, dtype=float)[order])
+    middle = (logs[1:] + logs[:-1]) / 2
+    edges = np.concatenate([2 * logs[:1] - middle[:1], middle, 2 * logs[-1:] - middle[-1:]])
+    s = np.clip(spectrum, 0.0, None)
+    d = np.sum(s / (s + np.exp(edges)[:, None]), axis=1)
+    lost = np.empty(len(logs))
+    lost[order] = np.clip(d[:-1] - d[1:], 0.0, None)
+    total = float(lost.sum())
+    return lost / total if total > _LEAST * len(s) else np.full(len(logs), 1 / len(logs))
+
+
 @dataclass(frozen=True)
 class AreaRule:
     """Which member of a grid, and which alpha of its path.
 
-    "maximum": the largest score r, the first of equal ones. "soft": with weights w(α) = exp((r(α) − max r)/s) along the
-    path of a member, s the standard error of its best score, log α is the mean of log α under w, and the member is that
-    with the largest mean of r under w. For s → 0 this is the maximum; the fewer the links, the more of the path counts.
+    "maximum": the largest score r, the first of equal ones. "soft": with weights w(α) = m(α) exp((r(α) − max r)/s)
+    along the path of a member, s the standard error of its best score and m(α) the degrees of freedom about α, log α is
+    the mean of log α under w, and the member is that with the largest mean of r under w. For s → 0 this is the maximum;
+    the fewer the links, the more of the path counts.
     """
 
     scoring: str
@@ -73,19 +94,25 @@ class AreaRule:
     n_links: int = 1  # of which the standard error knows
     n_others: int = 1
 
-    def along(self, areas: np.ndarray, alphas: Sequence[float]) -> tuple[float, float]:
-        """The score of a member and its alpha, from the areas along its path, (2, alphas)."""
+    def along(self, areas: np.ndarray, alphas: Sequence[float], m: np.ndarray | float = 1.0) -> tuple[float, float]:
+        """The score of a member and its alpha, from the areas along its path, (2, alphas), and `freedom`."""
         r = score_of(self.scoring, areas)
         best = int(np.argmax(r))
         if self.choice == "maximum" or len(alphas) == 1:
             return float(r[best]), alphas[best]
         s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
-        w = np.exp((r - r[best]) / s)
+        w = m * np.exp((r - r[best]) / s)
+        if not w.sum() > 0:  # all that counts lies where the spectrum does not
+            return float(r[best]), alphas[best]
         w /= w.sum()
         return float(w @ r), float(np.exp(w @ np.log(alphas)))
 
-    def among(self, areas: np.ndarray, alphas: Sequence[float]) -> tuple[tuple[int, ...], float]:
-        """The index of the best member and its alpha, from areas (2, ..., alphas); the first of equal ones."""
-        found = {member: self.along(areas[(slice(None), *member)], alphas) for member in np.ndindex(areas.shape[1:-1])}
-        member = max(found, key=lambda member: found[member][0])
+    def among(
+        self, areas: np.ndarray, alphas: Sequence[float], m: np.ndarray | None = None
+    ) -> tuple[tuple[int, ...], float]:
+        """The index of the best member and its alpha, from areas (2, ..., alphas) and the freedom (..., alphas)."""
+        m = np.ones(areas.shape[1:]) if m is None else m
+        members = np.ndindex(areas.shape[1:-1])
+        found = {member: self.along(areas[(slice(None), *member)], alphas, m[member]) for member in members}
+        member = max(found, key=lambda member: found[member][0])  # the first of equal ones
         return tuple(int(i) for i in member), found[member][1]

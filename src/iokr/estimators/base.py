@@ -51,7 +51,8 @@ class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name, None)
             for value in given if name in self._searched and isinstance(given, (list, tuple)) else [given]:
                 if value is not None and not isinstance(value, kind):
-                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}.")
+                    why = f"; {value.refusal}" if hasattr(value, "refusal") else ""
+                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{why}.")
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
@@ -90,6 +91,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
     def _values(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, float64, (m, q)."""
 
+    def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
+        """h(x), and the embedding that candidates are compared in. May be overridden: fewer coordinates."""
+        return self._values(X), self.embedding_
+
     def decision_function(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, (m, q)."""
         return self._cast(self._values(X))
@@ -111,7 +116,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
         if self.decoder_.weighted:
             return self._weights(X), cast(Any, self.decoder_).measure()
-        return self._values(X), self.embedding_
+        return self._for_candidates(X)
 
     def scores(self, X: Any, candidates: Any) -> Any:
         """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
@@ -125,10 +130,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
-            return [self._cast(values) for values in compare_sets(self._values(X), E, candidates, by=by)]
+            return [self._cast(values) for values in compare_sets(*self._for_candidates(X), candidates, by=by)]
         S = E.represent(shared_sequence(candidates, E), "candidates")
         check_matrix(n_objects(X), S.shape[0], X, 2.0 if by == "score" else 4.0, f"A {by} for every pair")
-        H = self._values(X)
+        H, E = self._for_candidates(X)
         inner = E.inner(H, S)
         if by == "score":
             return self._cast(inner)
@@ -184,9 +189,9 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """
         check_is_fitted(self)
         if candidates is None:
-            H = self._weights(X) if self.decoder_.weighted else self._values(X)
             if isinstance(self.decoder_, Candidates):
-                return as_fitted(self.decoder_.decode(H, self.embedding_, by=self._by), self.outputs_.shape)
+                return as_fitted(self.decoder_.decode(*self._for_candidates(X), by=self._by), self.outputs_.shape)
+            H = self._weights(X) if self.decoder_.weighted else self._values(X)
             return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
         best, _ = self.rank(X, candidates, k=1)
         if isinstance(candidates, CandidateSets):

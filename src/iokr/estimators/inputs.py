@@ -89,6 +89,8 @@ def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
     if isinstance(kernel, (Kernel, OperatorKernel)):
         return kernel
     advice = "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
+    if hasattr(kernel, "refusal"):
+        advice = f"{kernel.refusal}."
     if isinstance(kernel, (list, tuple)):
         advice = "to search a list of kernels use `IOKRCV`."
     raise TypeError(

@@ -13,7 +13,7 @@ __all__ = ["FOLDERS", "HELD", "REFUSED", "class_of", "name_of", "registered"]
 
 FOLDERS = (
     *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
-    *("rivals", "model_selection"),
+    *("rivals", "model_selection", "chem"),
 )
 
 # Values that fitted models hold: the name in files, the module, the class where it has another name.
@@ -23,6 +23,8 @@ HELD = {
     "FittedOutputs": "iokr.estimators.outputs",
     "Targets": "iokr.estimators.outputs",
     "Solution": "iokr.problem",
+    "PartialFit": "iokr.estimators.regression.streaming",
+    "Moments": "iokr.gram.moments",
     "LinkNetwork": "iokr.estimators.links.network:Network",
     "PairData": "iokr.estimators.pairs.data",
     "Examples": "iokr.estimators.pairs.data",
@@ -41,6 +43,7 @@ HELD = {
     "Ragged": "iokr.kernels._data.ragged",
     "PeakTable": "iokr.kernels._data.places",
     "PeakPlaces": "iokr.kernels._data.places:Places",
+    "Bits": "iokr._bits",
     "MassSpectrum": "iokr._spectra",
     "MassSpectra": "iokr._spectra",
     "Bags": "iokr.kernels.structured.bags",

@@ -54,6 +54,7 @@ class Writer:
         self._alive: list[Any] = []
         self._given = dict(_foreign_parameters(model, ()))
         self._by_address = {id(value): path for path, value in self._given.items()}
+        self._names = set(model.get_params()) if isinstance(model, BaseEstimator) else set()
 
     def node(self, value: Any, path: str = "", *, few: int = _FEW) -> Any:
         """A value in JSON; a container of more than `few` plain things as arrays."""
@@ -155,7 +156,7 @@ class Writer:
         if id(value) in self._by_address:
             return self._by_address[id(value)]
         place = "__".join(part.removesuffix("_") for part in path.split("."))
-        if place in self._given:
+        if place in self._given or (place in self._names and path.endswith("_")):  # or fitted where None was given
             return place
         alike = [p for p, given in self._given.items() if type(given) is type(value)]
         if len(alike) == 1 and not _is_function(value):

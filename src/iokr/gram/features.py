@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from iokr._array import Array, gemm, matmul, row_sq_norms, take_rows
+from iokr._array import Array, array_namespace, gemm, is_array, matmul, row_sq_norms, take_rows
 from iokr.gram.scalar import ScalarGram
 
-__all__ = ["FeatureGram"]
+__all__ = ["FeatureGram", "is_thin"]
+
+
+def is_thin(R: Any, S: Any = None, width: int | None = None) -> bool:
+    """Whether dense features are fewer than the objects that a fit has, those of S where there are two sets."""
+    other = R if S is None else S
+    if not is_array(R) or not is_array(other) or R.ndim != 2:
+        return False
+    return bool((R.shape[1] if width is None else width) < other.shape[0])
 
 
 class FeatureGram(ScalarGram):
@@ -18,6 +27,8 @@ class FeatureGram(ScalarGram):
     Parameters
     ----------
     R, S : arrays of shape (n, p) and (m, p); without S the matrix is symmetric.
+    diag : callable, default=row_sq_norms
+        `diag(R)`, the ‖φ_i‖².
 
     Examples
     --------
@@ -29,14 +40,27 @@ class FeatureGram(ScalarGram):
            [6.]]))
     """
 
-    def __init__(self, R: Array, S: Array | None = None) -> None:
-        super().__init__(gemm, R, S, row_sq_norms)
+    def __init__(self, R: Array, S: Array | None = None, diag: Callable[[Any], Array] = row_sq_norms) -> None:
+        super().__init__(gemm, R, S, diag)
+        self.left, self.right = R, R if S is None else S
         self.factor = R if S is None else None
 
     def restrict(self, rows: Any) -> FeatureGram:
         """The Gram of some of the objects among themselves."""
-        return FeatureGram(take_rows(self._R, rows))
+        return FeatureGram(take_rows(self.left, rows), diag=self._diag or row_sq_norms)
+
+    def scaled(self, c: float) -> FeatureGram:
+        """cK."""
+        return FeatureGram(c**0.5 * self.left, None if self.symmetric else c**0.5 * self.right)
+
+    def joined(self, other: ScalarGram) -> FeatureGram | None:
+        """K + K′, from the features of both."""
+        left, right = getattr(other, "left", None), getattr(other, "right", None)
+        if left is None:
+            return None
+        xp = array_namespace(self.left)
+        S = None if self.symmetric else xp.concat([self.right, right], axis=1)
+        return FeatureGram(xp.concat([self.left, left], axis=1), S)
 
     def __matmul__(self, C: Array) -> Array:
-        S = self._R if self._S is None else self._S
-        return matmul(self._R, matmul(S.T, C))
+        return matmul(self.left, matmul(self.right.T, C))

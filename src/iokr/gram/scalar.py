@@ -15,6 +15,7 @@ from iokr._array import (
     blocks,
     column_width,
     eigh,
+    is_cuda,
     is_numpy,
     matmul,
     pack,
@@ -26,11 +27,21 @@ from iokr._memory import available_memory, check_matrix
 from iokr.gram.base import Gram
 from iokr.gram.operators import Multiple, OutputOperator
 
-__all__ = ["ScalarGram"]
+__all__ = ["ScalarGram", "product_rows"]
 
 _TILE = 1 << 18  # entries of a panel, 2 MB, so that it stays in the cache between its passes
 _PANEL = 32  # rows of a panel at least
 _PRODUCT = 1 << 24  # entries of the panel of rows in a product: 128 MB
+_DEVICE_ROWS = 8192  # rows of that panel on a device, while there is memory
+
+
+def product_rows(m: int, like: Array) -> int:
+    """Rows of K, m entries each, that a product evaluates at a time: few on the host, as many as fit on a device."""
+    rows = max(1, _PRODUCT // max(m, 1))
+    if not is_cuda(like):
+        return rows
+    free = available_memory(like)
+    return _DEVICE_ROWS if free is None else max(rows, min(_DEVICE_ROWS, int(free / (32.0 * max(m, 1)))))
 
 
 class ScalarGram(Gram):
@@ -82,6 +93,21 @@ class ScalarGram(Gram):
     def K(self) -> ScalarGram:  # type: ignore[override]
         """The Gram itself: the kernel is scalar."""
         return self
+
+    @property
+    def described(self) -> str:
+        """The kernel in words, `kernel` where it is not known or its words are long."""
+        words = repr(getattr(self._block, "__self__", None))
+        return words if words[0].isupper() and len(words) <= 60 and words != "None" else "kernel"
+
+    @property
+    def n_columns(self) -> int | None:
+        """Coordinates of the objects where they are vectors, else None."""
+        R = self._R
+        while hasattr(R, "parts"):
+            R = R.parts[0]
+        shape: tuple[int, ...] = getattr(R, "shape", ())
+        return int(shape[1]) if len(shape) == 2 else None
 
     def diagonal(self) -> Array:
         """k(x_i, x_i). May be overridden."""
@@ -146,11 +172,19 @@ class ScalarGram(Gram):
         """The Gram of some of the objects among themselves. May be overridden."""
         return ScalarGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
+    def scaled(self, c: float) -> ScalarGram | None:
+        """cK where that is cheaper to say than to evaluate. May be overridden."""
+        return None
+
+    def joined(self, other: ScalarGram) -> ScalarGram | None:
+        """K + K′ where that is cheaper to say than to evaluate. May be overridden."""
+        return None
+
     def __matmul__(self, C: Array) -> Array:
         if self._kept is not None:
             return matmul(self._kept, C)
         n, m = self.shape
-        height = max(1, _PRODUCT // max(m, 1))
+        height = product_rows(m, C)
         if n <= height:
             return matmul(self.rows(slice(0, n)), C)
         return array_namespace(C).concat([matmul(self.rows(block), C) for block in blocks(n, height)], axis=0)

@@ -24,6 +24,7 @@ from iokr._component import Component, component
 from iokr._memory import check_matrix
 from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr._validation import check_computed, check_number, check_psd
+from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
 __all__ = [
@@ -171,7 +172,8 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        why = f"; {kernel.refusal}" if hasattr(kernel, "refusal") else ""
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}{why}.")
     return clone(kernel).fit(X)
 
 
@@ -234,6 +236,10 @@ class FeatureKernel(Kernel):
     def diag(self, R: Any) -> Array:
         """The (n,) array of ‖φ(x_i)‖²."""
         return row_sq_norms(R)
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """C ↦ Φ (Φᵀ C) where features are dense and fewer than the objects. May be overridden."""
+        return FeatureGram(R, S) if is_thin(R, S) else super().gram(R, S)
 
     def coordinates(self, R: Any) -> Array:
         """The features themselves, unless they are longer than the objects are many."""
@@ -307,6 +313,15 @@ class Sum(BinaryKernel):
     array([[4.]])
     """
 
+    def gram(self, R: Parts, S: Parts | None = None) -> ScalarGram:
+        """Features of both, one after the other, where both have few."""
+        left, right = (
+            kernel.gram(R.parts[i], None if S is None else S.parts[i])
+            for i, kernel in enumerate((self.left_, self.right_))
+        )
+        joined = left.joined(right)
+        return super().gram(R, S) if joined is None else joined
+
     def block(self, R: Parts, S: Parts) -> Array:
         with unwarned():
             return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
@@ -375,6 +390,11 @@ class Scaled(WrappedKernel):
         check_number(self.factor, "factor", minimum=0.0)
         super().fit(X)
         return self
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """√factor Φ where the base has few features."""
+        scaled = self.base_.gram(R, S).scaled(self.factor)
+        return super().gram(R, S) if scaled is None else scaled
 
     def block(self, R: Any, S: Any) -> Array:
         with unwarned():

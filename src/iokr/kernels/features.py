@@ -14,6 +14,7 @@ from iokr._memory import check_matrix
 from iokr._objects import as_objects
 from iokr._tables import column_names, read, select_columns
 from iokr._validation import check_computed, check_vectors
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 
 __all__ = ["Columns", "EmpiricalMap", "Features"]
@@ -21,12 +22,13 @@ __all__ = ["Columns", "EmpiricalMap", "Features"]
 
 @component
 class Features(FeatureKernel):
-    """k(x, z) = ⟨φ(x), φ(z)⟩, φ a scikit-learn transformer (a pipeline, a vectoriser, a random feature map).
+    """k(x, z) = ⟨φ(x), φ(z)⟩, φ a scikit-learn transformer (pipeline, vectoriser, random feature map) or a function.
 
     Parameters
     ----------
-    transformer : object with `fit` and `transform`
-        Cloned and fitted on the objects at `fit`; its output may be sparse.
+    transformer : object with `fit` and `transform`, or function
+        Cloned and fitted on the objects at `fit`; its output may be sparse. A function, such as a pre-trained encoder,
+        takes a sequence of objects and gives a row of numbers for each.
 
     Examples
     --------
@@ -40,8 +42,13 @@ class Features(FeatureKernel):
 
     def fit(self, X: Any) -> Features:
         """Fit a clone of the transformer."""
+        if callable(self.transformer) and not hasattr(self.transformer, "transform"):
+            self.transformer_ = self.transformer
+            return self
         if not hasattr(self.transformer, "transform"):
-            raise TypeError(f"`transformer` must have `fit` and `transform`, got {self.transformer!r:.60}.")
+            raise TypeError(
+                f"`transformer` must have `fit` and `transform`, or be a function, got {self.transformer!r:.60}."
+            )
         self.transformer_ = clone(self.transformer)
         self._ask("fit", X)
         return self
@@ -52,10 +59,11 @@ class Features(FeatureKernel):
 
     def _ask(self, method: str, X: Any) -> Any:
         """What the transformer makes of X; tables as they are, unless it reads objects one by one, as texts are."""
-        one_by_one = column_names(X) is not None and not get_tags(self.transformer_).input_tags.two_d_array
+        plain = not hasattr(self.transformer_, "transform")
+        one_by_one = column_names(X) is not None and (plain or not get_tags(self.transformer_).input_tags.two_d_array)
         X = read(X) if one_by_one or isinstance(X, np.ma.MaskedArray) else X
         try:
-            return getattr(self.transformer_, method)(X)
+            return self.transformer_(X) if plain else getattr(self.transformer_, method)(X)
         except (TypeError, ValueError, OverflowError) as error:
             what = f"`transformer` {self.transformer_!r:.60} cannot {method} these objects"
             raise ValueError(f"{what} ({error}); choose one that takes them.") from error
@@ -72,6 +80,8 @@ class EmpiricalMap(FeatureKernel):
     Parameters
     ----------
     base : Kernel
+        Or any similarity with `represent` and `block`, such as `iokr.chem.modified_cosine`: the map is positive
+        semi-definite whatever the base is.
 
     Examples
     --------
@@ -90,10 +100,15 @@ class EmpiricalMap(FeatureKernel):
 
     def fit(self, X: Any) -> EmpiricalMap:
         """Fit a clone of the base, and keep the objects."""
-        self.base_ = fit_part(self.base, "base", X)
+        similarity = hasattr(self.base, "represent") and hasattr(self.base, "block") and hasattr(self.base, "fit")
+        self.base_ = clone(self.base).fit(X) if similarity else fit_part(self.base, "base", X)
         self.R_fit_ = self.base_.represent(X)
         check_computed(self.base_.diag(self.R_fit_))
         return self
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """C ↦ K C: there are as many features as objects."""
+        return Kernel.gram(self, R, S)
 
     def features(self, X: Any) -> Any:
         """base(x_i, c), a column for each object c at fit."""

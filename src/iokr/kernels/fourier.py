@@ -8,7 +8,6 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, matmul
 from iokr._component import component
-from iokr._objects import BadObject
 from iokr._validation import check_choice, check_integer, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 from iokr.kernels.landmarks import generator
@@ -41,6 +40,8 @@ class Fourier(FeatureKernel):
     ----------
     base_ : Kernel
         Fitted.
+    center_ : array of shape (p,), or None
+        The mean of dense objects, from which x is measured.
     frequencies_ : ndarray of shape (p, rank // 2)
         Ω.
 
@@ -87,10 +88,8 @@ class Fourier(FeatureKernel):
     def features(self, X: Any) -> Array:
         """k^{-½}[cos Ωᵀx, sin Ωᵀx], a row per object."""
         X = check_vectors(X)
-        if X.shape[1] != len(self.frequencies_):
-            raise BadObject("Row", 0, f" has {X.shape[1]} entries, but vectors had {len(self.frequencies_)} at fit.")
-        if self.center_ is not None and not is_sparse(X):  # k does not change when all objects move
-            X = X - asarray_like(self.center_, X)[None, :]
+        if self.center_ is not None:  # k does not change when all objects move, and small angles have more digits
+            X = (X.toarray() if is_sparse(X) else X) - asarray_like(self.center_, X)[None, :]
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from iokr._array import (
     Array,
     array_namespace,
+    asarray_like,
     centered_sq_norms,
     exp_,
     far_center,
@@ -20,17 +23,21 @@ from iokr._array import (
     row_sq_norms,
     scale_rows,
     scaled_sq_distances,
+    take_rows,
     to_numpy,
     unwarned,
 )
 from iokr._component import component
 from iokr._objects import Parts
 from iokr._validation import check_computed, check_integer, check_number, check_vectors
+from iokr.gram.features import FeatureGram, is_thin
+from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
 _MEDIAN_ROWS = 1000
+_FEW = 5  # times as many objects as monomials: then a fit by features is the cheaper one
 _SMALLEST = 1e-290  # squared distance whose inverse leaves room
 ROOM = 16.0  # times ‖x‖² is finite: then ‖x − z‖² and its parts are
 
@@ -94,6 +101,27 @@ class Polynomial(Kernel):
         with unwarned():
             return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
 
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """By the monomials, where there are five times as many objects at least."""
+        n, p = int((R if S is None else S).shape[0]), int(R.shape[1])
+        few = _FEW * math.comb(p + self.degree, self.degree) <= n and not is_sparse(R) and not is_sparse(S)
+        if not few:
+            return super().gram(R, S)
+        return FeatureGram(self._monomials(R), None if S is None else self._monomials(S))
+
+    def _monomials(self, R: Array) -> Array:
+        """√(d!/Π aᵢ!) Π zᵢ^aᵢ over all a with Σ aᵢ = d, z = (√γ x, √c₀)."""
+        xp, d = array_namespace(R), self.degree
+        rows = xp.concat([self.gamma_**0.5 * R, self.coef0**0.5 * xp.ones_like(R[:, :1])], axis=1)
+        chosen = np.array(list(itertools.combinations_with_replacement(range(int(rows.shape[1])), d)))
+        repeats = [math.prod(math.factorial(c) for c in Counter(row).values()) for row in chosen.tolist()]
+        columns = rows.T
+        with unwarned():
+            product = take_rows(columns, chosen[:, 0])
+            for k in range(1, d):
+                product = product * take_rows(columns, chosen[:, k])
+            return (product * asarray_like(np.sqrt(math.factorial(d) / np.array(repeats)), R)[:, None]).T
+
     def diag(self, R: Any) -> Array:
         with unwarned():
             return (self.gamma_ * row_sq_norms(R) + self.coef0) ** self.degree
@@ -153,7 +181,8 @@ class RBF(Kernel):
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return exp_(self.log_block(R, S))
+        (X, x_norms), (Z, z_norms) = R, S
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
 
     def log_block(self, R: Parts, S: Parts) -> Array:
         """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""
@@ -226,6 +255,10 @@ class Cosine(Kernel):
             R = scale_rows(R, xp.where(usual, 1.0, row_sizes(R)))
             norms = row_sq_norms(R)
         return scale_rows(R, xp.sqrt(norms))
+
+    def gram(self, R: Any, S: Any = None) -> ScalarGram:
+        """By the unit vectors, where these have fewer entries than there are objects."""
+        return FeatureGram(R, S, self.diag) if is_thin(R, S) else super().gram(R, S)
 
     def block(self, R: Any, S: Any) -> Array:
         return gemm(R, S)

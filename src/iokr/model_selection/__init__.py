@@ -1,5 +1,6 @@
-"""Folds over objects and over nodes of a network, and metrics out of fold."""
+"""Folds over objects and over nodes of a network, metrics out of fold, certificates of low rank."""
 
+from iokr.model_selection.certify import certify, select_rank
 from iokr.model_selection.links import cross_validate_links
 from iokr.model_selection.network import Network
 from iokr.model_selection.nodes import NodeKFold
@@ -7,4 +8,13 @@ from iokr.model_selection.own import scores_without_own
 from iokr.model_selection.ranks import cross_val_rank
 from iokr.model_selection.tuning import tune
 
-__all__ = ["Network", "NodeKFold", "cross_val_rank", "cross_validate_links", "scores_without_own", "tune"]
+__all__ = [
+    "Network",
+    "NodeKFold",
+    "certify",
+    "cross_val_rank",
+    "cross_validate_links",
+    "scores_without_own",
+    "select_rank",
+    "tune",
+]

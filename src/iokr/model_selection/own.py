@@ -129,7 +129,7 @@ class _LeftOut:
             loo = to_numpy(model.loo_decision_function(groups=self.groups)).astype(float)
             Psi = model.targets_.Psi
             self._all = (np.eye(len(loo)) if Psi is None else to_numpy(Psi)) - loo
-        return self._all[rows]
+        return np.asarray(self._all[rows])
 
     def at(self, X: Any) -> _Values:
         """β and h at new inputs."""
@@ -161,7 +161,7 @@ class _Values:
                 inputs.setdefault(name, []).append(i)
         for name, some in inputs.items():
             S = self.of.rows[name]
-            H[some] -= self.B[np.ix_(some, S)] @ self.of.residuals(S)
+            H[some] -= self.B[np.ix_(np.array(some), S)] @ self.of.residuals(S)
         found = _Values(self.of, self.B, asarray_like(H, self.H))
         found.dtype = self.dtype
         return found

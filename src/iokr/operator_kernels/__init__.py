@@ -1,6 +1,6 @@
 """Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k stands for k·I as it is."""
 
-from iokr.operator_kernels.base import OperatorKernel, OperatorSum
+from iokr.operator_kernels.base import OperatorKernel, OperatorProduct, OperatorSum
 from iokr.operator_kernels.blocks import BlockKernel, Transformable, diagonal_regularization
 from iokr.operator_kernels.covariance import ConditionalCovariance, Covariance
 from iokr.operator_kernels.decomposable import Decomposable, tensor_product
@@ -11,6 +11,7 @@ __all__ = [
     "Covariance",
     "Decomposable",
     "OperatorKernel",
+    "OperatorProduct",
     "OperatorSum",
     "Transformable",
     "diagonal_regularization",

@@ -1,21 +1,23 @@
-"""𝒦 : X × X → L(F), an operator on the outputs for every pair of inputs, and sums of such kernels."""
+"""𝒦 : X × X → L(F), an operator on the outputs for every pair of inputs; sums and products of such kernels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any
 
 from sklearn.base import clone
 
-from iokr._array import Array
+from iokr._array import Array, array_namespace
 from iokr._component import Component, component
 from iokr._objects import Parts
+from iokr._validation import check_number
 from iokr.gram.base import Gram
-from iokr.gram.blocks import SumGram
+from iokr.gram.blocks import BlockGram, SumGram, kronecker
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
-__all__ = ["OperatorKernel", "OperatorSum"]
+__all__ = ["OperatorKernel", "OperatorProduct", "OperatorSum"]
 
 
 class OperatorKernel(Component, ABC):
@@ -72,6 +74,12 @@ class OperatorKernel(Component, ABC):
     def __radd__(self, other: Any) -> OperatorKernel:
         return OperatorSum(other, self) if isinstance(other, Kernel) else NotImplemented
 
+    def __mul__(self, other: Any) -> OperatorKernel:
+        return OperatorProduct(self, other) if _is_factor(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> OperatorKernel:
+        return OperatorProduct(other, self) if _is_factor(other) else NotImplemented
+
     @abstractmethod
     def represent(self, X: Any) -> Any:
         """Check and parse the objects, once."""
@@ -81,8 +89,45 @@ class OperatorKernel(Component, ABC):
         """The map C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""
 
 
+def _is_factor(other: Any) -> bool:
+    return isinstance(other, (OperatorKernel, Kernel)) or (isinstance(other, Real) and not isinstance(other, bool))
+
+
+class _Pair(OperatorKernel):
+    """Two kernels on the same inputs and outputs."""
+
+    left: Any
+    right: Any
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """Whether both are."""
+        return all(bool(getattr(part, "trusted", True)) for part in (self.left, self.right))
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """That of the parts."""
+        domains = [str(getattr(part, "domain", "any")) for part in (self.left, self.right)]
+        return next((domain for domain in domains if domain != "any"), "any")
+
+    def _fit_part(self, name: str, X: Any, Psi: Array | None) -> Any:
+        part, what = getattr(self, name), type(self).__name__.removeprefix("Operator").lower()
+        if not isinstance(part, (OperatorKernel, Kernel)) or part.pairwise or getattr(part, "spans", False):
+            raise TypeError(
+                f"`{name}` of a {what} must be a kernel or an operator kernel that does not depend on the outputs, "
+                f"and no `Precomputed()`, got {part!r:.60}."
+            )
+        return clone(part).fit(X, Psi) if isinstance(part, OperatorKernel) else clone(part).fit(X)
+
+    def _check_outputs(self, Psi: Array | None) -> None:
+        if Psi is None:
+            what = type(self).__name__.removeprefix("Operator").lower()
+            raise ValueError(f"A {what} of operator kernels needs vector outputs.")
+        self.dim_ = int(Psi.shape[1])
+
+
 @component
-class OperatorSum(OperatorKernel):
+class OperatorSum(_Pair):
     """𝒦(x, z) = 𝒦₁(x, z) + 𝒦₂(x, z), written `left + right`; a scalar kernel k stands for k·I.
 
     k₁ A₁ + k₂ A₂ lets some combinations of the outputs vary faster than others. A sum of two different products does
@@ -110,32 +155,10 @@ class OperatorSum(OperatorKernel):
     left: Any
     right: Any
 
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
-        return all(bool(getattr(part, "trusted", True)) for part in (self.left, self.right))
-
-    @property
-    def domain(self) -> str:  # type: ignore[override]
-        """That of the parts."""
-        domains = [str(getattr(part, "domain", "any")) for part in (self.left, self.right)]
-        return next((domain for domain in domains if domain != "any"), "any")
-
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorSum:
         """Fit both to the same inputs and outputs."""
-        fitted = []
-        for name in ("left", "right"):
-            part = getattr(self, name)
-            if not isinstance(part, (OperatorKernel, Kernel)) or part.pairwise or getattr(part, "spans", False):
-                raise TypeError(
-                    f"`{name}` of a sum must be a kernel or an operator kernel that does not depend on the outputs, "
-                    f"and no `Precomputed()`, got {part!r:.60}."
-                )
-            fitted.append(clone(part).fit(X, Psi) if isinstance(part, OperatorKernel) else clone(part).fit(X))
-        self.left_, self.right_ = fitted
-        if Psi is None:
-            raise ValueError("A sum of operator kernels needs vector outputs.")
-        self.dim_ = int(Psi.shape[1])
+        self.left_, self.right_ = (self._fit_part(name, X, Psi) for name in ("left", "right"))
+        self._check_outputs(Psi)
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -147,3 +170,84 @@ class OperatorSum(OperatorKernel):
         others = (None, None) if S is None else tuple(S)
         terms = [part.gram(a, b) for part, a, b in zip((self.left_, self.right_), R, others, strict=True)]
         return SumGram(terms, self.dim_)
+
+
+@component
+class OperatorProduct(_Pair):
+    """𝒦(x, z) = 𝒦₁(x, z) ∘ 𝒦₂(x, z), entry by entry, written `left * right`; a scalar kernel or a number multiplies.
+
+    A Schur product, hence positive semi-definite. k₁A₁ ∘ k₂A₂ is (k₁k₂)(A₁ ∘ A₂) and stays separable: `left * right` of
+    two `Decomposable` is one. Others do not separate, so a fit solves a system of nd unknowns, as for `BlockKernel`.
+
+    Parameters
+    ----------
+    left, right : OperatorKernel, Kernel, or a positive number
+
+    Attributes
+    ----------
+    left_, right_ : fitted kernels
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF
+    >>> from iokr.operator_kernels import Decomposable, diagonal_regularization
+    >>> kernel = RBF(0.1) * diagonal_regularization(0.5)
+    >>> IOKR(kernel, alpha=0.1).fit([[0.0, 1.0], [1.0, 2.0]], [[0.0, 0.9], [1.1, 2.0]]).predict([[1.0, 1.0]]).shape
+    (1, 2)
+    >>> 2.0 * Decomposable(RBF(1.0), np.eye(2)) * Decomposable(RBF(0.5), np.ones((2, 2)))
+    Decomposable(A=array([[1., 0.],
+           [0., 1.]]),
+                 kernel=Product(left=Scaled(base=RBF(gamma=1.0), factor=2.0),
+                                right=RBF(gamma=0.5)))
+    """
+
+    left: Any
+    right: Any
+
+    def fit(self, X: Any, Psi: Array | None = None) -> OperatorProduct:
+        """Fit both to the same inputs and outputs."""
+        fitted = []
+        for name in ("left", "right"):
+            part = getattr(self, name)
+            number = isinstance(part, Real) and not isinstance(part, bool)
+            fitted.append(
+                check_number(part, name, minimum=0.0, strict=True) if number else self._fit_part(name, X, Psi)
+            )
+        self.left_, self.right_ = fitted
+        if not any(isinstance(part, OperatorKernel) for part in fitted):
+            raise TypeError("A product of operator kernels needs one among `left` and `right`.")
+        self._check_outputs(Psi)
+        return self
+
+    def represent(self, X: Any) -> Parts:
+        """What each part sees of the objects."""
+        return Parts(*(self._seen(part, X) for part in (self.left_, self.right_)))
+
+    def _seen(self, part: Any, X: Any) -> Any:
+        other: Any = self.right_ if part is self.left_ else self.left_
+        return (other if isinstance(part, float) else part).represent(X)
+
+    def _block(self, R: Any, S: Any) -> Array:
+        parts = [self._factor(part, a, b) for part, a, b in zip((self.left_, self.right_), R, S, strict=True)]
+        return parts[0] * parts[1]
+
+    def _factor(self, part: Any, R: Any, S: Any) -> Any:
+        """𝒦(x_i, z_j), (n, m, d, d); a number, or (n, m, 1, 1), for what multiplies all of a block."""
+        if isinstance(part, float):
+            return part
+        if isinstance(part, Kernel):
+            return part.gram(R, S).dense()[:, :, None, None]
+        gram = part.gram(R, S)
+        if gram.operator is None:
+            flat = gram.flat.dense()
+        else:
+            K = gram.K.dense()
+            flat = kronecker(K, gram.operator.matrix(self.dim_, K))
+        xp, d = array_namespace(flat), self.dim_
+        return xp.permute_dims(xp.reshape(flat, (flat.shape[0] // d, d, flat.shape[1] // d, d)), (0, 2, 1, 3))
+
+    def gram(self, R: Any, S: Any = None) -> BlockGram:
+        """C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""
+        return BlockGram(self._block, R, S, self.dim_)

@@ -16,7 +16,7 @@ from iokr._validation import check_number, check_psd, check_vectors
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.base import OperatorKernel, OperatorSum
 
 __all__ = ["BlockKernel", "Diagonal", "Transformable", "check_blocks", "diagonal_regularization"]
 
@@ -227,20 +227,22 @@ def _product(X: Array, S: Any, p: int) -> Array:
     return X @ S.T
 
 
-def diagonal_regularization(mix: float) -> BlockKernel:
-    """J((x, y), (x', y')) = (1 − mix) ⟨x, x'⟩⟨y, y'⟩ + mix Σ_i x_i x'_i y_i y'_i: output i looks at input i first.
+def diagonal_regularization(mix: float, kernel: Kernel | None = None) -> OperatorKernel:
+    """J((x, y), (x', y')) = (1 − mix) k(x, x')⟨y, y'⟩ + mix Σ_i x_i x'_i y_i y'_i: output i looks at input i first.
 
-    The operator-valued kernel is 𝒦(x, x') = (1 − mix) ⟨x, x'⟩ I + mix diag(x ∘ x'), for outputs with as many
+    The operator-valued kernel is 𝒦(x, x') = (1 − mix) k(x, x') I + mix diag(x ∘ x'), for outputs with as many
     coordinates as the inputs, for instance the pixels of an image and of its repair.
 
     Parameters
     ----------
     mix : float
-        In [0, 1]: 0 is the tensor product of linear kernels, 1 a regression of each output on its own input.
+        In [0, 1]: 0 is the tensor product with k, 1 a regression of each output on its own input.
+    kernel : Kernel, default=None
+        k, on vectors; None is linear, ⟨x, x'⟩.
 
     Returns
     -------
-    kernel : BlockKernel
+    kernel : BlockKernel, or OperatorSum with a kernel of yours
 
     Examples
     --------
@@ -253,14 +255,21 @@ def diagonal_regularization(mix: float) -> BlockKernel:
     """
     if not 0 <= check_number(mix, "mix") <= 1:
         raise ValueError(f"`mix` must be between 0 and 1, got {mix!r}.")
-    return BlockKernel(Diagonal(float(mix)))
+    if kernel is None:
+        return BlockKernel(Diagonal(float(mix)))
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"`kernel` must be a scalar kernel on vectors, got {kernel!r:.60}.")
+    own = BlockKernel(Diagonal(float(mix), shared=False))
+    return own if mix == 1 else OperatorSum((1.0 - mix) * kernel, own)
 
 
 class Diagonal:
-    """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z)."""
+    """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z); the second part alone unless `shared`."""
 
-    def __init__(self, mix: float) -> None:
-        self.mix = mix
+    shared = True  # of files that do not say
+
+    def __init__(self, mix: float, *, shared: bool = True) -> None:
+        self.mix, self.shared = mix, shared
 
     def __call__(self, X: Array, Z: Array) -> Array:
         X = X.toarray() if hasattr(X, "toarray") else X
@@ -268,9 +277,10 @@ class Diagonal:
         Z = asarray_like(Z, X)
         xp = array_namespace(X)
         identity = eye_like(X.shape[1], X)
-        shared = (1 - self.mix) * gemm(X, Z)[:, :, None, None] * identity
-        own = self.mix * X[:, None, :] * Z[None, :, :]
-        return xp.astype(shared + own[:, :, :, None] * identity, xp.float64)
+        blocks = (self.mix * X[:, None, :] * Z[None, :, :])[:, :, :, None] * identity
+        if self.shared:
+            blocks = blocks + (1 - self.mix) * gemm(X, Z)[:, :, None, None] * identity
+        return xp.astype(blocks, xp.float64)
 
     def __repr__(self) -> str:
         return f"diagonal_regularization({self.mix:g})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from sklearn.base import clone
@@ -43,6 +44,14 @@ class Separable(OperatorKernel):
     def scalar(self) -> Kernel | None:
         """k."""
         return self.kernel
+
+    def __mul__(self, other: Any) -> OperatorKernel:
+        scalar = isinstance(other, Kernel) or (isinstance(other, Real) and not isinstance(other, bool))
+        return clone(self).set_params(kernel=self.kernel * other) if scalar else super().__mul__(other)
+
+    def __rmul__(self, other: Any) -> OperatorKernel:
+        scalar = isinstance(other, Kernel) or (isinstance(other, Real) and not isinstance(other, bool))
+        return clone(self).set_params(kernel=other * self.kernel) if scalar else super().__rmul__(other)
 
     def _fit_scalar(self, X: Any) -> None:
         """Fit a clone of k."""
@@ -92,6 +101,14 @@ class Decomposable(Separable):
 
     kernel: Kernel
     A: Any
+
+    def __mul__(self, other: Any) -> OperatorKernel:
+        if not isinstance(other, Decomposable):
+            return super().__mul__(other)
+        A, B = check_psd(self.A, "A"), check_psd(other.A, "A")
+        if A.shape != B.shape:
+            raise ValueError(f"Two operators of shapes {tuple(A.shape)} and {tuple(B.shape)} have no product.")
+        return Decomposable(self.kernel * other.kernel, A * asarray_like(B, A))
 
     def fit(self, X: Any, Psi: Array | None = None) -> Decomposable:
         """Fit a clone of the kernel and check A against the outputs."""

@@ -66,7 +66,7 @@ class LiveTable:
         if n <= self.head:
             return table
         stressed = tuple(i for i in table.our_rows if i < self.head)
-        title = f"The first {self.head} of {n}: {table.title}"
+        title = f"The first {self.head} of {n}{' ' if table.title[:1].islower() else ': '}{table.title}"
         return replace(table, title=title, rows=table.rows[: self.head], our_rows=stressed)
 
     def still(self) -> Table:

@@ -5,6 +5,7 @@ Every rival scores any two nodes by `decision_function(X1, X2)`, but local model
 
 from iokr.rivals.base import LinkRival
 from iokr.rivals.cca import KernelCCA
+from iokr.rivals.classifier import PairClassifier
 from iokr.rivals.em import EMCompletion
 from iokr.rivals.kde import KDE
 from iokr.rivals.local import LocalModels
@@ -26,5 +27,6 @@ __all__ = [
     "LinkRival",
     "LocalModels",
     "Naive",
+    "PairClassifier",
     "PairLinks",
 ]

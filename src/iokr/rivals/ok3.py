@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
+from iokr._array import Array, asarray_like, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import n_objects, take
 from iokr._validation import check_integer
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.kernels.base import Kernel
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.vectors import Linear
-from iokr.rivals.base import LinkRival, Nodes, positive_eigen
+from iokr.rivals.base import LinkRival, Nodes
+from iokr.rivals.vectors import check_features, eigen_basis, node_vectors
 
 __all__ = ["OK3"]
 
@@ -78,21 +78,13 @@ class OK3(LinkRival):
 
     def check_parameters(self) -> None:
         check_integer(self.n_estimators, "n_estimators", minimum=1)
-        if self.features is not None and getattr(self.kernel, "domain", "vectors") != "indices":
-            raise ValueError(
-                "`features` has a row for every node number, so `kernel` must be one on these, such as "
-                f"`Precomputed(matrix)`, got {self.kernel!r:.60}; or leave `features` out."
-            )
+        check_features(self.features, self.kernel)
 
     def input_kernel(self, kernel: Kernel) -> Kernel:
         return Linear() if self.kernel is None else super().input_kernel(kernel)  # represents vectors by themselves
 
     def learn(self, K: Array, W: Array) -> None:
-        self._basis = None
-        if self.kernel is not None and self.features is None:
-            U, s = (to_numpy(part) for part in positive_eigen(K))
-            largest = np.take_along_axis(U, np.argmax(np.abs(U), axis=0)[None, :], axis=0)
-            self._basis = U * np.sign(largest) / np.sqrt(s)  # signs that do not depend on who computed U
+        self._basis = None if self.kernel is None or self.features is not None else eigen_basis(K)
         K_Y = to_numpy(self.output_gram(self.output_kernel))
         self.forest_ = OutputKernelForest(
             Precomputed(K_Y),
@@ -106,16 +98,7 @@ class OK3(LinkRival):
 
     def _inputs(self, R: Any, K: Array) -> Any:
         """What the trees split: the nodes' vectors, or diag(s)^(−½) Uᵀ k_u."""
-        if self._basis is not None:
-            return to_numpy(K) @ self._basis
-        if self.features is None:
-            return R if is_sparse(R) else to_numpy(R)
-        numbers = to_numpy(R)
-        if numbers.max() >= n_objects(self.features, "features"):
-            raise ValueError(
-                f"`features` has {n_objects(self.features)} rows, but there is a node {int(numbers.max())}."
-            )
-        return take(self.features, numbers)
+        return node_vectors(R, K, self.features, self._basis)
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
         others = None if V is U else self._inputs(V.R, V.K)

@@ -10,6 +10,7 @@ from iokr.solvers.iterative.admm import ADMM
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr.solvers.iterative.irls import IRLS
+from iokr.solvers.iterative.mixed_precision import MixedPrecision
 from iokr.solvers.reduced_rank import ReducedRank
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Eigen",
     "LowRank",
     "ManifoldEigen",
+    "MixedPrecision",
     "Path",
     "ReducedRank",
     "Solver",

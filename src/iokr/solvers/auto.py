@@ -8,10 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from iokr._array import is_cuda, slow_double
 from iokr._component import component
-from iokr._memory import available_memory
+from iokr._memory import available_memory, human_bytes
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import expected_time
 from iokr.solvers.base import Choice, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
@@ -21,6 +23,7 @@ from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.iterative.mixed_precision import MixedPrecision
 from iokr.solvers.pairs.margin import PairMargin
 from iokr.solvers.pairs.ridge import PairRidge
 
@@ -28,6 +31,7 @@ __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
 _THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
 _STOPPED = (PairMargin, CoordinateDescent, ADMM)  # on the duality gap: they get `tol` and `max_iter`
+_LARGE = 10_000  # rows from which on bytes and seconds are worth a sentence
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
 
 
@@ -40,6 +44,7 @@ class Case:
     distinct: int
     systems: int
     words: str
+    cuda: bool  # where an eigendecomposition is worth 40 factorisations, on the host 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,26 +128,52 @@ RULES = (
         "a kernel with p features, 5p ≤ n, no manifold",
         lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
         LowRank,
-        "one thin singular value decomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
+        "one p × p eigendecomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
         lambda case: (
             f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: "
         ),
     ),
     Rule(
-        "one fit or a path, fewer than 10 systems of n³/3 flops",
-        lambda case: not case.use.loo and case.systems < 10 and not Cholesky().refuses(case.problem),
+        "a CUDA device whose float64 is slow, 20 000 points or more, one alpha, no leave-one-out",
+        lambda case: case.cuda and _one(case) and case.problem.n_labeled >= 20_000 and slow_double(case.problem.like),
+        MixedPrecision,
+        "a float32 factor preconditions float64; its rule is from the device's data sheet, not measured",
+        lambda case: "float64 of this device is 1/16 of its float32 or slower: ",
+    ),
+    Rule(
+        "CUDA, 50 000 points or more, one alpha, no leave-one-out, where n²/2 fit as float32 and not as float64",
+        lambda case: case.cuda and _one(case) and _fits_single_only(case),
+        MixedPrecision,
+        "exact to the stated residual",
+        lambda case: "a float64 triangle does not fit, and one of float32 does: ",
+    ),
+    Rule(
+        "one fit or a path, fewer than 10 systems of n³/3 flops (41 on CUDA)",
+        lambda case: (
+            not case.use.loo and case.systems < (41 if case.cuda else 10) and not Cholesky().refuses(case.problem)
+        ),
         Cholesky,
-        "an eigendecomposition costs about ten",
+        "an eigendecomposition costs more",
         lambda case: f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; ",
     ),
     Rule(
-        "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse",
-        lambda case: case.use.loo and case.systems < 5 and not Cholesky().refuses(case.problem),
+        "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse (21 on CUDA)",
+        lambda case: case.use.loo and case.systems < (21 if case.cuda else 5) and not Cholesky().refuses(case.problem),
         Cholesky,
-        "an eigendecomposition costs about five",
+        "an eigendecomposition costs more",
         lambda case: (
             f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
             "leave-one-out; "
+        ),
+    ),
+    Rule(
+        "more systems, an eigendecomposition that does not fit in memory",
+        lambda case: _too_large_to_diagonalise(case),
+        Cholesky,
+        "a triangle is factored again for each",
+        lambda case: (
+            f"{case.words} ask for {_count(case.systems, 'factorisation')}; an eigendecomposition would cost less, but "
+            f"needs {human_bytes(Eigen().memory(case.problem))}: "
         ),
     ),
     Rule(
@@ -185,7 +216,7 @@ class Auto(Solver):
     >>> from iokr import IOKR
     >>> print(IOKR().fit([[0.0], [1.0]], [0.0, 1.0]).solver_)
     Cholesky(): 1 alpha and 1 operator eigenvalue ask for 1 factorisation of n³/3 flops; an eigendecomposition
-    costs about ten.
+    costs more.
     """
 
     tol: float = 1e-6
@@ -195,16 +226,19 @@ class Auto(Solver):
         """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
         use, distinct = use or Use(), problem.operator.n_distinct
         words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
-        case = Case(problem, use, distinct, use.n_alphas * distinct, words)
+        case = Case(problem, use, distinct, use.n_alphas * distinct, words, is_cuda(problem.like))
         rule = next(rule for rule in RULES if rule.applies(case))
         stops = (self.tol, self.max_iter) if rule.solver in _STOPPED else ()
-        return Choice(rule.solver(*stops), f"{rule.facts(case)}{rule.because}.")
+        solver = rule.solver(*stops)
+        cost = _cost(case, solver) if problem.gram.size >= _LARGE else ""
+        return Choice(solver, f"{rule.facts(case)}{rule.because}.{cost}")
 
     def explain(self) -> str:
         """What was chosen and why, in words."""
         if not hasattr(self, "chosen_"):
             return f"{self!r}: chooses when it sees the problem."
-        return f"{self.chosen_!r}: {self.reason_}"
+        outcome = getattr(self.chosen_, "outcome_", None)
+        return f"{self.chosen_!r}: {self.reason_}{'' if outcome is None else f' Found: {outcome}'}"
 
     def refuses(self, problem: Problem) -> str | None:
         """What the chosen solver says."""
@@ -249,6 +283,39 @@ def _too_large_to_store(case: Case) -> bool:
     solver = ManifoldEigen() if case.problem.penalised else Cholesky()
     available = available_memory(case.problem.like)
     return available is not None and solver.memory(case.problem) > available
+
+
+def _one(case: Case) -> bool:
+    """Whether one fit of a problem that `MixedPrecision` takes is asked for."""
+    return case.systems == 1 and not case.use.loo and MixedPrecision().refuses(case.problem) is None
+
+
+def _fits_single_only(case: Case) -> bool:
+    free = available_memory(case.problem.like)
+    if free is None or case.problem.n_labeled < 50_000:
+        return False
+    return MixedPrecision().memory(case.problem) <= free < Cholesky().memory(case.problem)
+
+
+def _too_large_to_diagonalise(case: Case) -> bool:
+    free = available_memory(case.problem.like)
+    return free is not None and Cholesky().refuses(case.problem) is None and Eigen().memory(case.problem) > free
+
+
+def _cost(case: Case, solver: Solver) -> str:
+    """Bytes and seconds of a large closed form, in words."""
+    n, q, like = case.problem.gram.size, int(case.problem.Psi.shape[1]), case.problem.like
+    if not isinstance(solver, (Cholesky, Eigen, MixedPrecision)):
+        return ""
+    factor, solve = n**3 / 3, 2.0 * n * n * q
+    flops = case.systems * (factor * (2 if case.use.loo else 1) + solve)
+    if isinstance(solver, Eigen):
+        flops = 27 * factor + case.systems * 2 * solve
+    if isinstance(solver, MixedPrecision):
+        flops = factor / 4 + 10 * (solve + 2.0 * n * n * (case.problem.gram.K.n_columns or 0))
+    free = available_memory(like)
+    room = "" if free is None else f" of {human_bytes(free)} that are free"
+    return f" It takes {human_bytes(solver.memory(case.problem))}{room}, and {expected_time(flops, like)}."
 
 
 def _is_grid(case: Case) -> bool:

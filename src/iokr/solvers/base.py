@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Component
-from iokr._memory import check_memory
+from iokr._memory import check_memory, device_errors
 from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import refusal
 
 __all__ = [
     "Choice",
@@ -28,11 +29,6 @@ __all__ = [
     "take_columns",
     "warn_small_alpha",
 ]
-
-_LESS_MEMORY = (
-    "To reduce memory: fewer rows, a machine or device with more memory, or a solver that needs less: `Cholesky()` "
-    "needs the least of the exact ones."
-)
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,9 @@ class Solver(Component, ABC):
 
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
         """Check, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
-        solution = self._solve_by(self.check(problem), problem, start)
+        choice = self.check(problem)
+        with device_errors(choice.solver.memory(problem), *refusal(self, problem), problem.like):
+            solution = self._solve_by(choice, problem, start)
         if solution.gap != solution.gap:
             raise ValueError(
                 f"{self!r} met numbers that are not finite at `alpha` = {problem.alpha:g}; choose one nearer to the "
@@ -131,17 +129,13 @@ class Solver(Component, ABC):
         reason = choice.solver.refuses(problem)
         if reason is not None:
             raise ValueError(f"{self!r} cannot solve this problem: {reason}")
-        check_memory(
-            choice.solver.memory(problem),
-            lambda: f"A dense fit of {problem.gram.shape[0]} points with {self!r}",
-            _LESS_MEMORY,
-            problem.like,
-        )
+        check_memory(choice.solver.memory(problem), *refusal(self, problem), problem.like)
         return choice
 
     def explain(self) -> str:
-        """What is used and why, in words."""
-        return f"{self!r}, as given."
+        """What is used and why, in words; after a fit, what it came to where that is not plain."""
+        outcome = getattr(self, "outcome_", None)
+        return f"{self!r}, as given{'.' if outcome is None else f': {outcome}'}"
 
     def __str__(self) -> str:
         return self.explain()

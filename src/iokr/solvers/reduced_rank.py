@@ -47,6 +47,8 @@ class ReducedRank(ClosedForm):
     rank_ : int
     directions_ : array of shape (q, p)
         V_p.
+    coefficients_ : array of shape (n, p), or None
+        CV_p, where A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers a candidate.
 
     Examples
     --------
@@ -127,6 +129,7 @@ class ReducedRank(ClosedForm):
     def keep(self, operator: OutputOperator, C: Array, V: Array, rank: int) -> Array:
         """C' with C'A = CAP̂, and the directions, kept."""
         self.rank_, self.directions_ = rank, V[:, :rank]
+        self.coefficients_ = None if operator.scale is None else matmul(C, self.directions_)
         return projected(operator, C, self.directions_)
 
 

@@ -27,6 +27,7 @@ BENCHMARKS = {
     "functional": "Curves with gaps: a fit and leave-one-out beside dense systems, complete ones beside rivals",
     "quantiles": "Quantiles at 20 levels with and without the penalty on crossings, beside generic solvers",
     "scale": "From thousands of points to millions: packed, low rank, streamed, on many machines, beside their floors",
+    "spectra": "Mass spectra: probability products beside their exponentials, packed fingerprints, cosines of peaks",
     "gpu": "One fit on a CUDA device through torch, beside the bare arithmetic in torch",
 }
 

@@ -136,7 +136,7 @@ def _chosen(search: LinkPredictorCV, criterion: str, known: Matrix) -> LinkPredi
     areas = np.stack([search.areas_[name].reshape(shape) for name in AREAS])
     n, n_links = len(known), int(known.sum()) // 2
     rule = AreaRule(criterion, search.choice, n_links, n * (n - 1) // 2 - n_links)
-    (j,), alpha = rule.among(areas, search.alphas)
+    (j,), alpha = rule.among(areas, search.alphas, search.freedom_.reshape(shape))
     manifold = None
     if search.manifold is not None:
         manifold = clone(search.manifold).set_params(strength=strengths[j])

@@ -229,7 +229,7 @@ def _seconds_table(results: Results, data: dict[str, tuple[Matrix, Matrix]]) -> 
 
 
 STUDY = Study(
-    plans={"short": Plan(repeat=2), "default": Plan(repeat=10)},
+    plans={"short": Plan(repeat=2), "default": Plan(repeat=40)},
     load=load,
     cases=cases,
     work=work,

@@ -156,15 +156,20 @@ def test_no_manifold_may_be_among_them():
 
 
 def test_the_soft_choice_is_the_weighted_mean_of_log_alpha():
-    """w = exp((r − max r)/s), s by Hanley and McNeil, written out."""
+    """w = m exp((r − max r)/s), s by Hanley and McNeil, m by the degrees of freedom between midpoints, written out."""
     model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS).fit(S.X, S.W, S.labeled)
     n_links = S.W_labeled.sum() / 2
     n_others = 18 * 17 / 2 - n_links
-    means, alphas = [], []
-    for r in model.scores_:
+    means, alphas, logs = [], [], np.log(ALPHAS)
+    middle = (logs[1:] + logs[:-1]) / 2
+    ends = np.exp([2 * logs[0] - middle[0], *middle, 2 * logs[-1] - middle[-1]])
+    for gamma, r, m in zip((0.1, 0.6), model.scores_, model.freedom_, strict=True):
+        K = RBF(gamma)(S.X[S.labeled])
+        d = np.array([np.trace(np.linalg.solve(K + alpha * np.eye(len(K)), K)) for alpha in ends])
+        np.testing.assert_allclose(m, (d[:-1] - d[1:]) / (d[0] - d[-1]), rtol=1e-8)
         a = r.max()
         square = a * (1 - a) + (n_links - 1) * (a / (2 - a) - a**2) + (n_others - 1) * (2 * a**2 / (1 + a) - a**2)
-        w = np.exp((r - a) / np.sqrt(square / (n_links * n_others)))
+        w = m * np.exp((r - a) / np.sqrt(square / (n_links * n_others)))
         means.append(w @ r / w.sum())
         alphas.append(np.exp(w @ np.log(ALPHAS) / w.sum()))
     i = int(np.argmax(means))

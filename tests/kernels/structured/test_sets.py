@@ -6,7 +6,8 @@ from scipy import sparse
 
 import reference
 from iokr import IOKR
-from iokr._compile import compiled
+from iokr._bits import Bits
+from iokr._compile import compiled, compiling
 from iokr._objects import concat
 from iokr.datasets import sample
 from iokr.kernels import Jaccard, Tanimoto
@@ -113,3 +114,20 @@ def test_bits_and_counts_agree(elements, monkeypatch):
         monkeypatch.setattr(sets, "_WORDS", words)
         assert sets._as_bits(*(Jaccard().represent(side).parts[0] for side in (X, Z))) == (words > 0)
         assert_close(Jaccard()(X, Z), naive, 1e-15)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_tanimoto_of_packed_bits_is_that_of_the_rows(fast):
+    rng = np.random.default_rng(3)
+    X, Z = (rng.uniform(size=(n, 150)) < 0.2 for n in (9, 6))
+    X[2] = Z[1] = False  # two empty sets
+    x, z = X.astype(float), Z.astype(float)
+    both = x @ z.T
+    either = x.sum(1)[:, None] + z.sum(1)[None] - both
+    expected = np.where(either == 0, 1.0, both / np.where(either == 0, 1.0, either))
+    with compiling(fast):
+        for left in (X, x, X.astype(np.uint8), Bits.of(X)):
+            for right in (Z, z, Bits.of(Z)):
+                np.testing.assert_array_equal(Tanimoto()(left, right), expected)
+        half = Tanimoto().block(Tanimoto().represent(2 * x), Tanimoto().represent(Bits.of(Z)))
+    np.testing.assert_array_equal(half, Tanimoto()(2 * x, z))

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.preprocessing import StandardScaler
 
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.estimators.regression.iokr import fitted_problem
-from iokr.kernels import RBF, Nystroem
+from iokr.kernels import RBF, Cosine, EmpiricalMap, Features, Linear, Nystroem, Polynomial
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable
 from iokr.solvers import Cholesky, Eigen, LowRank
+from iokr.solvers.closed_form.lowrank import MomentsPath, ThinPath
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
@@ -137,3 +139,63 @@ def test_many_points_need_little_memory(monkeypatch):
     assert IOKR(K, alpha=0.1).fit(points, points).score(points, points) > 0
     with pytest.raises(MemoryError, match="2000 points"):
         IOKR(K, alpha=0.1, solver=Cholesky()).fit(points, points)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("operator", [lambda k: k, lambda k: Decomposable(k, A)], ids=["identity", "full"])
+def test_moments_equal_singular_vectors(operator, weight):
+    problem = fitted_problem(IOKR(operator(K), solver=LowRank()).fit(X, Y, sample_weight=weight))
+    moments, vectors = MomentsPath(problem), ThinPath(problem)
+    for alpha in (1e-3, 1.0):
+        left, right = (problem.gram @ path.coefficients(problem.Psi, alpha) for path in (moments, vectors))
+        assert_allclose(left, right, atol=1e-10)
+        assert_allclose(moments.loo_residuals(Y, alpha), vectors.loo_residuals(Y, alpha), atol=1e-9)
+    alphas = (1e-3, 0.1, 10.0)
+    assert_allclose(moments.loo_errors(Y, alphas), vectors.loo_errors(Y, alphas), rtol=1e-9)
+
+
+def test_rows_that_alone_decide_their_value_keep_their_digits():
+    """h_ii → 1: 1 − h_ii would cancel."""
+    Phi, y = np.zeros((60, 3)), rng.normal(size=(60, 1))
+    Phi[0, 0], Phi[1:, 1:] = 1e4, rng.normal(size=(59, 2))
+    ours, dense = (IOKR(Linear(), alpha=1e-3, solver=s).fit(Phi, y) for s in (LowRank(), Eigen()))
+    assert_allclose(ours.loo_decision_function(), dense.loo_decision_function(), atol=1e-8)
+    assert_allclose(ours.loo_decision_function()[0], 0.0, atol=1e-8)
+    paths = [IOKRCV(Linear(), alphas=(1e-3, 1.0), solver=s).fit(Phi, y).loo_errors_ for s in (LowRank(), Eigen())]
+    assert_allclose(*paths, rtol=1e-6)
+
+
+KERNELS = {
+    "linear": Linear(),
+    "scaled": 2.5 * Linear(),
+    "sum": Linear() + 0.5 * Cosine(),
+    "cosine": Cosine(),
+    "polynomial": Polynomial(2, 0.5, 1.0),
+    "homogeneous": Polynomial(2, 0.5, 0.0),
+    "features": Features(StandardScaler()),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_every_kernel_with_few_dense_features_is_solved_by_them(kernel):
+    few = IOKR(kernel, alpha=0.1).fit(X, Y)
+    assert isinstance(few.solver_.chosen_, LowRank)
+    exact = kernel(X)
+    expected = kernel.fit(X)(X_new, X) @ np.linalg.solve(exact + 0.1 * np.eye(50), Y)
+    assert_allclose(few.predict(X_new), expected, atol=1e-10)
+    assert_allclose(few.kernel_.gram(few.inputs_.points).dense(), exact, atol=1e-12)
+
+
+def test_as_many_features_as_objects_are_no_low_rank():
+    assert EmpiricalMap(RBF(0.3)).fit(X).gram(np.ones((60, 50))).factor is None
+    assert Linear().gram(np.ones((3, 3))).factor is None
+
+
+def test_few_columns_cost_little_time_and_memory(monkeypatch):
+    """3 columns and 20 000 rows: 8n² bytes would be 3 GB."""
+    import iokr._memory
+
+    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 3 * 10**8)
+    points = rng.normal(size=(20_000, 3))
+    model = IOKRCV(Linear()).fit(points, points[:, 0])
+    assert model.loo_errors_.min() < 1e-9

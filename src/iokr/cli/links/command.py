@@ -1,9 +1,10 @@
 """`iokr links cv`, `iokr links train` and `iokr links predict`."""
 
 import enum
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,6 +43,7 @@ Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
 InputKernel = enum.StrEnum("InputKernel", ["gaussian", "linear", "cosine", "tanimoto"])
 Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
 Scoring = enum.StrEnum("Scoring", ["roc_auc", "average_precision", "both"])
+Method = enum.StrEnum("Method", ["auto", "iokr", "pairs"])
 
 Edges = Annotated[
     str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
@@ -70,6 +72,16 @@ InputKernelOption = Annotated[InputKernel, typer.Option("--input-kernel", help="
 CombineOption = Annotated[Combine, typer.Option("--combine", help="How several kernel matrices become one.")]
 Beta = Annotated[float, typer.Option("--beta", help="Diffusion time on the known links: larger reaches further.")]
 Semi = Annotated[bool, typer.Option("--unlabeled", help="Nodes without known links take part in learning.")]
+MethodOption = Annotated[
+    Method, typer.Option("--method", help="LinkPredictor, PairModel, or the better one by folds of nodes.")
+]
+Alphas = Annotated[
+    str | None, typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.")
+]
+All = Annotated[bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads of linear algebra; default: one per core.")
+]
 ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-one-out chooses parameters by.")]
 
 
@@ -89,6 +101,9 @@ def cv(
     beta: Beta = 1.0,
     unlabeled: Semi = False,
     scoring: ScoringOption = Scoring.roc_auc,
+    method: MethodOption = Method.auto,
+    alphas: Alphas = None,
+    threads: Threads = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Into how many parts the nodes are cut.")] = 5,
     output: Output = Path("iokr-links-cv"),
     force: Force = False,
@@ -106,12 +121,13 @@ def cv(
     from iokr.cli.links.cross_validation import cross_validate
 
     options = _options(context)
-    perform(
-        context,
-        lambda progress: cross_validate(options, folds=folds, seed=seed, progress=progress),
-        output,
-        more=CV_FILES,
-    )
+    with _limited(threads):
+        perform(
+            context,
+            lambda progress: cross_validate(options, folds=folds, seed=seed, progress=progress),
+            output,
+            more=CV_FILES,
+        )
 
 
 @links.command("train")
@@ -165,6 +181,10 @@ def predict(
         typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
     ] = None,
     nodes: Nodes = None,
+    partners: Annotated[
+        str | None,
+        typer.Option("--partners", metavar="FILE", help="Nodes of another kind: only pairs across are predicted."),
+    ] = None,
     kernel: Kernels = None,
     ids: Ids = None,
     labeled: Labeled = "edges",
@@ -175,7 +195,18 @@ def predict(
     beta: Beta = 1.0,
     unlabeled: Semi = False,
     scoring: ScoringOption = Scoring.roc_auc,
+    method: MethodOption = Method.auto,
+    alphas: Alphas = None,
+    search_all: All = False,
+    threads: Threads = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many links to list.")] = 1000,
+    partners_of: Annotated[
+        list[str] | None, typer.Option("--for", metavar="ID", help="Only partners of this node; repeatable.")
+    ] = None,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--between", metavar="FILE FILE", help="Only pairs of a node of one list and one of the other."),
+    ] = None,
     output: Output = Path("iokr-links"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -205,28 +236,73 @@ def predict(
             more=PREDICT_FILES,
         )
         return
+    options = _options(context)
+    if partners is not None:
+        _check_across(context)
+        from iokr.cli.links.bipartite import predict_across
+
+        with _limited(threads):
+            perform(
+                context,
+                lambda progress: predict_across(options, partners, top=top, seed=seed, progress=progress),
+                output,
+                more=PREDICT_FILES,
+            )
+        return
     from iokr.cli.links.prediction import predict_links
 
-    options = _options(context)
-    perform(
-        context,
-        lambda progress: predict_links(options, top=top, seed=seed, progress=progress),
-        output,
-        more=PREDICT_FILES,
-    )
+    with _limited(threads):
+        perform(
+            context,
+            lambda progress: predict_links(options, top=top, seed=seed, progress=progress),
+            output,
+            more=PREDICT_FILES,
+        )
 
 
 def _new_nodes(context: typer.Context) -> str:
     """The file of new nodes; options of learning have no effect on a model that has learned."""
     if context.params["nodes"] is None:
         raise typer.BadParameter("--model needs --nodes, the features of new nodes.", param_hint="--nodes")
-    learning = ("kernel", "labeled", "missing", "scale", "input_kernel", "combine", "beta", "unlabeled", "scoring")
+    learning: tuple[str, ...] = (
+        "kernel",
+        "labeled",
+        "missing",
+        "scale",
+        "input_kernel",
+        "combine",
+        "beta",
+        "unlabeled",
+        "scoring",
+    )
+    learning += ("partners", "method", "alphas", "search_all", "partners_of", "between")
     for name in learning:
         if _is_given(context, name):
             raise typer.BadParameter(
-                "has a meaning when a model is learned, with --edges only.", param_hint=f"--{name.replace('_', '-')}"
+                "has a meaning when a model is learned, with --edges only.", param_hint=_spelled(context, name)
             )
     return str(context.params["nodes"])
+
+
+def _check_across(context: typer.Context) -> None:
+    """Two kinds of nodes have features each, and one model."""
+    if context.params["nodes"] is None:
+        raise typer.BadParameter("needs --nodes, the features of the other kind.", param_hint="--partners")
+    idle = (
+        "kernel",
+        "ids",
+        "labeled",
+        "combine",
+        "beta",
+        "unlabeled",
+        "method",
+        "search_all",
+        "partners_of",
+        "between",
+    )
+    for name in idle:
+        if _is_given(context, name):
+            raise typer.BadParameter("has no meaning with --partners.", param_hint=_spelled(context, name))
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -238,7 +314,15 @@ def _options(context: typer.Context) -> "Options":
     """What the commands that learn share, checked for usage."""
     from iokr.cli.links.model import Options
 
-    given = {"kernel": None, "combine": Combine.mean, "spreadsheet_safe": False, **context.params}
+    absent = ("kernel", "alphas", "partners_of", "between")
+    given: dict[str, Any] = {
+        **dict.fromkeys(absent),
+        "combine": Combine.mean,
+        "spreadsheet_safe": False,
+        "method": Method.auto,
+        "search_all": False,
+        **context.params,
+    }
     if (given["nodes"] is None) == (not given["kernel"]):
         raise typer.BadParameter("give either --nodes or --kernel.", param_hint="--nodes / --kernel")
     if not 0 < given["beta"] < float("inf"):
@@ -247,7 +331,45 @@ def _options(context: typer.Context) -> "Options":
     for name in idle:
         if _is_given(context, name):
             other = "--kernel" if given["nodes"] else "--nodes"
-            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=f"--{name.replace('_', '-')}")
-    values = {field.name: given[field.name] for field in fields(Options) if field.name != "kernels"}
+            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=_spelled(context, name))
+    if given["method"] == Method.pairs and given["unlabeled"]:
+        raise typer.BadParameter(
+            "PairModel has no use for unlabelled nodes; leave one of the two out.", param_hint="--method"
+        )
+    if given["partners_of"] and given["between"]:
+        raise typer.BadParameter("give --for or --between, not both.", param_hint="--for / --between")
+    given["kernels"], given["partners_of"] = tuple(given["kernel"] or ()), tuple(given["partners_of"] or ())
+    given["alphas"], given["all"] = _numbers(given["alphas"]), given["search_all"]
+    values = {field.name: given[field.name] for field in fields(Options)}
     values = {name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in values.items()}
-    return Options(kernels=tuple(given["kernel"] or ()), **values)
+    return Options(**values)
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    """Positive numbers with commas between them."""
+    if text is None:
+        return None
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or not all(0 < value < float("inf") for value in values):
+        raise typer.BadParameter(
+            f"must be positive numbers with commas between them, got {text!r}.", param_hint="--alphas"
+        )
+    return values
+
+
+def _spelled(context: typer.Context, name: str) -> str:
+    """An option as it is typed."""
+    found = next((p for p in context.command.params if p.name == name), None)
+    return max(found.opts, key=len) if found is not None else f"--{name.replace('_', '-')}"
+
+
+def _limited(threads: int | None) -> Any:
+    """So many threads of linear algebra within."""
+    if threads is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=threads)

@@ -46,6 +46,11 @@ class Options:
     unlabeled: bool
     scoring: str
     spreadsheet_safe: bool = False
+    method: str = "auto"
+    all: bool = False
+    alphas: tuple[float, ...] | None = None
+    partners_of: tuple[str, ...] = ()
+    between: tuple[str, str] | None = None
 
     def cell(self, value: Any) -> str:
         """A value for a TSV file, as it is or, if that was asked for, safe for spreadsheets."""
@@ -55,9 +60,10 @@ class Options:
         """The files that are read."""
         named = [self.nodes, *self.kernels, self.edges, self.ids]
         named += [self.labeled] if self.labeled not in ("edges", "all") else []
+        named += [*(self.between or ())]
         return list(dict.fromkeys(split_name(name)[0] for name in named if name is not None))
 
-    def in_words(self) -> str:
+    def in_words(self, method: str = "iokr") -> str:
         """The model in a sentence."""
         if self.nodes:
             scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
@@ -66,6 +72,8 @@ class Options:
             compared = "the given kernel"
         else:
             compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
+        if method == "pairs":
+            return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
         graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
         semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
         return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
@@ -96,7 +104,7 @@ class Task:
         manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
         model = LinkPredictorCV(
             kernels,
-            alphas=ALPHAS,
+            alphas=options.alphas or ALPHAS,
             strengths=STRENGTHS if options.unlabeled else None,
             scoring=options.scoring,
             output_kernel=Normalized(Diffusion(options.beta)),
@@ -136,8 +144,9 @@ class Task:
         return Table("Input", rows, note=note)
 
     def rejected(self) -> str:
-        """The rows that did not fit, as TSV."""
-        return rejected_tsv(self.network.rejections, self.options.cell)
+        """The rows that were not taken as they are, as TSV; nodes whose gaps were filled are kept, and not here."""
+        gone = [r for r in self.network.rejections if not r.action.startswith("filled")]
+        return rejected_tsv(gone, self.options.cell)
 
     def notes(self) -> tuple[str, ...]:
         """What is to be known about ids that begin like a formula, if there are any."""

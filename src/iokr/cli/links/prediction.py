@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from iokr.cli.links.clock import Clock
+from iokr.cli.links.comparison import COMPARED, FOLDS, Judged, compare, compared_table
+from iokr.cli.links.explanation import explain, shared_neighbours, similarity
+from iokr.cli.links.methods import CHOOSE, LEARN, MANY, SAMPLE, Scored, fit_method, searches
 from iokr.cli.links.model import Options, Task
-from iokr.kernels.vectors import RBF
-from iokr.report import Figure, Network, Report, Table, Text, draw_network, layout, run_info, to_cytoscape, to_graphml
+from iokr.cli.links.page import live_parts, precision_parts
+from iokr.cli.links.words import chosen_table, edges_tsv, live_links
+from iokr.datasets.tables import read_table
+from iokr.estimators.links.ranking import best_pairs, f1_threshold
+from iokr.report import Network, Report, run_info, to_cytoscape, to_graphml
 from iokr.report.progress import Progress
 
-__all__ = ["chosen_table", "edges_tsv", "first_links", "predict_links"]
+__all__ = ["predict_links"]
 
-DRAWN = 150  # predicted links in the drawing; with more it shows nothing
-SHOWN = 20  # links in the table
+READ, COMPARE, RANK, WRITE = "reading files", "comparing models", "ranking pairs", "writing and drawing"
 
 
 def predict_links(options: Options, *, top: int, seed: int, progress: Progress) -> Report:
     """The best pairs that are not known to be linked."""
     start = perf_counter()
-    progress(0, 4, "reading files")
+    progress(0, 100, READ)
     task = Task.of(options)
-    progress(1, 4, "choosing parameters and learning")
-    model = task.model.fit(task.X, task.graph, labeled=task.network.labeled)
-    progress(2, 4, "ranking pairs")
-    found = _ranked(task, model, top)
-    progress(3, 4, "writing and drawing")
+    lists = _lists(task)
+    clock = Clock(progress, work(task))
+    judged, n_judged = compare(task, clock, COMPARE, seed)
+    method = judged[0].method if judged else next(iter(searches(task)))
+    scored = fit_method(task, method, clock, seed)
+    clock.at(RANK)
+    pairs, scores = ranked(task, scored, lists, top)
+    clock.at(WRITE)
+    found, threshold = rows_of(task, scored, judged, pairs, scores)
     network = _network(task, found)
+    table = live_links(found, explain(task, scored, pairs), safe=options.spreadsheet_safe)
     report = Report(
         "New links of a network",
         f"{len(task.ids)} nodes, {task.network.n_learned} known links between {len(task.network.labeled)} of them; the "
-        f"{len(found)} best other pairs, {sum(row['above threshold'] for row in found)} of them above the threshold "
-        f"{model.threshold_:.3g}.",
-        (first_links(found), task.input_table(), chosen_table(task, model), *_drawing(task, found, seed)),
+        f"{len(found)} best other pairs{_of_whom(options)}, {sum(row['above threshold'] for row in found)} of them "
+        f"above the threshold {threshold:.3g}.",
         (
-            "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close. Scores rank; "
-            "they are no probabilities.",
-            "The threshold is that of the largest F1 on leave-one-out scores between labelled nodes, and optimistic: "
-            "`iokr links cv` tells how good the ranking is on links that the model has not seen.",
-            "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
-            "that was missed), one of them new, or both new.",
-            *task.notes(),
-            options.in_words(),
+            *live_parts(task.ids, task.network.adjacency, _kinds(task), table, pairs, seed),
+            *precision_parts(judged, found),
+            *([compared_table(task, judged, n_judged)] if judged else []),
+            task.input_table(),
+            chosen_table(task, scored),
         ),
+        (*_notes(judged, method), *task.notes(), options.in_words(method)),
         files={
             "edges.tsv": edges_tsv(found, options.cell),
             "network.graphml": to_graphml(network),
@@ -56,43 +64,147 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
-def _ranked(task: Task, model: Any, top: int) -> list[dict[str, Any]]:
-    """Rows of the list of predicted links."""
-    known = task.network.adjacency
-    outside = task.network.n_links - task.network.n_learned
-    pairs, scores = (np.asarray(a) for a in model.predict_links(top=top + outside))
-    fresh = np.asarray(known[pairs[:, 0], pairs[:, 1]]).ravel() == 0
+def _kinds(task: Task) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Nodes whose links are known, and the others."""
+    return ("labelled", "new"), np.where(np.isin(np.arange(len(task.ids)), task.network.labeled), 0, 1)
+
+
+def work(task: Task) -> dict[str, float]:
+    """The parts of the command, with their flops."""
+    N, n = len(task.ids), len(task.network.labeled)
+    c, s = min(n, COMPARED), (SAMPLE if n > MANY and not task.options.all else n)
+    grid = len(task.model.kernel) * len(task.model.strengths or (0.0,))
+    one = 10 + 3 * len(task.model.alphas)  # an eigendecomposition, and three products for every alpha
+    semi = 4.0 if task.options.unlabeled else 1.0
+    compared = len(searches(task)) * FOLDS * grid * one * (0.8 * c) ** 3 * semi
+    learned = (10.0 + 2.0 * N / n) * n**3 if s < n else 0.0
+    pairs = float(N) * N * n
+    return {
+        COMPARE: compared,
+        CHOOSE: grid * one * float(s) ** 3 * semi,
+        LEARN: learned,
+        RANK: pairs,
+        WRITE: 2e9 + 1e6 * N,
+    }
+
+
+def _lists(task: Task) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Node numbers of the two lists between which pairs are asked for; None is all nodes."""
+    options, everyone = task.options, np.arange(len(task.ids))
+    if options.partners_of:
+        return _numbers(task, list(options.partners_of), "--for"), everyone
+    if options.between:
+        named = [read_table(name, names=frozenset({"id", "ids", "node", "nodes", "name"})) for name in options.between]
+        one, other = (_numbers(task, table.text[:, 0].tolist(), table.name) for table in named)
+        return one, other
+    return None
+
+
+def _numbers(task: Task, names: list[str], where: str) -> NDArray[np.int64]:
+    at = {str(name): i for i, name in enumerate(task.ids.tolist())}
+    strangers = [name for name in names if name not in at]
+    if strangers:
+        lower = strangers[0].lower()
+        near = [name for name in at if lower in name.lower() or name.lower() in lower][:3]
+        like = f"; did you mean {', '.join(map(repr, near))}?" if near else f"; the nodes are like {next(iter(at))!r}."
+        raise ValueError(f"{where}: there is no node {strangers[0]!r:.60}{like}")
+    return np.array(list(dict.fromkeys(at[name] for name in names)), dtype=np.int64)
+
+
+def _of_whom(options: Options) -> str:
+    if options.partners_of:
+        return f" with {', '.join(options.partners_of[:3])}{' …' if len(options.partners_of) > 3 else ''}"
+    return " between the two lists" if options.between else ""
+
+
+def ranked(
+    task: Task, scored: Scored, lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None, top: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The best pairs that are not known to be linked, smaller number first, and their scores."""
+    known = task.network.adjacency.tocsr()
+    if lists is None:
+        links = np.column_stack(known.nonzero())
+        links = links[links[:, 0] < links[:, 1]]
+        pairs, scores = best_pairs(scored.A, scored.B, top=top, known=links, one_list=True)
+        return pairs.astype(np.int64), scores
+    one, other = lists
+    at, to = (np.full(len(task.ids), -1) for _ in range(2))
+    at[one], to[other] = np.arange(len(one)), np.arange(len(other))
+    links = np.column_stack(known[one][:, other].nonzero())
+    both = one[to[one] >= 0]
+    own = np.column_stack([at[both], to[both]])  # a node and itself
+    a, b = np.meshgrid(both[at[other[to[both]]] >= 0], both, indexing="ij")
+    twice = np.column_stack([at[a.ravel()], to[b.ravel()]])[(at[b.ravel()] < at[a.ravel()])]
+    left_out = np.concatenate([links, own, twice]).astype(np.int64)
+    pairs, scores = best_pairs(scored.A[one], scored.B[other], top=top, known=left_out)
+    if not len(pairs):
+        raise ValueError("Every pair that was asked for is known to be linked, or is a node and itself.")
+    return np.sort(np.column_stack([one[pairs[:, 0]], other[pairs[:, 1]]]), axis=1), scores
+
+
+def rows_of(
+    task: Task, scored: Scored, judged: list[Judged], pairs: NDArray[np.int64], scores: NDArray[np.float64]
+) -> tuple[list[dict[str, Any]], float]:
+    """Rows of the list of predicted links, and the threshold."""
     labeled = np.isin(np.arange(len(task.ids)), task.network.labeled)
     kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])[labeled[pairs].sum(axis=1)]
-    return [
+    columns: dict[str, Any] = {}
+    if judged:
+        size = scored.size(task.network.labeled)
+        best = judged[0]
+        threshold = size * best.threshold
+        columns["probability"] = best.probability(scores / size)
+        columns["expected precision"] = best.precision(scores / size)
+    else:
+        threshold = _threshold(task, scored)
+    alike, shared = similarity(task, scored, pairs), shared_neighbours(task, pairs)
+    ids = task.ids
+    rows = [
         {
-            "rank": rank,
-            "source": str(task.ids[i]),
-            "target": str(task.ids[j]),
-            "score": float(score),
-            "pair": str(kind),
-            "above threshold": bool(score > model.threshold_),
+            "rank": r + 1,
+            "source": str(ids[i]),
+            "target": str(ids[j]),
+            "score": float(scores[r]),
+            **{name: float(values[r]) for name, values in columns.items()},
+            "pair": str(kinds[r]),
+            "shared partners": int(shared[r]),
+            "similarity": float(alike[r]),
+            "above threshold": bool(scores[r] > threshold),
         }
-        for rank, ((i, j), score, kind) in enumerate(
-            zip(pairs[fresh][:top], scores[fresh][:top], kinds[fresh][:top], strict=True), start=1
-        )
+        for r, (i, j) in enumerate(pairs)
     ]
+    return rows, threshold
 
 
-def first_links(found: list[dict[str, Any]]) -> Table:
-    """The head of the list, that fits a narrow screen."""
-    rows = [{"rank": r["rank"], "link": f"{r['source']} – {r['target']}", "score": r["score"]} for r in found[:SHOWN]]
-    note = "The whole list is in `edges.tsv`, with the kind of each pair."
-    return Table(f"The first {len(rows)} of {len(found)} predicted links", rows, note=note, ours=("score",))
+def _threshold(task: Task, scored: Scored) -> float:
+    """Without folds: that of the largest F1 on the pairs that were learned from, which is optimistic."""
+    known = task.network.labeled
+    a, b = np.triu_indices(len(known), k=1)
+    linked = task.network.adjacency[known][:, known].toarray()[a, b] != 0
+    return f1_threshold(linked, scored.scores(np.column_stack([known[a], known[b]])))
 
 
-def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> str:
-    """The whole list; `cell` writes a value."""
-    lines = ["rank\tsource\ttarget\tscore\tpair\tabove_threshold"]
-    for row in found:
-        above = "yes" if row["above threshold"] else "no"
-        lines.append("\t".join([*(cell(row[name]) for name in ("rank", "source", "target", "score", "pair")), above]))
-    return "\n".join(lines) + "\n"
+def _notes(judged: list[Judged], method: str) -> tuple[str, ...]:
+    score = {
+        "iokr": "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close. Scores rank; "
+        "they are no probabilities.",
+        "pairs": "A score is a sum over training pairs, each weighed by how alike it is to the pair (`PairModel`). "
+        "Scores rank; they are no probabilities.",
+    }[method]
+    folds = (
+        f"Probability, expected precision and threshold come from {FOLDS} folds of nodes: pairs with a new node, "
+        "scored by models that never saw its links. The expected precision is the fraction of links among those that "
+        "scored at least as high; the threshold that of the largest F1."
+    )
+    none = "There are too few links for folds of nodes, so no probability is told, and the threshold is optimistic."
+    return (
+        score,
+        folds if judged else none,
+        "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
+        "that was missed), one of them new, or both new.",
+        "What speaks for a link: the largest terms of its score, over the training nodes most like either end. Others "
+        "may speak against it; shares need not add up to 100 %.",
+    )
 
 
 def _links(task: Task) -> list[tuple[int, int, float]]:
@@ -108,64 +220,8 @@ def _network(task: Task, found: list[dict[str, Any]]) -> Network:
     links: list[tuple[str, str, dict[str, Any]]] = [
         (str(task.ids[i]), str(task.ids[j]), {"kind": "known", "weight": weight}) for i, j, weight in _links(task)
     ]
-    links += [(r["source"], r["target"], {"kind": "predicted", "score": r["score"], "rank": r["rank"]}) for r in found]
+    told = ("score", "rank", "probability")
+    for row in found:
+        values = {name: row[name] for name in told if name in row}
+        links.append((row["source"], row["target"], {"kind": "predicted", **values}))
     return Network(nodes, links)
-
-
-def _kernel_words(task: Task, kernel: Any) -> str:
-    """The input kernel, given ones by their names."""
-    names = list(task.network.nodes.kernels or {})
-    if isinstance(kernel, RBF):
-        return f"RBF, gamma {_chosen(kernel.gamma_, [tried.gamma for tried in task.model.kernel])}"
-    if not names:
-        return str(kernel)
-    weights = getattr(kernel, "weights_", None)
-    if weights is not None:
-        return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True))
-    return names[0] if len(names) == 1 else f"mean of {', '.join(names)}"
-
-
-def _chosen(value: float, tried: Any, best: float | None = None) -> str:
-    """A number, and whether it, or that of the best score, is at an end of what was tried: more may lie beyond."""
-    at = value if best is None else best
-    end = "the smallest tried" if at == min(tried) else "the largest tried" if at == max(tried) else ""
-    return f"{value:.4g}{', ' if end else ''}{'best at ' if end and at != value else ''}{end}"
-
-
-def chosen_table(task: Task, model: Any) -> Table:
-    """What leave-one-out has chosen."""
-    semi = model.manifold is not None
-    best = model.alphas[int(np.argmax(model.scores_[model.best_index_[:-1]]))]
-    rows = [
-        {"what": "input kernel", "value": _kernel_words(task, model.kernel_)},
-        {"what": "alpha", "value": _chosen(model.alpha_, model.alphas, best)},
-        *([{"what": "weight of unlabelled nodes", "value": _chosen(model.strength_, model.strengths)}] if semi else []),
-        {"what": f"leave-one-out {model.scoring}, optimistic", "value": f"{np.max(model.scores_):.3f}"},
-        {"what": "threshold", "value": f"{model.threshold_:.4g}"},
-    ]
-    return Table("Chosen by leave-one-out", rows)
-
-
-def _drawing(task: Task, found: list[dict[str, Any]], seed: int) -> tuple[Text, Figure]:
-    """The best predicted links, with the known ones between their nodes."""
-    at = {str(name): i for i, name in enumerate(task.ids)}
-    predicted = np.array([(at[row["source"]], at[row["target"]]) for row in found[:DRAWN]], dtype=np.int64)
-    used, ends = np.unique(predicted, return_inverse=True)
-    predicted = ends.reshape(-1, 2)
-    known = np.argwhere(np.triu(task.network.adjacency[used][:, used].toarray()) > 0)
-    labeled = np.isin(used, task.network.labeled)
-    some = bool(labeled.any() and not labeled.all())
-    places = layout(len(used), np.concatenate([known, predicted]), seed=seed)
-    words = "The nodes of the best predicted links, and the known links between them. Linked nodes are drawn close."
-    return (
-        Text("Where the predicted links are", (words,)),
-        draw_network(
-            places,
-            {"plain": known, "predicted": predicted},
-            names={"plain": "known", "predicted": "predicted"} | ({"stressed": "labelled"} if some else {}),
-            stressed=labeled if some else None,
-            caption=f"{len(predicted)} of {len(found)} predicted links, {len(used)} of {len(task.ids)} nodes, "
-            f"{len(known)} of {task.network.n_links} known links.",
-            size=(7.2, 7.4),
-        ),
-    )

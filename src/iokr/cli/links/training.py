@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.cli.links.model import Options, Scaling, Task, rejected_tsv
-from iokr.cli.links.prediction import chosen_table, edges_tsv, first_links
+from iokr.cli.links.words import chosen_rows, edges_tsv, live_links
 from iokr.cli.shared import command_line
 from iokr.datasets import Nodes, read_nodes
 from iokr.datasets.tables import split_name
@@ -58,14 +59,22 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
             "scaling": {name: getattr(scaling, name) for name in ("size", "mean", "deviation", "length")},
         },
     )
+    table = task.input_table()
+    if table.note:  # there is a model, and no folder for a list
+        table = replace(table, note="`iokr links predict` with these files lists every row that did not fit.")
     report = Report(
         "A model of a network",
         f"{len(task.ids)} nodes, {task.network.n_links} known links between {len(task.network.labeled)} of them; the "
         f"threshold is {threshold:.3g}.",
-        (task.input_table(), chosen_table(task, model)),
+        (table, _chosen(task, model)),
         (options.in_words(),),
     )
     return report.with_info(info)
+
+
+def _chosen(task: Task, model: LinkPredictorCV) -> Table:
+    rows = [*chosen_rows(task, model, model.kernel_), {"what": "threshold", "value": model.threshold_}]
+    return Table("Chosen by leave-one-out", rows)
 
 
 def predict_new(
@@ -89,7 +98,7 @@ def predict_new(
         "Links of new nodes",
         f"{int(fresh.sum())} new nodes, placed among the {len(old)} that the model knows; the {len(found)} best pairs "
         f"with a new node, {above} of them above the threshold {model.threshold_:.3g}.",
-        (first_links(found), _input_table(new, fresh)),
+        (live_links(found, safe=safe), _input_table(new, fresh)),
         (
             "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close. Scores rank; "
             "they are no probabilities.",

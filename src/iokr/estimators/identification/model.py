@@ -40,7 +40,7 @@ _REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
 
 
 @component
-class Identification(BaseEstimator):
+class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """argmax_y f(x, y) over the candidates of x: which of them the spectrum x is of, and how sure that is.
 
     * ``"reverse"``: molecules are mapped to spectra, g(y) = Σ_i γ_i(y) φ(x_i), and f = ⟨φ(x), g(y)⟩ / ‖g(y)‖, the
@@ -155,7 +155,9 @@ class Identification(BaseEstimator):
         if alpha is None:
             search = IOKRCV(clone(kernel), output_kernel=clone(output_kernel), alphas=alphas)
             alpha = search.fit(take(X, some), take(y, some), groups=self.groups_[some]).alpha_
-        return IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha).fit(X, y)
+        model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha)
+        model.fit(X, y)
+        return model
 
     # ------------------------------------------------------------------------------------------------------- scores
 

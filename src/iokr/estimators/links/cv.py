@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -41,9 +41,11 @@ class LinkPredictorCV(LinkRegression):
     fold instead, for any loss.
 
     With few known links the largest AUC is mostly noise. So alpha is not that of the largest: with r(α) the score along
-    the path and s its standard error, log α is the mean of log α under the weights w(α) = exp((r(α) − max r)/s).
-    Kernel, output kernel, manifold and strength are those with the largest mean of r under w. Many links make s small,
-    and the choice that of the largest score, which `choice="maximum"` always takes.
+    the path and s its standard error, log α is the mean of log α under the weights w(α) = m(α) exp((r(α) − max r)/s).
+    m(α) are the degrees of freedom Σ s_l/(s_l + α) that are lost about α, s_l the eigenvalues of K on labelled nodes:
+    values beyond them, where another alpha changes nothing, have no say, however wide the grid is. Kernel, output
+    kernel, manifold and strength are those with the largest mean of r under w. Many links make s small, and the choice
+    that of the largest score, which `choice="maximum"` always takes.
 
     Parameters
     ----------
@@ -77,6 +79,8 @@ class LinkPredictorCV(LinkRegression):
         Axes kernel × output kernel × manifold × strength × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
+    freedom_ : array
+        m(α) at the same indices.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 
@@ -109,8 +113,13 @@ class LinkPredictorCV(LinkRegression):
 
     _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkPredictorCV:
-        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`."""
+    def fit(
+        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int], None] | None = None
+    ) -> LinkPredictorCV:
+        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
+
+        In leave-one-out `watch` is called with the numbers of kernel and strength, each time that all alphas are done.
+        """
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.choice, "choice", ("soft", "maximum"))
         self._check_components()
@@ -128,7 +137,7 @@ class LinkPredictorCV(LinkRegression):
         targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]
         data = partial(_without_penalty, targets)
         if self.cv is None:
-            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver)
+            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver, watch)
         else:
             found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver)
         i, b, m, _ = found.member
@@ -137,6 +146,7 @@ class LinkPredictorCV(LinkRegression):
         self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, found.areas), (*found.member, nearest))
         areas = (drop_single_axes(values, (0,) * 5)[0] for values in found.areas)
         self.areas_ = dict(zip(AREAS, areas, strict=True))
+        self.freedom_ = drop_single_axes(found.freedom, (0,) * 5)[0]
         manifold = grid.manifolds[m]
         manifold = None if manifold is None else clone(manifold).set_params(strength=self.strength_)
         model.set_params(kernel=grid.kernels[i], alpha=self.alpha_, manifold=manifold)

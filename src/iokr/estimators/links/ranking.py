@@ -12,16 +12,22 @@ _PANEL = 1 << 22  # scores held at a time
 
 
 def best_pairs(
-    H1: Array, H2: Array | None = None, *, top: int | None = None, above: float = -np.inf, known: Array | None = None
+    H1: Array,
+    H2: Array | None = None,
+    *,
+    top: int | None = None,
+    above: float = -np.inf,
+    known: Array | None = None,
+    one_list: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs (i, j) with ⟨h_i, h_j⟩ > above, best first, at most `top`; equal scores in the order of (i, j).
 
-    Without H2, pairs i < j of the rows of H1; `known` pairs (k, 2) are left out. Scores are computed a panel of rows at
-    a time, and only what can still be among the best is kept: memory is that of a panel and of `top` pairs, never that
-    of the m1 × m2 matrix.
+    Without H2, pairs i < j of the rows of H1, and with it where both are factors of scores of `one_list` of nodes;
+    `known` pairs (k, 2) are left out. Scores are computed a panel of rows at a time, and only what can still be among
+    the best is kept: memory is that of a panel and of `top` pairs, never that of the m1 × m2 matrix.
     """
     xp = array_namespace(H1)
-    among, m = H2 is None, int((H1 if H2 is None else H2).shape[0])
+    among, m = H2 is None or one_list, int((H1 if H2 is None else H2).shape[0])
     left_out = None if known is None else np.unique(known[:, 0] * m + known[:, 1])
     parts = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
     cut = above

@@ -10,13 +10,13 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, gemm, to_numpy
 from iokr._objects import error_context
-from iokr.estimators.areas import AreaRule, areas_of
+from iokr.estimators.areas import AreaRule, areas_of, freedom
 from iokr.estimators.regression.posing import Data, Fit, pose, solve
 from iokr.estimators.regression.selection import Grid, check_grid, check_values, closed_paths, solutions
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
-from iokr.problem import Solution
+from iokr.problem import Problem, Solution
 from iokr.solvers.base import Path, Solver
 
 __all__ = ["LinkFold", "LinkGrid", "Searched", "check_link_grid", "search_by_folds", "search_by_leave_one_out"]
@@ -53,9 +53,10 @@ class LinkGrid:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """The areas at every point of the grid, (2, *shape), what the rule chose, and the model there."""
+    """The areas at every point of the grid, (2, *shape), its freedom, what the rule chose, and the model there."""
 
     areas: np.ndarray
+    freedom: np.ndarray
     member: tuple[int, ...]  # which kernel, output kernel, manifold and strength
     fit: Fit
 
@@ -97,9 +98,10 @@ def search_by_leave_one_out(
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
     rule: AreaRule,
     solver: Solver | None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Searched:
     """Areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs: one factorisation of K for every output kernel and alpha."""
-    areas, best = np.empty((2, *grid.shape)), -np.inf
+    areas, free, best = np.empty((2, *grid.shape)), np.empty(grid.shape), -np.inf
     found: tuple[tuple[int, ...], Fit] | None = None
     for i, m, group, part in grid.parts():
         manifold = grid.manifolds[m]
@@ -110,16 +112,32 @@ def search_by_leave_one_out(
                 f"Leave-one-out has a closed form for quadratic losses only, not {one.outputs.loss!r}; set `cv=5`."
             )
         for j, (inputs, kept, problem, path) in enumerate(closed_paths(one, part, manifold, solver)):
+            if j == 0:
+                free[i, group, m] = _freedom(problem, rule, grid.alphas)
             for b in group:
                 Psi = asarray_like(targets[b].targets.Psi, problem.like)
                 areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas)
-                score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas)
+                score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas, free[i, b, m, j])
                 if score > best:
                     best, solution = score, Solution(path.coefficients(Psi, alpha))
                     found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
+            if watch is not None:
+                watch(i, j)
     if found is None:
         raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
-    return Searched(areas, *found)
+    return Searched(areas, free, *found)
+
+
+def _freedom(problem: Problem, rule: AreaRule, alphas: Sequence[float]) -> np.ndarray:
+    """`freedom` of the labelled nodes, whatever the manifold; even where the largest score is taken."""
+    n = problem.n_labeled
+    if rule.choice == "maximum" or len(alphas) == 1 or problem.gram.products_only:
+        return np.full(len(alphas), 1 / len(alphas))
+    K = problem.gram.K
+    known = K.eigenpairs(known=True) if K.shape[0] == n else None
+    if known is not None:
+        return freedom(to_numpy(known[0]), alphas)
+    return freedom(np.linalg.eigvalsh(to_numpy(K.restrict(np.arange(n)).detach(lower=True))), alphas)
 
 
 def _leave_one_out_areas(
@@ -158,7 +176,10 @@ def search_by_folds(
     if not n_folds:
         raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
     areas /= n_folds
-    (i, b, m, j), alpha = rule.among(areas, grid.alphas)
+    free = np.empty(grid.shape)
+    for i, m, group, _ in grid.parts():
+        free[i, group, m] = _freedom(pose(data(group[0], grid.manifolds[m]), grid.kernels[i])[1], rule, grid.alphas)
+    (i, b, m, j), alpha = rule.among(areas, grid.alphas, free)
     manifold, strength = grid.manifolds[m], grid.strengths[m][j]
     fit = solve(data(b, manifold), grid.kernels[i], alpha, strength, manifold=manifold, solver=solver)
-    return Searched(areas, (i, b, m, j), fit)
+    return Searched(areas, free, (i, b, m, j), fit)

@@ -236,7 +236,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         solution = solve_levels(points, rows, self.levels_, self.alpha_, center, self._iterative())
         return Part(points, self.levels_, solution.C, center)
 
-    def interval(self, X: Any, coverage: float = 0.8, calibration: str = "cv+") -> np.ndarray:
+    def interval(self, X: Any, coverage: float = 0.8, calibration: str = "cv+") -> Array:
         """Intervals for y, calibrated: quantiles alone cover too little, most of all on few rows.
 
         Scores E_i = max(q_lo(x_i) − y_i, y_i − q_hi(x_i)) of rows that a fit has not seen widen or narrow the
@@ -259,6 +259,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         coverage = check_number(coverage, "coverage", minimum=0.0, strict=True)
         if coverage >= 1:
             raise ValueError(f"`coverage` must be below 1, got {coverage:g}.")
+        X = Border(self.kernel_, self.solution_.C).check(self, X)
         ends = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
         n, rows = len(self.rows_.y), self.rows_
         parts = self._parts(calibration)
@@ -276,14 +277,21 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
                 UserWarning,
                 stacklevel=2,
             )
-            return np.tile([-np.inf, np.inf], (n_objects(X), 1))
+            return self._cast(asarray_like(np.tile([-np.inf, np.inf], (n_objects(X), 1)), self.solution_.C))
         lower = np.hstack([Q[:, :1] - e[None, :] for Q, e in zip(new, E, strict=True)])
         upper = np.hstack([Q[:, 1:] + e[None, :] for Q, e in zip(new, E, strict=True)])
         assert n >= size
         low = np.sort(lower, axis=1)[:, size - rank]
         high = np.sort(upper, axis=1)[:, rank - 1]
         middle = (low + high) / 2
-        return np.column_stack([np.where(low > high, middle, low), np.where(low > high, middle, high)])
+        found = np.column_stack([np.where(low > high, middle, low), np.where(low > high, middle, high)])
+        return self._cast(asarray_like(found, self.solution_.C))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
 
     def _parts(self, calibration: str) -> list[tuple[Part, np.ndarray]]:
         """Models learned without some rows, and these rows; kept for the next call."""

@@ -164,7 +164,7 @@ def select_by_leave_one_out(
         else:  # in orthonormal coordinates errors are sums of squares
             targets = data.outputs.embedding.euclidean(problem.like) if targets is None else targets
             measures = criterion(path, targets, grid.alphas)
-            if criterion is squared_errors:
+            if getattr(criterion, "func", criterion) is squared_errors:
                 measures = measures + data.outputs.embedding.left_out(data.targets.weight)
         if not np.all(np.isfinite(measures[0])):
             raise ValueError(

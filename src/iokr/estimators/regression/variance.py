@@ -27,7 +27,7 @@ from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns
 from iokr.solvers.closed_form.blocks import flatten
-from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.lowrank import LowRank, ThinPath
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
@@ -83,8 +83,7 @@ def _explained(problem: Problem, cross: Array, g: float) -> Array:
             return xp.sum(Z * Z, axis=0) / g
         except NotPositiveDefinite:  # α below rounding: eigenvalues are clipped
             pass
-    path = LowRank().path(scalar) if few else _spectral(scalar)
-    assert isinstance(path, SpectralPath)
+    path = ThinPath(scalar) if few else _spectral(scalar)
     left = matmul(cross, path.points.to_points(path.V))
     return matmul(left * left, (1 / (alpha + g * path.omega))[:, None])[:, 0]
 

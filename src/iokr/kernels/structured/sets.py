@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, gemm, is_array, is_sparse, row_sizes, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, gemm, is_array, is_numpy, is_sparse, row_sizes, row_sq_norms, to_numpy
+from iokr._bits import Bits
 from iokr._compile import compiled
 from iokr._component import component
 from iokr._objects import BadObject, BadObjectType, Parts, as_objects, is_numeric, n_objects
@@ -20,6 +21,7 @@ __all__ = ["Jaccard", "Tanimoto"]
 
 _SMALLEST = 1e-290  # x·x of a row that is not empty
 _ELEMENTS = 1 << 13  # whose presence is kept as bits, at most
+_WIDE = 64  # bits of a row from which packing pays
 _WORDS = 8  # of 64 bits are compared in the time in which a shared element is counted
 
 _ONE, _TWO, _FOUR, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 56))
@@ -30,8 +32,9 @@ _PAIRS, _NIBBLES, _BYTES, _ONES = (np.uint64(int(byte * 8, 16)) for byte in ("55
 class Tanimoto(Kernel):
     """k(x, z) = x·z / (x·x + z·z − x·z): |x ∩ z| / |x ∪ z| for binary rows; 0/0 is 1.
 
-    Rows are binary fingerprints or counts (nothing negative), dense or sparse. The price of a block is that of
-    the product X Zᵀ.
+    Rows are binary fingerprints or counts (nothing negative), dense or sparse, or `iokr.chem.Bits`. The price of a
+    block is that of the product X Zᵀ; with the `fast` extra dense binary rows are packed, 64 bits to a word, and their
+    bits counted.
 
     Examples
     --------
@@ -44,6 +47,10 @@ class Tanimoto(Kernel):
 
     def represent(self, X: Any) -> Parts:
         """The rows and their squared norms."""
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "bu" and _packs(X):
+            X = Bits.of(X)
+        if isinstance(X, Bits):
+            return Parts(X, X.counts)
         R = check_vectors(X, "fingerprints")
         values = R.data if is_sparse(R) else R
         if values.shape[0] and bool(array_namespace(values).any(values < 0)):
@@ -57,11 +64,18 @@ class Tanimoto(Kernel):
         if bool(xp.any(lost)):
             row = int(xp.argmax(xp.astype(lost, xp.int8)))
             raise BadObject("Row", row, " has numbers too small: x·x vanishes; multiply the data by a constant.")
+        if is_numpy(R) and _packs(R):
+            return Parts(Bits.of(R), norms)
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
         (X, x_norms), (Z, z_norms) = R, S
-        both = gemm(X, Z)
+        loop = compiled(_bits_shared)
+        if loop is not None and isinstance(X, Bits) and isinstance(Z, Bits) and X.n_bits == Z.n_bits:
+            K = np.empty((len(X), len(Z)))
+            loop(X.words(), np.ascontiguousarray(Z.words().T), x_norms, z_norms, K)
+            return K
+        both = gemm(*(np.asarray(rows, dtype=np.float64) if isinstance(rows, Bits) else rows for rows in (X, Z)))
         either = x_norms[:, None] + z_norms[None, :]
         either -= both
         xp = array_namespace(both)
@@ -120,6 +134,11 @@ class Jaccard(Kernel):
     def diag(self, R: Parts) -> Array:
         """Ones."""
         return np.ones(len(R))
+
+
+def _packs(X: np.ndarray) -> bool:
+    """Whether rows are bits, and many enough for a word."""
+    return X.shape[1] >= _WIDE and compiled(_bits_shared) is not None and bool(np.all((X == 0) | (X == 1)))
 
 
 def _as_bits(X: Counts, Z: Counts) -> bool:

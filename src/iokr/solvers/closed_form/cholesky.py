@@ -17,13 +17,15 @@ from iokr._array import (
     eigh_arrays,
     eye_like,
     inverse,
+    is_cuda,
     is_numpy,
     packed_bytes,
 )
 from iokr._component import component
-from iokr._memory import available_memory, check_memory
+from iokr._memory import available_memory, check_memory, device_errors
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import refusal
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.grouped import blocks_of_matrix, leave_groups_out
 from iokr.solvers.closed_form.paths import ClosedForm, refuses_weights
@@ -109,7 +111,9 @@ class CholeskyPath(PointsPath):
     def _factor(self, shift: float, *, last: bool) -> CholeskyFactor | Packed:
         overwrite = self._once and last
         if self.points.remainder is None:
-            return self._packed(overwrite=overwrite).factor(shift)
+            solver, problem = Cholesky(), self.problem
+            with device_errors(solver.memory(problem), *refusal(solver, problem), problem.like):
+                return self._packed(overwrite=overwrite).factor(shift)
         S = self.points.system() if self._S is None else self._S
         self._S = None if overwrite else S
         return cholesky(S, shift, overwrite=overwrite)
@@ -122,7 +126,7 @@ class CholeskyPath(PointsPath):
             return S
         like = self.problem.like
         free = available_memory(like)
-        if free is not None and packed_bytes(S.n, like) > free:
+        if is_cuda(like) or (free is not None and packed_bytes(S.n, like) > free):  # a device evaluates K in no time
             return S
         self._triangle = S
         return S.copy()

@@ -1,29 +1,41 @@
-"""K = Φ Φᵀ with fewer features than points: everything from one thin singular value decomposition."""
+"""K = Φ Φᵀ with fewer features than points: everything from the moments ΦᵀΦ and ΦᵀΨ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, matmul, take_rows, thin_svd
+from iokr._array import Array, array_namespace, asarray_like, blocks, eigh, matmul, take_rows, thin_svd, to_numpy
 from iokr._component import component
+from iokr.gram.moments import chunk_rows, squares
 from iokr.problem import Problem
-from iokr.solvers.base import Path
+from iokr.solvers.base import Path, warn_small_alpha
 from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.closed_form.spectral import SpectralPath
-from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 
-__all__ = ["LowRank"]
+__all__ = ["LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
+
+_HALF = 2  # times as many points as features, from which the moments are the shorter way
+_CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 
 
 @component
 class LowRank(ClosedForm):
-    """C = √w V [Vᵀ √w Ψ E / (α + ω γᵀ)] Eᵀ with √w Φ = V diag(√ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p).
+    """D = Q[QᵀB E/(α + ωγᵀ)]Eᵀ, B = ΦᵀΨ, ΦᵀΦ = Q diag(ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p): h(x) = A Dᵀφ(x).
 
-    Exact for kernels with few features, such as `Nystroem(kernel, rank)`: about 6np² + 4npq flops, and no n × n array.
-    Every α, every eigenvalue of A and leave-one-out come from the same factors. With a covariance operator give the
-    outputs in few coordinates as well: `embedding=Nystroem(rank)`.
+    Exact for kernels with few features, such as `Nystroem(kernel, rank)`: np² + 9p³ + 4npq flops, and no n × n array.
+    Every α, every eigenvalue of A and leave-one-out, features held fixed, come from one p × p eigendecomposition and a
+    pass over Φ. Weights multiply Φ and Ψ by √w. With a covariance operator give the outputs in few coordinates as
+    well: `embedding=Nystroem(rank)`.
+
+    Parameters
+    ----------
+    checkpoint : str or path, default=None
+        A folder for fits of Dask arrays: the moments of every chunk are kept there as soon as they are known, and a fit
+        that was interrupted takes them up again. One folder for one fit; another fit is refused.
 
     Examples
     --------
@@ -36,6 +48,8 @@ class LowRank(ClosedForm):
     >>> model.predict([[1.5]]).round(2)
     array([1.])
     """
+
+    checkpoint: Any = None
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs features, and nothing that couples all points."""
@@ -50,16 +64,128 @@ class LowRank(ClosedForm):
         return super().refuses(problem)
 
     def memory(self, problem: Problem) -> float:
-        """Φ, V and LAPACK's copy, and a few arrays of the size of Ψ."""
+        """6p² numbers and a few arrays of the size of Ψ; with many features Φ four times."""
         (n, q), Phi = problem.Psi.shape, problem.gram.factor
-        return 32.0 * float(n * (n if Phi is None else Phi.shape[1]) + n * q)
+        p = n if Phi is None else int(Phi.shape[1])
+        if _HALF * p > n:
+            return 32.0 * float(n * p + n * q)
+        return 8.0 * float(6 * p * p + 4 * n * q + 3 * min(n, chunk_rows(p)) * p)
 
     def _path(self, problem: Problem) -> Path:
-        return LowRankPath(problem)
+        n, p = problem.gram.factor.shape  # type: ignore[union-attr]
+        return MomentsPath(problem) if _HALF * p <= n else ThinPath(problem)
 
 
-class LowRankPath(SpectralPath):
-    """N = I − H = (I − V Vᵀ) + V diag(λ/(λ + ωγ)) Vᵀ; C is in the range of V, as the rest does not change h."""
+class MomentsPath(PointsPath):
+    """h_ii(λ) = Σ_j F_ij² γ/(ω_jγ + λ), F = √wΦQ, G = ΦᵀWΦ = Q diag(ω) Qᵀ; c_i = w_i (ψ_i − h(x_i))/λ.
+
+    F is computed a chunk at a time and not kept. 1 − h_ii has few digits where h_ii is next to 1: then the singular
+    vectors of Φ are taken, which do not cancel.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.points, self._problem = Geometry(problem), problem
+        G = None
+        for _, Phi in self._chunks():
+            part = squares(Phi)
+            G = part if G is None else G + part
+        omega, self.Q = eigh(G, overwrite=True)
+        xp = array_namespace(omega)
+        self.omega = xp.clip(omega, min=0.0)
+        self._top = float(xp.max(self.omega))
+        self._kept: tuple[Array, Array, Array] | None = None
+        self._thin: ThinPath | None = None
+
+    def _chunks(self, width: int = 0) -> Iterator[tuple[slice, Array]]:
+        """(rows among those of positive weight, √wΦ of them), few where `width` numbers a row are made of them."""
+        Phi, points = self._problem.gram.factor, self.points
+        for rows in blocks(len(points.active), chunk_rows(max(width, int(Phi.shape[1])))):  # type: ignore[union-attr]
+            part = take_rows(Phi, rows if points.whole else points.active[rows])
+            yield rows, part if points.sqrt_w is None else points.sqrt_w[rows][:, None] * part
+
+    def _targets(self, Psi: Array) -> tuple[Array, Array]:
+        """√wΨE and QᵀBE, kept for the next α."""
+        if self._kept is None or self._kept[0] is not Psi:
+            targets = self.points.targets(self.operator.rotate(Psi))
+            B = None
+            for rows, Phi in self._chunks():
+                part = matmul(Phi.T, targets[rows, :])
+                B = part if B is None else B + part
+            self._kept = Psi, targets, matmul(self.Q.T, B)
+        return self._kept[1], self._kept[2]
+
+    def _shrunk(self, alpha: float) -> Array:
+        return shrunk(self.omega, self.operator.gamma, alpha)
+
+    def _residuals_of(self, Psi: Array, alpha: float) -> Array:
+        """√w(Ψ − H)E."""
+        targets, T = self._targets(Psi)
+        D = matmul(self.Q, self._shrunk(alpha) * T)
+        parts = [targets[rows, :] - matmul(Phi, D) for rows, Phi in self._chunks()]
+        return parts[0] if len(parts) == 1 else array_namespace(targets).concat(parts, axis=0)
+
+    def coefficients(self, Psi: Array, alpha: float) -> Array:
+        """C = w(Ψ − H)/λ."""
+        warn_small_alpha(alpha, self._top * float(self.operator.gamma.max()))
+        return self.operator.unrotate(self.points.to_points(self._residuals_of(Psi, alpha) / alpha))
+
+    def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
+        """diag(1/√w)(R/(1 − h_ii))Eᵀ with R = √w(Ψ − H)E."""
+        if groups is not None:
+            return self._by_singular_vectors().loo_residuals(Psi, alpha, groups)
+        values, parts = self._shrunk(alpha), []
+        for _, Phi in self._chunks():
+            F = matmul(Phi, self.Q)
+            parts.append(1 - matmul(F * F, values))
+        xp = array_namespace(parts[0])
+        own = xp.concat(parts, axis=0)
+        if float(xp.min(own)) < _CLOSE:
+            return self._by_singular_vectors().loo_residuals(Psi, alpha)
+        return self.leave_out(self._residuals_of(Psi, alpha), own, Psi, alpha)
+
+    def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for every alpha, in one pass."""
+        if groups is not None:
+            return self._by_singular_vectors().loo_errors(Psi, alphas, groups)
+        targets, T = self._targets(Psi)
+        errors, closest, gamma = np.zeros(len(alphas)), 1.0, self.operator.gamma
+        for rows, Phi in self._chunks(len(alphas) * int(T.shape[1])):
+            part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas)
+            errors, closest = errors + part, min(closest, near)
+        if closest < _CLOSE:
+            return self._by_singular_vectors().loo_errors(Psi, alphas)
+        return errors / float(self.n if self.weight is None else self.weight.sum())
+
+    def _by_singular_vectors(self) -> ThinPath:
+        if self._thin is None:
+            self._thin = ThinPath(self._problem)
+        return self._thin
+
+
+def shrunk(omega: Array, gamma: np.ndarray, alpha: float) -> Array:
+    """γ/(λ + ωγ), shape (r, 1) or (r, q)."""
+    g = asarray_like(gamma, omega)[None, :]
+    return g / (alpha + omega[:, None] * g)
+
+
+def left_out_errors(
+    F: Array, targets: Array, omega: Array, T: Array, gamma: np.ndarray, alphas: Sequence[float]
+) -> tuple[np.ndarray, float]:
+    """Σ_i ‖R_i/(1 − h_ii)‖² of some rows for each alpha, and the smallest 1 − h_ii.
+
+    F = √wΦQ, targets √wΨE, T = QᵀBE: R = √wΨE − F[γ/(λ + ωγᵀ) ∘ T], h_ii = Σ_j F_ij² γ/(λ + ω_jγ).
+    """
+    xp, (r, q), a = array_namespace(F), T.shape, len(alphas)
+    values = xp.stack([shrunk(omega, gamma, alpha) for alpha in alphas], axis=1)  # (r, a, 1 or q)
+    left = 1 - xp.reshape(matmul(F * F, xp.reshape(values, (r, -1))), (-1, a, values.shape[2]))
+    fitted = matmul(F, xp.reshape(values * T[:, None, :], (r, -1)))
+    R = (targets[:, None, :] - xp.reshape(fitted, (-1, a, q))) / left
+    return to_numpy(xp.sum(xp.sum(R * R, axis=2), axis=0)), float(xp.min(left))
+
+
+class ThinPath(SpectralPath):
+    """N = I − H = (I − V Vᵀ) + V diag(λ/(λ + ωγ)) Vᵀ with √wΦ = V diag(√ω) Qᵀ; C is in the range of V."""
 
     def __init__(self, problem: Problem) -> None:
         points = Geometry(problem)
@@ -75,8 +201,8 @@ class LowRankPath(SpectralPath):
         R = (targets - matmul(V, T)) + matmul(V, D * T)
         if groups is not None:
             return self._leave_groups_out(R, V, D, Psi, alpha, groups, thin=True)
-        squares = V * V
-        Q = xp.clip(1 - xp.sum(squares, axis=1), min=0.0)[:, None] + matmul(squares, D)
+        own = V * V
+        Q = xp.clip(1 - xp.sum(own, axis=1), min=0.0)[:, None] + matmul(own, D)
         return self.leave_out(R, Q, Psi, alpha)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:

@@ -6,7 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from iokr._memory import device_errors
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import refusal
 from iokr.solvers.base import Path, Solver, refuses_products
 from iokr.solvers.closed_form.blocks import BlockPath, flatten
 from iokr.solvers.closed_form.missing import masked_path
@@ -51,6 +53,10 @@ class ClosedForm(Solver):
     def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
         """A path per manifold strength, whatever the kernel and whether entries are missing."""
         self.check(problem)
+        with device_errors(self.memory(problem), *refusal(self, problem), problem.like):
+            yield from self._any_paths(problem, strengths)
+
+    def _any_paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
         if problem.gram.operator is None:
             flat = flatten(problem)
             for strength, path in zip(strengths, self._paths(flat, strengths), strict=True):

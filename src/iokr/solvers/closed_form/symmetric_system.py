@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
+from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import Path
 
@@ -48,19 +50,29 @@ class Geometry:
         self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.like)
         self.whole = len(self.active) == self.N
 
+    @cached_property
+    def labeled_gram(self) -> ScalarGram:
+        """K on the rows of positive weight."""
+        return self.gram if self.whole else self.gram.restrict(self.active)
+
+    def times(self, Z: Array) -> Array:
+        """S Z, K evaluated as it goes."""
+        if self.sqrt_w is None:
+            return self.labeled_gram @ Z
+        root = self.sqrt_w[:, None]
+        return root * (self.labeled_gram @ (root * Z))
+
     def system(self) -> Array:
         """S = Fᵀ K F, right in its lower triangle, for the caller to overwrite. May be overridden."""
-        gram = self.gram if self.whole else self.gram.restrict(self.active)
-        S = gram.detach(lower=True)
+        S = self.labeled_gram.detach(lower=True)
         if self.sqrt_w is not None:
             S *= self.sqrt_w[:, None]
             S *= self.sqrt_w[None, :]
         return S
 
-    def packed(self) -> Packed:
-        """S by its lower triangle alone, for the caller to factor in place."""
-        gram = self.gram if self.whole else self.gram.restrict(self.active)
-        return gram.packed(self.sqrt_w)
+    def packed(self, *, single: bool = False) -> Packed:
+        """S by its lower triangle alone, for the caller to factor in place; with `single` in float32."""
+        return self.labeled_gram.packed(self.sqrt_w, single=single)
 
     def eigenpairs(self) -> tuple[Array, Array]:
         """S = V diag(ω) Vᵀ, reusing the cached eigenpairs of the Gram if present."""

@@ -14,7 +14,7 @@ from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes
 from iokr.solvers.iterative.admm_newton import fits, newton
 from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound
-from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem
+from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem, n_few_features
 
 __all__ = ["ADMM"]
 
@@ -63,8 +63,10 @@ class ADMM(Solver):
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
-        """4N² numbers, 8N² with a penalty."""
-        N, q = problem.gram.size, problem.Psi.shape[1]
+        """4N² numbers, 8N² with a penalty; 4Np with p features, few."""
+        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
+        if p is not None:
+            return 8.0 * float(4 * N * p + 12 * N * q)
         return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 4) * N**2 + 12 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:

@@ -32,9 +32,7 @@ class _LeadingKernel:
     """𝒦 = K ⊗ A by the eigenvectors whose eigenvalues count: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        pairs = problem.gram.eigenpairs()
-        assert pairs is not None
-        s, U = pairs
+        s, U = problem.leading()
         first = _first(s)
         self.U, s = U[:, first:], s[first:]
         operator = problem.operator
@@ -99,7 +97,7 @@ def iterate_boxes(
             if by_residuals:
                 primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
                 dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
-                factor = min(max(np.sqrt(primal / max(dual, _TINY)), 0.1), 10.0)
+                factor = min(max(float(np.sqrt(primal / max(dual, _TINY))), 0.1), 10.0)
             else:  # rows that sit at a kink hide its curvature: twice what the others show
                 shown = 2.0 * float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
                 factor = min(max(shown, 0.05), 20.0)

@@ -10,7 +10,8 @@ from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box
-from iokr.solvers.iterative.reduced import BlockLabeledProblem, LabeledProblem, labeled_problem
+from iokr.solvers.iterative.reduced import BlockLabeledProblem, LabeledProblem, labeled_problem, n_few_features
+from iokr.solvers.iterative.thin import ThinQuadratic
 from iokr.solvers.pairs.margin import PairMargin
 
 __all__ = ["CoordinateDescent"]
@@ -56,11 +57,13 @@ class CoordinateDescent(Solver):
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
-        """3N² numbers, 8N² with a penalty."""
+        """3N² numbers, 8N² with a penalty; 3Np with p features, few."""
         special = self._special(problem)
         if special is not None:
             return special.memory(problem)
-        N, q = problem.gram.size, problem.Psi.shape[1]
+        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
+        if p is not None:
+            return 8.0 * float(3 * N * p + 6 * N * q)
         return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 4 * N * q)
 
     def _special(self, problem: Problem) -> PairMargin | None:
@@ -75,13 +78,19 @@ class CoordinateDescent(Solver):
         tol, limit = check_stops(self.tol, self.max_iter, 10_000)
         problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
-        Q = margin_matrix(labeled)
+        Q = margin_matrix(labeled) if labeled.factor is None else margin_by_features(labeled)
         weight = to_numpy(labeled.weight)
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
         alpha, n_iter, gap = minimize_box(Q, weight, tol, limit, start=first)
         W = labeled.Psi * asarray_like(alpha, labeled.Psi)[:, None]
         C = labeled.lift(W / labeled.lam)
         return Solution(C, n_iter, gap, gap <= tol, alpha)
+
+
+def margin_by_features(labeled: LabeledProblem) -> ThinQuadratic:
+    """Q = (ΦΦᵀ) ∘ (ΨAΨᵀ) / λ, held by Φ and ΨE√(γ/λ), on the host."""
+    root = np.sqrt(labeled.operator.gamma / labeled.lam)
+    return ThinQuadratic(to_numpy(labeled.factor), to_numpy(labeled.operator.rotate(labeled.Psi)) * root)
 
 
 def margin_matrix(labeled: LabeledProblem) -> np.ndarray:

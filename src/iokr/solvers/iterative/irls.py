@@ -11,7 +11,8 @@ from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.certificate import Certificate, certify
-from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem
+from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem, ThinKernel, n_few_features
+from iokr.solvers.iterative.thin import weighted_by_features
 
 __all__ = ["IRLS"]
 
@@ -53,8 +54,10 @@ class IRLS(Solver):
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
-        """3N² numbers, 8N² with a penalty."""
-        N, q = problem.gram.size, problem.Psi.shape[1]
+        """3N² numbers, 8N² with a penalty; 4Np with p features, few."""
+        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
+        if p is not None:
+            return 8.0 * float(4 * N * p + 8 * N * q)
         return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 8 * N * q)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
@@ -64,7 +67,7 @@ class IRLS(Solver):
         P0 = labeled.at_zero()
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
-        kernel = DenseKernel(labeled)
+        kernel: DenseKernel | ThinKernel = DenseKernel(labeled) if labeled.factor is None else ThinKernel(labeled)
         loss = cast("RadialLoss", problem.loss)
         xp = array_namespace(labeled.Psi)
         weight = labeled.weight
@@ -74,7 +77,7 @@ class IRLS(Solver):
         n_iter = 0
         while best is None or (best.gap > tol and n_iter < limit):
             n_iter += 1
-            a = _weighted(kernel.K, labeled.Psi, omega, labeled.lam)
+            a = _weighted(labeled, kernel, omega)
             H = labeled.Psi - labeled.lam * a / omega[:, None]  # 𝒦a, without a product
             found = certify(labeled, kernel, labeled.lam * a, (a, H), P0, tol)
             best = found if best is None or found.gap < best.gap else best
@@ -83,9 +86,12 @@ class IRLS(Solver):
         return Solution(labeled.lift(best.a), n_iter, best.gap, best.gap <= tol, omega)
 
 
-def _weighted(K: Array, Psi: Array, omega: Array, lam: float) -> Array:
-    """(K + λ diag(1/ω))⁻¹Ψ = √ω(√ωK√ω + λI)⁻¹√ωΨ."""
+def _weighted(labeled: LabeledProblem, kernel: DenseKernel | ThinKernel, omega: Array) -> Array:
+    """(𝒦 + λ diag(1/ω))⁻¹Ψ = √ω(√ωK√ω + λI)⁻¹√ωΨ."""
+    Psi, lam = labeled.Psi, labeled.lam
+    if isinstance(kernel, ThinKernel):
+        return weighted_by_features(float(labeled.operator.gamma[0]) ** 0.5 * labeled.factor, Psi, omega, lam)
     root = array_namespace(omega).sqrt(omega)[:, None]
-    S = K * root
+    S = kernel.K * root
     S *= root.T
     return root * cholesky(S, lam, overwrite=True).solve(root * Psi)

@@ -48,14 +48,29 @@ def conjugate_gradients(
 
 
 def restarted(
-    system: Map, B: Array, precondition: Map, tol: float, limit: int, start: Array | None = None
+    system: Map,
+    B: Array,
+    precondition: Map,
+    tol: float,
+    limit: int,
+    start: Array | None = None,
+    watch: Callable[[int, Array], None] = lambda steps, residuals: None,
 ) -> tuple[Array, Array, int]:
-    """(X, B − T X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding let it."""
+    """(X, B − T X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding let it.
+
+    Before each step `watch` gets the number of steps made and the norms of the columns' residuals; it may raise.
+    """
     xp = array_namespace(B)
     goal = tol * column_norms(B)
 
+    seen = 0
+
     def done(R: Array, size: Array | None = None) -> bool:
-        return not bool(xp.any(column_norms(R) > goal))
+        nonlocal seen
+        norms = column_norms(R)
+        watch(seen, norms)
+        seen += size is not None
+        return not bool(xp.any(norms > goal))
 
     def direction(R: Array) -> Array:
         return precondition(R)[None, ...]

@@ -17,6 +17,7 @@ from iokr._array import (
     largest_eigenvalue,
     matmul,
     take_rows,
+    thin_svd,
 )
 from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
@@ -25,7 +26,26 @@ from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
 from iokr.solvers.closed_form.symmetric_system import scatter
 
-__all__ = ["BlockLabeledProblem", "DenseKernel", "LabeledKernel", "LabeledProblem", "SpectralKernel", "labeled_problem"]
+__all__ = [
+    "BlockLabeledProblem",
+    "DenseKernel",
+    "LabeledKernel",
+    "LabeledProblem",
+    "SpectralKernel",
+    "ThinKernel",
+    "labeled_problem",
+    "n_few_features",
+]
+
+_FEW = 5  # times as many points as features, from which these are the shorter way
+
+
+def n_few_features(problem: Problem) -> int | None:
+    """p of K = Φ Φᵀ, Φ (n, p), where features are few and nothing couples points but K; else None."""
+    Phi = problem.gram.factor
+    if Phi is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
+        return None
+    return int(Phi.shape[1]) if _FEW * Phi.shape[1] <= problem.n_labeled else None
 
 
 class LabeledProblem:
@@ -58,6 +78,8 @@ class LabeledProblem:
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
+        if self.factor is not None and not spectral:
+            return ThinKernel(self)
         spectral = spectral or self.operator.scale is None or self._ill_conditioned()
         return SpectralKernel(self) if spectral else DenseKernel(self)
 
@@ -83,6 +105,21 @@ class LabeledProblem:
         """K on the rows of positive weight (supervised problems)."""
         gram = self.problem.gram.K
         return gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)
+
+    @cached_property
+    def factor(self) -> Array | None:
+        """Φ of the rows of positive weight, K = Φ Φᵀ, where features are few; else None."""
+        return None if n_few_features(self.problem) is None else self.gram.factor
+
+    def leading(self) -> tuple[Array, Array]:
+        """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U where features are few, else n."""
+        if self.factor is None:
+            pairs = self.gram.eigenpairs()
+            assert pairs is not None
+            return pairs
+        U, sigma = thin_svd(self.factor)
+        xp = array_namespace(U)
+        return xp.flip(sigma * sigma), xp.flip(U, axis=1)
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
@@ -187,6 +224,26 @@ class DenseKernel:
         return S, X - c * S
 
 
+class ThinKernel:
+    """𝒦 = K ⊗ A by the singular vectors of Φ: 𝒦(𝒦 + cI)⁻¹X = U[sγᵀ/(sγᵀ + c) ∘ UᵀXE]Eᵀ, and nothing is n × n."""
+
+    def __init__(self, problem: LabeledProblem) -> None:
+        self.operator = problem.operator
+        s, self.U = problem.leading()
+        self.G = s[:, None] * asarray_like(problem.operator.gamma, problem.Psi)[None, :]
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        T = self.G * matmul(self.U.T, self.operator.rotate(a))
+        return self.operator.unrotate(matmul(self.U, T))
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """(𝒦 + cI)⁻¹X, without what 𝒦 does not see of it, which is large where c is small, and 𝒦(𝒦 + cI)⁻¹X."""
+        T = matmul(self.U.T, self.operator.rotate(X)) / (self.G + c)
+        S, V = matmul(self.U, T), matmul(self.U, self.G * T)
+        return self.operator.unrotate(S), self.operator.unrotate(V)
+
+
 class StackedKernel:
     """𝒦 on matrices from a kernel on their entries, row after row."""
 
@@ -205,7 +262,7 @@ class StackedKernel:
         return xp.reshape(S, X.shape), xp.reshape(V, X.shape)
 
 
-LabeledKernel = SpectralKernel | DenseKernel | StackedKernel  # `product` and `resolve` of 𝒦
+LabeledKernel = SpectralKernel | DenseKernel | ThinKernel | StackedKernel  # `product` and `resolve` of 𝒦
 
 
 def _spectrum(K: Array) -> tuple[Array, Array]:

@@ -1,15 +1,20 @@
 """From thousands of points to millions, each route beside the arithmetic that nobody can avoid.
 
 Exact: one triangle of the Gram matrix beside the full one, a fit that does not fit, growth with n beside its law; on a
-GPU one fit, leave-one-out and mixed precision. A section that needs a GPU or Dask names itself as skipped without it.
+GPU one fit, leave-one-out and mixed precision. Low rank: landmarks, fits, every alpha, rows in chunks, Dask. A section
+that needs a GPU or Dask names itself as skipped without it.
 A file of this folder lists its sections in `SECTIONS`.
 """
 
 from __future__ import annotations
 
 from iokr_lab.bench.base import Benchmark
-from iokr_lab.bench.scale import exact
+from iokr_lab.bench.scale import device, exact, limits, low_rank
 
 __all__ = ["BENCHMARK"]
 
-BENCHMARK = Benchmark("Scale", lambda seed, quick: (), sections=(*exact.SECTIONS,))
+BENCHMARK = Benchmark(
+    "Scale",
+    lambda seed, quick: (),
+    sections=(*exact.SECTIONS, *limits.SECTIONS, *low_rank.SECTIONS, *device.SECTIONS),
+)

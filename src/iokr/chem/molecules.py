@@ -1,0 +1,211 @@
+"""Molecules by RDKit: parsed once, in their largest part, equal when their InChIKeys begin alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+__all__ = ["BadMolecule", "Molecule", "rdkit_version"]
+
+
+class BadMolecule(ValueError):
+    """A text that is no molecule, or none that can be used; the message is the reason.
+
+    Examples
+    --------
+    >>> from iokr.chem import BadMolecule
+    >>> issubclass(BadMolecule, ValueError)
+    True
+    """
+
+
+class Molecule:
+    """A molecule from SMILES or InChI: its largest fragment, without isotopes and stereochemistry.
+
+    Two molecules are equal when the first blocks of their InChIKeys are, which merges stereoisomers, charge states of
+    one acid and mobile hydrogens. Needs the extra `chem`.
+
+    Parameters
+    ----------
+    text : str or RDKit molecule
+        SMILES, InChI (it begins with ``InChI=``), or the block of a molecule in an SDF file.
+
+    Attributes
+    ----------
+    text : str
+        What was given.
+    smiles : str
+        Canonical, of the largest fragment, without isotopes and stereochemistry.
+    n_fragments : int
+        How many fragments there were.
+
+    Examples
+    --------
+    >>> from iokr.chem import Molecule
+    >>> salt = Molecule("C[C@H](N)C(=O)[O-].[Na+]")
+    >>> salt.smiles, salt.n_fragments
+    ('CC(N)C(=O)[O-]', 2)
+    >>> salt == Molecule("CC(N)C(=O)O"), salt.identity
+    (True, 'QNAYBMKLOCPYGJ')
+    """
+
+    def __init__(self, text: Any) -> None:
+        Chem = _rdkit()
+        given = isinstance(text, Chem.Mol)
+        if not given and not isinstance(text, str):
+            raise TypeError(f"A molecule is read from SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
+        self.text = Chem.MolToSmiles(text) if given else text if "\n" in text else text.strip()
+        mol = Chem.Mol(text) if given else _parse(self.text)
+        with _quiet():
+            parts = Chem.GetMolFrags(mol, asMols=True, sanitizeFrags=False)
+            self.n_fragments = len(parts)
+            if not parts:
+                raise BadMolecule("the molecule is empty.")
+            mol = max(parts, key=lambda part: (part.GetNumHeavyAtoms(), part.GetNumAtoms(), Chem.MolToSmiles(part)))
+            numbers = {atom.GetAtomicNum() for atom in mol.GetAtoms()}
+            if 0 in numbers:
+                raise BadMolecule(f"{self.text!r:.80} has dummy atoms (*), which stand for anything.")
+            if 6 not in numbers:
+                raise BadMolecule(f"{self.text!r:.80} has no carbon.")
+            for atom in mol.GetAtoms():
+                atom.SetIsotope(0)
+            Chem.RemoveStereochemistry(mol)
+            try:
+                Chem.SanitizeMol(mol)
+                self.smiles = Chem.MolToSmiles(Chem.RemoveHs(mol))
+            except ValueError as error:
+                raise BadMolecule(f"{self.text!r:.80}: {str(error).splitlines()[0]}") from None
+
+    @cached_property
+    def mol(self) -> Any:
+        """The RDKit molecule of `smiles`."""
+        with _quiet():
+            return _rdkit().MolFromSmiles(self.smiles)
+
+    @cached_property
+    def inchikey(self) -> str:
+        """The standard InChIKey."""
+        with _quiet():
+            key: str = _rdkit().MolToInchiKey(self.mol)
+        if not key:
+            raise BadMolecule(f"{self.text!r:.80} has no InChIKey.")
+        return key
+
+    @property
+    def identity(self) -> str:
+        """The first block of the InChIKey: 14 letters."""
+        return self.inchikey[:14]
+
+    @cached_property
+    def formula(self) -> str:
+        """The sum formula of the neutral or charged molecule, without its charge."""
+        from rdkit.Chem.rdMolDescriptors import CalcMolFormula
+
+        return str(CalcMolFormula(self.mol)).partition("+")[0].partition("-")[0]
+
+    @cached_property
+    def mass(self) -> float:
+        """The exact mass, in u."""
+        from rdkit.Chem.rdMolDescriptors import CalcExactMolWt
+
+        return float(CalcExactMolWt(self.mol))
+
+    @property
+    def charge(self) -> int:
+        """The charge of the largest fragment."""
+        return int(_rdkit().GetFormalCharge(self.mol))
+
+    @cached_property
+    def scaffold(self) -> str:
+        """The SMILES of rings and what links them (Murcko); empty for an acyclic molecule."""
+        from rdkit.Chem.Scaffolds import MurckoScaffold
+
+        with _quiet():
+            core = MurckoScaffold.GetScaffoldForMol(self.mol)  # type: ignore[no-untyped-call]
+            return str(_rdkit().MolToSmiles(core))
+
+    def __eq__(self, other: object) -> bool:
+        return self.identity == other.identity if isinstance(other, Molecule) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __reduce__(self) -> Any:
+        return Molecule, (self.text,)
+
+    def __repr__(self) -> str:
+        return f"Molecule({self.smiles!r})"
+
+
+def rdkit_version() -> str:
+    """The version of RDKit, on which fingerprints depend."""
+    _rdkit()
+    from rdkit import rdBase
+
+    return str(rdBase.rdkitVersion)
+
+
+def _rdkit() -> Any:
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise ImportError("Molecules need RDKit, the extra `chem`: pip install 'iokr[chem]'") from error
+    return Chem
+
+
+def _parse(text: str) -> Any:
+    """An RDKit molecule; RDKit's own reason where there is none."""
+    Chem = _rdkit()
+    if not text:
+        raise BadMolecule("the structure is empty.")
+    read = Chem.MolFromInchi if text.startswith("InChI=") else Chem.MolFromSmiles
+    if "M  END" in text:
+        read = Chem.MolFromMolBlock
+    with _quiet():
+        mol = read(text)
+    if mol is None:
+        with _reasons() as lines:
+            read(text)
+        said = [line.partition("] ")[2].strip() for line in lines]
+        reason = next((line for line in said if line and line != "ERROR:"), "it cannot be read.")
+        raise BadMolecule(f"{text!r:.80} is no molecule: {reason}")
+    return mol
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """RDKit prints nothing here."""
+    _rdkit()
+    from rdkit import rdBase
+
+    block = rdBase.BlockLogs()
+    try:
+        yield
+    finally:
+        del block
+
+
+@contextmanager
+def _reasons() -> Iterator[list[str]]:
+    """What RDKit would print."""
+    from rdkit import rdBase
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    lines: list[str] = []
+    logger = logging.getLogger("rdkit")
+    before = logger.handlers[:]
+    rdBase.LogToPythonLogger()
+    own = [handler for handler in logger.handlers if handler not in before]
+    kept = Kept()
+    logger.handlers = [kept]
+    try:
+        yield lines
+    finally:
+        logger.handlers = [*before, *own]
+        rdBase.LogToCppStreams()

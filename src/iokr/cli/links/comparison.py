@@ -1,0 +1,123 @@
+"""Which model finds the links of nodes that it has not seen? Folds of nodes, the same for every model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.cli.links.methods import METHODS, Sized, sample_of, searches
+from iokr.estimators.areas import areas_of, score_of
+from iokr.estimators.links.probability import fit_logistic
+from iokr.estimators.links.ranking import f1_threshold
+from iokr.model_selection import NodeKFold, cross_validate_links
+from iokr.report import Spread, Table
+
+if TYPE_CHECKING:
+    from iokr.cli.links.clock import Clock
+    from iokr.cli.links.model import Task
+
+__all__ = ["COMPARED", "FOLDS", "Judged", "compare", "compared_table"]
+
+COMPARED, FOLDS = 800, 5  # labelled nodes in the folds, at most
+_FEWEST = 20  # pairs from which a precision is told
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Pairs with a node of a fold: whether they are linked, and their scores by a model that never saw its links."""
+
+    method: str
+    areas: Matrix  # (folds, 2)
+    truth: NDArray[np.bool_]
+    scores: Matrix
+
+    def precision(self, scores: Matrix) -> Matrix:
+        """The fraction of links among the pairs of the folds that score at least so much, of twenty pairs or more."""
+        order = np.argsort(-self.scores, kind="stable")
+        hits = np.cumsum(self.truth[order]) / np.arange(1, len(order) + 1)
+        above = np.searchsorted(-self.scores[order], -scores, side="right")
+        return np.asarray(hits[np.clip(above, min(_FEWEST, len(hits)), len(hits)) - 1])
+
+    def probability(self, scores: Matrix) -> Matrix:
+        """σ(a s + b), calibrated on the pairs of the folds."""
+        a, b = fit_logistic(self.truth, self.scores)
+        return np.asarray(1 / (1 + np.exp(-np.clip(a * scores + b, -500, 500))))
+
+    @property
+    def threshold(self) -> float:
+        """That of the largest F1."""
+        return f1_threshold(self.truth, self.scores)
+
+
+def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged], int]:
+    """Every model that is asked for, best first by the scoring, and how many labelled nodes the folds hold.
+
+    Parameters are chosen anew in every fold. Without enough links for folds the list is empty.
+    """
+    X, graph, labeled = sample_of(task, COMPARED, seed)
+    found, models = [], searches(task)
+    for k, (method, model) in enumerate(models.items()):
+        pairs: dict[int, list[tuple[Any, Any]]] = {}
+
+        def watch(
+            fold: int,
+            setting: str,
+            truth: Any,
+            scores: Any,
+            *,
+            pairs: dict[int, list[tuple[Any, Any]]] = pairs,
+            words: str = METHODS[method],
+            before: int = k,
+        ) -> None:
+            pairs.setdefault(fold, []).append((truth, scores))
+            share = (before * FOLDS + fold + 1) / (len(models) * FOLDS)
+            clock.at(part, share, f"{words}, fold {fold + 1} of {FOLDS}")
+
+        folds = NodeKFold(FOLDS, shuffle=True, random_state=seed)
+        try:
+            cross_validate_links(
+                Sized(model), X, graph, folds, labeled=labeled, settings=("known-new", "new-new"), watch=watch
+            )
+            found.append(_judged(method, pairs))
+        except ValueError:  # too few links for folds
+            return [], len(labeled)
+    best: Callable[[Judged], float] = lambda one: float(score_of(task.options.scoring, one.areas.mean(axis=0)))  # noqa: E731
+    return sorted(found, key=best, reverse=True), len(labeled)
+
+
+def _judged(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Judged:
+    areas, truths, scores = [], [], []
+    for parts in pairs.values():
+        truth, score = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        truths.append(truth)
+        scores.append(score)
+        if truth.any() and not truth.all():
+            areas.append(areas_of(truth, score))
+    return Judged(method, np.array(areas), np.concatenate(truths), np.concatenate(scores))
+
+
+def compared_table(task: Task, judged: list[Judged], n: int) -> Table:
+    """Who won, and by how much."""
+    rows = []
+    for one in judged:
+        behind = 100 * (one.areas - judged[0].areas)
+        rows.append(
+            {
+                "model": METHODS[one.method],
+                "AUC-ROC %": Spread.of(100 * one.areas[:, 0], digits=1),
+                "AUC-PR %": Spread.of(100 * one.areas[:, 1], digits=1),
+                "behind the best, ROC": None if one is judged[0] else Spread.of(behind[:, 0], digits=1),
+                "behind the best, PR": None if one is judged[0] else Spread.of(behind[:, 1], digits=1),
+            }
+        )
+    many = len(task.network.labeled)
+    part = f"all {n} labelled nodes" if n == many else f"a sample of {n} of {many} labelled nodes"
+    note = f"Pairs with a new node, {FOLDS} folds of {part}, parameters chosen anew in each; by {task.options.scoring}."
+    title = f"{METHODS[judged[0].method]} is used" if len(judged) > 1 else "How good it is"
+    return Table(title, rows, note=note, our_rows=(0,))

@@ -1,0 +1,97 @@
+"""What was chosen in words and numbers, and the list of links as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from iokr.cli.links.methods import METHODS, Scored
+from iokr.kernels.vectors import RBF
+from iokr.report import LiveTable, Table
+
+if TYPE_CHECKING:
+    from iokr.cli.links.model import Task
+
+__all__ = ["chosen_rows", "chosen_table", "edges_tsv", "live_links"]
+
+
+def live_links(found: list[dict[str, Any]], details: Any = (), *, safe: bool = False) -> LiveTable:
+    """The list, to work with."""
+    note = "The whole list is in `edges.tsv`."
+    ours = ("probability",) if found and "probability" in found[0] else ("score",)
+    table = Table("predicted links", found, note=note, ours=ours)
+    return LiveTable(table, details, names=("source", "target"), file="edges.tsv", safe=safe)
+
+
+def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> str:
+    """The whole list; `cell` writes a value."""
+    names = list(found[0])
+    lines = ["\t".join(name.replace(" ", "_") for name in names)]
+    for row in found:
+        values = (("yes" if value else "no") if isinstance(value, bool) else cell(value) for value in row.values())
+        lines.append("\t".join(values))
+    return "\n".join(lines) + "\n"
+
+
+def _kernel_words(task: Task, kernel: Any) -> tuple[Any, str]:
+    """The input kernel, given ones by their names, and a note."""
+    names = list(task.network.nodes.kernels or {})
+    if isinstance(kernel, RBF):
+        value, note = _chosen(float(kernel.gamma_), [tried.gamma for tried in task.model.kernel])
+        return f"gaussian, gamma {value:.4g}", note
+    if not names:
+        return task.options.input_kernel, ""
+    weights = getattr(kernel, "weights_", None)
+    if weights is not None:
+        return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True)), ""
+    return (names[0] if len(names) == 1 else f"mean of {', '.join(names)}"), ""
+
+
+def _chosen(value: float, tried: Any, best: float | None = None) -> tuple[float, str]:
+    """A number, and whether it, or that of the best score, is at an end of what was tried: more may lie beyond."""
+    at = value if best is None else best
+    if len(tried) < 2:
+        return value, "given"
+    end = "the smallest tried" if at == min(tried) else "the largest tried" if at == max(tried) else ""
+    return value, f"{'best at ' if end and at != value else ''}{end}"
+
+
+def chosen_table(task: Task, scored: Scored) -> Table:
+    """What was chosen, and on which nodes."""
+    rows = [
+        {"what": "model", "value": METHODS[scored.method], "": ""},
+        *chosen_rows(task, scored.search, scored.kernel),
+    ]
+    by = "by leave-one-out" if scored.method == "iokr" else "by folds of nodes"
+    if scored.sampled is None:
+        return Table(f"Chosen {by}", rows)
+    n = len(task.network.labeled)
+    note = f"Chosen on {scored.sampled} of {n} labelled nodes, then learned from all; `--all` searches on all of them."
+    return Table(f"Chosen {by} on a sample", rows, note=note)
+
+
+def chosen_rows(task: Task, model: Any, kernel: Any) -> list[dict[str, Any]]:
+    """Numbers as numbers, words beside them."""
+    kernel_value, kernel_note = _kernel_words(task, kernel)
+    rows: list[dict[str, Any]] = [{"what": "input kernel", "value": kernel_value, "": kernel_note}]
+
+    def put(what: str, value: tuple[float, str]) -> None:
+        rows.append({"what": what, "value": value[0], "": value[1]})
+
+    scores = getattr(model, "scores_", None)
+    if hasattr(model, "mix_"):
+        put("alpha", _chosen(model.alpha_, model.alphas))
+        put("mix, weight of pairs that share a node", _chosen(model.mix_, model.mixes))
+        what = f"{model.scoring} over folds of nodes"
+    else:
+        several = len(model.alphas) > 1
+        best = model.alphas[int(np.argmax(model.scores_[model.best_index_[:-1]]))] if several else None
+        put("alpha", _chosen(float(model.alpha_), model.alphas, best))
+        if model.manifold is not None:
+            put("weight of unlabelled nodes", _chosen(model.strength_, model.strengths))
+        what = f"leave-one-out {model.scoring}"
+    if scores is not None:
+        rows.append({"what": what, "value": float(np.max(scores)), "": "optimistic"})
+    return rows

@@ -1,0 +1,1 @@
+"""Molecules of tandem mass spectra, from the command line."""

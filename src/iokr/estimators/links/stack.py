@@ -1,0 +1,248 @@
+"""Σ_m w_m t_m(s_m(u, v)): several models of links together, each with the weight that nodes left out give it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, asarray_like, to_numpy
+from iokr._component import Component, component
+from iokr._memory import check_matrix
+from iokr._validation import check_choice, check_integer
+from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
+from iokr.estimators.links.network import check_network
+from iokr.estimators.links.probability import fit_logistic
+from iokr.model_selection.nodes import node_folds
+
+__all__ = ["LinkStack"]
+
+_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 1025), 1 - np.logspace(-2, -7, 1024)]))  # fine where links are
+_STEPS = 20  # of the search for weights of ranks: multiples of 1/20
+
+
+@component
+class LinkStack(Component):
+    """s(u, v) = Σ_m w_m t_m(s_m(u, v)), w ≥ 0: models of links that see different things, averaged.
+
+    Scores of two models have no common unit. t_m makes one: the rank of a score among those between the labelled nodes
+    ("ranks"), or the log-odds of a link that it stands for ("logits"). The weights are those with the best areas
+    ("ranks") or the smallest log loss ("logits") on pairs of a known node and one that was left out with its links.
+
+    Parameters
+    ----------
+    models : sequence of models of links
+        `LinkPredictor`, `LinkPredictorCV`, rivals, or any other with `fit(X, adjacency, labeled)` and
+        `decision_function(X1, X2)`.
+    combine : {"ranks", "logits"}, default="ranks"
+    scoring : {"roc_auc", "average_precision", "both"}, default="both"
+        What weights of ranks maximise; "both" is the logistic mean of the areas, as in `LinkPredictorCV`.
+    cv : int, splitter of nodes or None, default=5
+        Folds of nodes that are left out with all their links; every model is fitted anew on each. None leaves nodes out
+        in closed form, of models that all have `loo_decision_function`: one fit, but the output kernel of
+        `LinkPredictor` still knows the links of the node, so that its weight is optimistic.
+
+    Attributes
+    ----------
+    models_ : list
+        Fitted on all labelled nodes.
+    weights_ : array of shape (number of models,)
+        Sum to one for "ranks".
+    areas_ : dict of str to array
+        "roc_auc" and "average_precision" on nodes left out, of each model and, last, of the stack (whose weights were
+        chosen there: optimistic).
+    logistic_ : tuple of float
+        (a, b) of `link_probability`.
+    labeled_ : array of shape (n,)
+    links_ : array of shape (k, 2)
+        The known links.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import LinkPredictor, LinkStack
+    >>> from iokr.kernels import RBF
+    >>> from iokr.rivals import TPPK
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> distance = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
+    >>> adjacency = (distance < 0.5) - np.eye(60)
+    >>> stack = LinkStack([LinkPredictor(RBF(1.0), alpha=0.1), TPPK(RBF(1.0))]).fit(X[:40], adjacency[:40, :40])
+    >>> stack.decision_function(X[40:]).shape, round(float(stack.weights_.sum()), 6)
+    ((20, 40), 1.0)
+    """
+
+    models: Sequence[Any]
+    _: KW_ONLY
+    combine: str = "ranks"
+    scoring: str = "both"
+    cv: Any = 5
+
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
+        """Leave nodes out, weigh the models, fit each on all labelled nodes; arguments as in `LinkPredictor.fit`."""
+        models = self._checked()
+        network = check_network(X, adjacency, labeled)
+        self.labeled_, self.links_, linked = network.labeled, network.links(), network.graph.toarray() > 0
+        if not np.any(~linked[np.triu_indices(len(linked), k=1)]):
+            raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
+        fitted = [clone(model).fit(X, network.graph, labeled=self.labeled_) for model in models]
+        if self.cv is None:
+            truth, scores = self._closed(fitted, linked)
+        else:
+            truth, scores = self._folds(models, X, network, linked)
+        self.models_ = fitted
+        self.units_ = [_unit(_among(model, self.labeled_)) for model in fitted]
+        self.lines_ = np.array([fit_logistic(truth, s) for s in scores]) if self.combine == "logits" else None
+        T = self._common(scores)
+        self.weights_ = self._weights(truth, T)
+        areas = np.array([areas_of(truth, t) for t in (*T, self.weights_ @ T)]).T
+        self.areas_ = dict(zip(AREAS, areas, strict=True))
+        self.logistic_ = fit_logistic(truth, self.weights_ @ T)
+        return self
+
+    def _checked(self) -> list[Any]:
+        check_choice(self.combine, "combine", ("ranks", "logits"))
+        check_choice(self.scoring, "scoring", SCORINGS)
+        if isinstance(self.models, str) or not isinstance(self.models, Sequence) or not self.models:
+            raise TypeError(f"`models` must be a sequence of at least one model of links, got {self.models!r:.60}.")
+        for model in self.models:
+            arguments = list(inspect.signature(model.fit).parameters) if hasattr(model, "fit") else []
+            if isinstance(model, type) or arguments[1:3] != ["adjacency", "labeled"]:
+                raise TypeError(
+                    "`models` must have `fit(X, adjacency, labeled)` and `decision_function(X1, X2)`, as "
+                    f"`LinkPredictor` has, got {model!r:.60}."
+                )
+            if getattr(getattr(model, "kernel", None), "pairwise", False):
+                raise ValueError(
+                    "`Precomputed()` cannot leave nodes out: give `Precomputed(matrix)`, and numbers as X."
+                )
+            if self.cv is None and not hasattr(model, "loo_decision_function"):
+                raise ValueError(f"{model!r:.60} has no `loo_decision_function`; set `cv=5`.")
+        return list(self.models)
+
+    def _closed(self, fitted: list[Any], linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same over all pairs of labelled nodes, each node without its own row."""
+        pairs = np.triu_indices(len(linked), k=1)
+        left_out = [to_numpy(model.loo_decision_function()).astype(float) for model in fitted]
+        return linked[pairs], np.stack([self._in_units(S[pairs], _unit(S)) for S in left_out])
+
+    def _folds(self, models: list[Any], X: Any, network: Any, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Whether pairs of a known and a left-out node are linked, and their scores by each model, in common units."""
+        truth, scores = [], []
+        for train, test in node_folds(self.cv).split(np.arange(len(linked))):
+            part = network.graph[train][:, train]
+            if part.nnz == 0:
+                continue
+            rows = []
+            for model in models:
+                one = clone(model).fit(X, part, labeled=self.labeled_[train])
+                S = _among(one, self.labeled_)
+                rows.append(self._in_units(S[np.ix_(test, train)].ravel(), _unit(S[np.ix_(train, train)])))
+            truth.append(linked[np.ix_(test, train)].ravel())
+            scores.append(np.stack(rows))
+        known = np.concatenate(truth) if truth else np.zeros(0, dtype=bool)
+        if not known.any() or known.all():
+            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+        return known, np.concatenate(scores, axis=1)
+
+    def _in_units(self, s: np.ndarray, unit: dict[str, Any]) -> np.ndarray:
+        """The rank of a score among those of labelled nodes, or the score in their mean and deviation."""
+        if self.combine == "ranks":
+            return np.asarray(np.interp(s, unit["quantiles"], _LEVELS))
+        return np.asarray((s - unit["mean"]) / unit["deviation"])
+
+    def _common(self, scores: np.ndarray) -> np.ndarray:
+        """t_m, from scores in units of their own: log-odds where these are combined."""
+        if self.lines_ is None:
+            return scores
+        return np.asarray(scores * self.lines_[:, :1] + self.lines_[:, 1:])
+
+    def _weights(self, truth: np.ndarray, T: np.ndarray) -> np.ndarray:
+        if len(T) == 1:
+            return np.ones(1)
+        return _by_log_loss(truth, T) if self.combine == "logits" else _by_areas(truth, T, self.scoring)
+
+    def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
+        """Σ_m w_m t_m(s_m(u, v)), (m1, m2), for nodes of X1 and of X2; None is the nodes of `fit`. Higher: a link."""
+        check_is_fitted(self)
+        total: np.ndarray | None = None
+        like: Any = None
+        for m, model in enumerate(self.models_):
+            S = model.decision_function(X1, X2)
+            like = S if like is None else like
+            t = self._in_units(to_numpy(S).astype(float), self.units_[m])
+            if self.lines_ is not None:
+                t = self.lines_[m, 0] * t + self.lines_[m, 1]
+            total = self.weights_[m] * t if total is None else total + self.weights_[m] * t
+        return asarray_like(total, like)
+
+    def link_probability(self, X1: Any = None, X2: Any = None) -> Array:
+        """σ(a s(u, v) + b), (m1, m2): how likely a link is, calibrated on nodes left out; nothing is guaranteed."""
+        scores = self.decision_function(X1, X2)
+        a, b = self.logistic_
+        return asarray_like(1 / (1 + np.exp(-(a * to_numpy(scores) + b))), scores)
+
+    def predict_links(
+        self, X1: Any = None, X2: Any = None, *, top: int = 100, known: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The `top` pairs most likely to be linked, best first, and their scores; as in `LinkPredictor`."""
+        check_is_fitted(self)
+        check_integer(top, "top", minimum=1)
+        S = to_numpy(self.decision_function(X1, X2))
+        m1, m2 = S.shape
+        check_matrix(m1, m2, None, 2.0, "An order of all pairs")
+        asked = np.triu(np.ones(S.shape, dtype=bool), k=1) if X2 is X1 else np.ones(S.shape, dtype=bool)
+        if X1 is None and X2 is None and not known:
+            asked[self.links_[:, 0], self.links_[:, 1]] = False
+        i, j = np.nonzero(asked & ~np.isnan(S))
+        order = np.argsort(-S[i, j], kind="stable")[:top]
+        return np.column_stack([i[order], j[order]]), S[i[order], j[order]]
+
+
+def _among(model: Any, nodes: np.ndarray) -> np.ndarray:
+    """Scores between some of the nodes of `fit`."""
+    return np.asarray(to_numpy(model.decision_function())[np.ix_(nodes, nodes)], dtype=float)
+
+
+def _unit(S: np.ndarray) -> dict[str, Any]:
+    """Quantiles, mean and deviation of the scores between two different nodes."""
+    s = S[np.triu_indices(len(S), k=1)]
+    s = s[~np.isnan(s)]
+    deviation = float(s.std())
+    return {"quantiles": np.quantile(s, _LEVELS), "mean": float(s.mean()), "deviation": deviation or 1.0}
+
+
+def _by_areas(truth: np.ndarray, T: np.ndarray, scoring: str) -> np.ndarray:
+    """Multiples of 1/20 that sum to one: each step adds that model which makes the areas of the sum largest."""
+    counts, total = np.zeros(len(T)), np.zeros(T.shape[1])
+    best, kept = -np.inf, counts
+    for _ in range(_STEPS):
+        found = [float(score_of(scoring, areas_of(truth, total + t))) for t in T]
+        m = int(np.argmax(found))
+        counts, total = counts + (np.arange(len(T)) == m), total + T[m]
+        if found[m] > best:
+            best, kept = found[m], counts
+    return np.asarray(kept / kept.sum())
+
+
+def _by_log_loss(truth: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """w ≥ 0 with the smallest log loss of σ(Σ w_m t_m + b)."""
+    from scipy.optimize import minimize
+
+    y, n = truth.astype(float), len(truth)
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        z = w[:-1] @ T + w[-1]
+        residual = 1 / (1 + np.exp(-np.clip(z, -500, 500))) - y
+        value = float(np.mean(np.logaddexp(0.0, z) - y * z))
+        return value, np.append(T @ residual, residual.sum()) / n
+
+    start = np.append(np.full(len(T), 1 / len(T)), 0.0)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(T) + [(None, None)])
+    w = np.asarray(found.x[:-1])
+    return w if w.sum() > 0 else start[:-1]

@@ -1,0 +1,131 @@
+"""`PairModel` on all pairs of the labelled nodes of a network: matrices in place of lists of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import eigh, matmul, to_numpy
+from iokr._component import Component, component
+from iokr._objects import take
+from iokr.estimators.areas import AREAS, areas_of, score_of
+from iokr.kernels.base import Kernel
+from iokr.kernels.nodes import check_graph
+from iokr.model_selection.nodes import NodeKFold, check_labeled
+
+__all__ = ["AllPairs", "AllPairsCV"]
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs:
+    """f(u, v) = m_uᵀ S k_v + k_uᵀ S m_v, S = U [(Uᵀ Y U) / (E + 2λ)] Uᵀ, m_u = δ e_u + (1 − δ) k_u, K = U diag(s) Uᵀ.
+
+    Ridge on every pair of n nodes, E the eigenvalues of the pair kernel (`CompletePairs`): what `PairModel` with
+    δ = mix learns from all pairs, each node being linked with itself, in O(n³) whatever the number of pairs.
+    """
+
+    S: np.ndarray
+    mix: float
+
+    @classmethod
+    def path(cls, K: np.ndarray, linked: np.ndarray, grid: Sequence[tuple[float, float]]) -> Iterator[AllPairs]:
+        """For each (mix, alpha), from one eigendecomposition of K."""
+        s, U = (to_numpy(part) for part in eigh(K))
+        s, U = np.clip(s, 0.0, None), np.ascontiguousarray(U)
+        T = matmul(matmul(U.T, np.where(linked, 1.0, 0.0) + np.eye(len(K))), U)
+        for mix, alpha in grid:
+            E = np.outer(mix + (1 - mix) * s, s)
+            yield cls(np.asarray(matmul(matmul(U, T / (E + E.T + 2 * alpha)), np.ascontiguousarray(U.T))), mix)
+
+    def factors(self, K: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the i of a node that is x_i, else −1."""
+        M = (1 - self.mix) * K
+        rows = np.flatnonzero(own >= 0)
+        M[rows, own[rows]] += self.mix
+        return np.hstack([matmul(M, self.S), matmul(K, self.S)]), np.hstack([K, M])
+
+
+@component
+class AllPairsCV(Component):
+    """`AllPairs` with kernel, δ and α by the areas of pairs with a new node, over folds of the labelled nodes.
+
+    Parameters
+    ----------
+    kernel : Kernel, or a list of them
+    alphas, mixes : sequences of float
+        Values of λ and of δ.
+    scoring : {"roc_auc", "average_precision", "both"}
+    cv : int
+
+    Attributes
+    ----------
+    kernel_, alpha_, mix_, scores_, areas_, best_index_, labeled_, pairs_ :
+        As in `PairModelCV`; `pairs_` is the fitted `AllPairs`.
+    """
+
+    kernel: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+    mixes: Sequence[float] = (0.0, 0.5)
+    scoring: str = "roc_auc"
+    cv: int = 3
+
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> AllPairsCV:
+        """Choose, where there is a choice, and learn from all pairs of labelled nodes."""
+        index = check_labeled(labeled, len(X))
+        linked = check_graph(adjacency, "adjacency").toarray()[np.ix_(index, index)] != 0
+        kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
+        grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
+        fitted = [clone(kernel).fit(take(X, index)) for kernel in kernels]
+        best: tuple[int, ...] = (0, 0)
+        if len(kernels) * len(grid) > 1:
+            areas = np.array([self._areas(to_numpy(kernel(take(X, index))), linked, grid) for kernel in fitted])
+            areas = np.moveaxis(areas, -1, 0)
+            self.scores_ = score_of(self.scoring, areas)
+            self.areas_ = dict(zip(AREAS, areas, strict=True))
+            best = tuple(int(i) for i in np.unravel_index(int(np.argmax(self.scores_)), self.scores_.shape))
+        self.best_index_, self.kernel_ = best, fitted[best[0]]
+        self.mix_, self.alpha_ = grid[best[1]]
+        self.labeled_, self.nodes_ = index, X
+        [self.pairs_] = AllPairs.path(to_numpy(self.kernel_(take(X, index))), linked, [grid[best[1]]])
+        return self
+
+    def _areas(self, K: np.ndarray, linked: np.ndarray, grid: list[tuple[float, float]]) -> Any:
+        """Mean areas over the folds, at each point of the grid."""
+        found = []
+        for train, test in NodeKFold(self.cv).split(K):
+            new = np.isin(np.arange(len(K)), test)
+            truth = linked[test][:, ~new], linked[test][:, test][np.triu_indices(len(test), k=1)]
+            labels = np.concatenate([part.ravel() for part in truth])
+            if not labels.any() or labels.all() or not linked[np.ix_(train, train)].any():
+                continue
+            own = np.full(len(K), -1)
+            own[train] = np.arange(len(train))
+            areas = []
+            for model in AllPairs.path(K[np.ix_(train, train)], linked[np.ix_(train, train)], grid):
+                A, B = model.factors(K[:, train], own)
+                F = matmul(A[test], np.ascontiguousarray(B.T))
+                scores = [F[:, ~new].ravel(), F[:, test][np.triu_indices(len(test), k=1)]]
+                areas.append(areas_of(labels, np.concatenate(scores)))
+            found.append(areas)
+        if not found:
+            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+        return np.mean(np.array(found), axis=0)
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes."""
+        check_is_fitted(self)
+        K = to_numpy(self.kernel_(self.nodes_, take(self.nodes_, self.labeled_)))
+        own = np.full(len(K), -1)
+        own[self.labeled_] = np.arange(len(self.labeled_))
+        return self.pairs_.factors(K, own)
+
+    def decision_function(self) -> np.ndarray:
+        """f(u, v) for all nodes of `fit`."""
+        A, B = self.factors()
+        return np.asarray(matmul(A, np.ascontiguousarray(B.T)))

@@ -1,0 +1,203 @@
+"""f(x) ≈ z(y): any regressor learns the coordinates of an output kernel, and its answers are decoded."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from iokr._array import Array, is_array, to_numpy
+from iokr._component import component
+from iokr._objects import keys, n_objects, take
+from iokr._progress import begin, end, with_callbacks
+from iokr._validation import check_same_length, check_weight
+from iokr.decoders.base import Decoder
+from iokr.decoders.candidates import rank_shared
+from iokr.embeddings.base import Embedding
+from iokr.embeddings.eigen import Eigen
+from iokr.embeddings.nystroem import Nystroem
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
+from iokr.kernels.base import Kernel
+
+__all__ = ["Surrogate"]
+
+_SMALL = 200  # outputs up to which all coordinates are kept
+_RANKS = (50, 100, 200, 400)
+_FLAT = 0.01  # gain in accuracy for which a larger rank is not taken
+
+
+@component
+class Surrogate(StructuredEstimator):
+    """f(x) ≈ z(y) ∈ ℝ^r, then ŷ = argmin_y k_Y(y, y) − 2⟨f(x), z(y)⟩: any regressor for outputs of any kind.
+
+    z holds ψ(y) in r numbers (`Nystroem`, `Eigen`, `Sketch`); a clone of the regressor learns them, and its answers are
+    ranked and decoded as h(x) is: linear models, forests, boosting, networks. X goes to the regressor untouched, so it
+    may be whatever that takes. What the coordinates lose, `error_`, no regressor can win back. There is no
+    leave-one-out in closed form, and no weights of the training outputs.
+
+    Parameters
+    ----------
+    regressor : scikit-learn regressor, or any object with `fit` and `predict`
+        One that predicts single numbers is fitted once per coordinate.
+    output_kernel : Kernel, default=None
+        On the outputs; None takes outputs as vectors, ψ(y) = y.
+    embedding : Embedding, default=None
+        The coordinates. None is `Eigen()` up to 200 outputs, and above `Nystroem(r)`, r the first of 50, 100, 200, 400
+        beyond which z(y) itself, a perfect f, is not decoded better on a tenth of the outputs; nothing is trained for
+        that. Vectors without an output kernel.
+    decoder : Decoder, default=None
+        Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
+
+    Attributes
+    ----------
+    regressor_ : the fitted regressor
+    rank_ : int
+        r, the number of coordinates.
+    error_ : float
+        tr(K_Y − Z Zᵀ)/tr K_Y of the training outputs: what the coordinates lose.
+    perfect_ : dict of float
+        Of each rank that was tried, how often z(y) was decoded to y.
+    output_kernel_, embedding_, decoder_ : fitted components
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from iokr import Surrogate
+    >>> from iokr.kernels import Spectrum
+    >>> X, words = [[0.0], [1.0], [2.0], [3.0]], ["sun", "sand", "land", "lane"]
+    >>> Surrogate(Ridge(0.01), output_kernel=Spectrum(2)).fit(X, words).predict([[0.1], [2.9]])
+    array(['sun', 'lane'], dtype=object)
+
+    References
+    ----------
+    El Ahmad, Brogat-Motte, Laforgue and d'Alché-Buc, "Sketch in, sketch out", AISTATS 2024. El Ahmad, Yang, Laforgue
+    and d'Alché-Buc, "Deep sketched output kernel regression for structured prediction", ECML 2024.
+    """
+
+    regressor: Any
+    _: KW_ONLY
+    output_kernel: Kernel | None = None
+    embedding: Embedding | None = None
+    decoder: Decoder | None = None
+
+    loss = None  # the square, whatever the regressor minimises
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Surrogate:
+        """Embed the outputs and fit the regressor to their coordinates.
+
+        Parameters
+        ----------
+        X : whatever the regressor takes, n rows
+        y : array, sparse matrix, or sequence of n outputs that the output kernel takes
+        sample_weight : array of shape (n,), default=None
+            For a regressor that takes it.
+        """
+        progress = begin(self, 0, X=X, y=y)
+        self._check_components()
+        require_y(y)
+        if not hasattr(self.regressor, "fit") or not hasattr(self.regressor, "predict"):
+            raise TypeError(f"`regressor` must have `fit` and `predict`, got {self.regressor!r:.60}.")
+        n = check_same_length(X, y)
+        weight = check_weight(sample_weight, n, X)
+        self._single_precision = single_precision(X, y)
+        y = as_outputs(y, self.output_kernel)
+        self.perfect_: dict[int, float] = {}
+        parts = self._output_parts()
+        if parts["embedding"] is None and self.output_kernel is not None:
+            parts["embedding"] = self._chosen(y)
+        outputs, targets = encode(y, weight, **parts)
+        if targets.Psi is None:
+            raise ValueError(
+                f"{outputs.embedding!r} keeps ψ abstract, and a regressor needs coordinates; "
+                "use `Eigen()` or `Nystroem(rank)`."
+            )
+        if targets.mask is not None:
+            raise ValueError("`y` contains NaN, which regressors cannot learn; drop these rows, or use `IOKR`.")
+        self._keep_outputs(outputs)
+        Psi = np.ascontiguousarray(to_numpy(targets.Psi), dtype=np.float32 if self._single_precision else np.float64)
+        self.rank_, total = int(Psi.shape[1]), float(np.sum(np.square(Psi, dtype=np.float64)))
+        lost = outputs.embedding.left_out(None) * n
+        self.error_ = lost / (lost + total) if lost + total > 0 else 0.0
+        self._fit_regressor(X, Psi, weight)
+        end(progress, self, X=X, y=y)
+        return self
+
+    def _fit_regressor(self, X: Any, Psi: np.ndarray, weight: np.ndarray | None) -> None:
+        """A clone of the regressor, one per coordinate where it takes single numbers only."""
+        regressor = clone(self.regressor)
+        if Psi.shape[1] > 1 and _single_output(regressor):
+            regressor = MultiOutputRegressor(regressor)
+        more = {}
+        if weight is not None:
+            if not has_fit_parameter(self.regressor, "sample_weight"):
+                raise ValueError(f"`sample_weight` was given, but {self.regressor!r:.60} does not take it.")
+            more["sample_weight"] = weight
+        self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.regressor_, name):
+                setattr(self, name, getattr(self.regressor_, name))
+
+    def _chosen(self, y: Any) -> Embedding:
+        """All coordinates of few outputs; of more the rank beyond which a perfect f gains nothing."""
+        n = n_objects(y)
+        if n <= _SMALL:
+            return Eigen()
+        held_out = np.zeros(n, dtype=bool)
+        held_out[:: max(10, n // 500)] = True  # a tenth, 500 at most
+        new, known = take(y, np.flatnonzero(held_out)), take(y, np.flatnonzero(~held_out))
+        rows = np.concatenate([np.flatnonzero(held_out), np.flatnonzero(~held_out)[: 4 * _RANKS[-1]]])
+        pool, best = take(y, rows), 0
+        for rank in _RANKS:
+            embedding = Nystroem(rank, random_state=0)
+            fitted, _ = encode(known, output_kernel=self.output_kernel, embedding=embedding)
+            Z = fitted.embedding.coordinates(fitted.embedding.represent(new), np.empty((0, 0)))
+            first, _ = rank_shared(Z, fitted.embedding, pool, 1, by="distance")
+            self.perfect_[rank] = float(np.mean(_same(new, pool, first[:, 0])))
+            if best and self.perfect_[rank] < self.perfect_[best] + _FLAT:
+                break
+            best = rank
+        return Nystroem(best, random_state=0)
+
+    def _values(self, X: Any) -> Array:
+        check_is_fitted(self)
+        H = self.regressor_.predict(X)
+        H = to_numpy(H) if is_array(H) else np.asarray(H)
+        H = H.reshape(-1, 1) if H.ndim == 1 else H
+        if H.ndim != 2 or H.shape[1] != self.rank_:
+            raise ValueError(
+                f"`regressor` predicts an array of shape {H.shape}, but outputs have {self.rank_} coordinates; "
+                "it must give one number for each."
+            )
+        H = H.astype(np.float64)
+        if not np.all(np.isfinite(H)):
+            raise ValueError("`regressor` predicts NaN or infinite numbers; its training has failed.")
+        return H
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        if hasattr(self.regressor, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.regressor).input_tags
+            tags.non_deterministic = get_tags(self.regressor).non_deterministic
+        return tags
+
+
+def _single_output(regressor: Any) -> bool:
+    """Whether a regressor says that it predicts single numbers only."""
+    if not hasattr(regressor, "__sklearn_tags__"):
+        return False
+    tags = get_tags(regressor).target_tags
+    return bool(tags.single_output and not tags.multi_output)
+
+
+def _same(new: Any, pool: Any, chosen: np.ndarray) -> list[bool]:
+    """Whether the chosen outputs are the given ones."""
+    return [a == b for a, b in zip(keys(new), keys(take(pool, chosen)), strict=True)]

@@ -1,0 +1,117 @@
+"""G = ΦᵀΦ, B = ΦᵀΨ, s = ‖Ψ‖²: all that a quadratic fit needs to know of its rows; they add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    blocks,
+    eigh,
+    is_numpy,
+    matmul,
+    mirror_upper,
+    take_rows,
+    to_numpy,
+)
+
+__all__ = ["Moments", "chunk_rows", "moments_of", "squares", "total"]
+
+_CHUNK = 1 << 22  # numbers of a chunk of features: 32 MB
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def chunk_rows(width: int) -> int:
+    """Rows of that width that are taken at a time."""
+    return max(256, _CHUNK // max(width, 1))
+
+
+def squares(Phi: Array) -> Array:
+    """ΦᵀΦ; on NumPy one triangle is computed and mirrored."""
+    if not is_numpy(Phi) or Phi.shape[0] == 0:
+        return matmul(Phi.T, Phi)
+    from scipy.linalg.blas import dsyrk
+
+    rows = Phi.T if Phi.flags.c_contiguous else np.ascontiguousarray(Phi).T
+    G = dsyrk(1.0, rows, lower=1).T  # in C order the other triangle
+    mirror_upper(G, np.diagonal(G).copy())
+    return G
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """G = ΦᵀWΦ (r, r), B = ΦᵀWΨ (r, q), s = Σ w_i‖ψ_i‖², of n rows with weights that sum to `weight`.
+
+    `left` is Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²), what coordinates z of an output kernel lack.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.gram.moments import moments_of
+    >>> Phi, Psi = np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]])
+    >>> both = moments_of(Phi[:1], Psi[:1]) + moments_of(Phi[1:], Psi[1:])
+    >>> both.G, both.B, both.s, both.n
+    (array([[5.]]), array([[7.]]), 10.0, 2)
+    >>> float(both.error(np.array([[1.0]])))  # (1 − 1)² + (3 − 2)²
+    1.0
+    """
+
+    G: Array
+    B: Array
+    s: float
+    n: int
+    weight: float
+    left: float = 0.0
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.G + other.G,
+            self.B + other.B,
+            self.s + other.s,
+            self.n + other.n,
+            self.weight + other.weight,
+            self.left + other.left,
+        )
+
+    def error(self, D: Array) -> float:
+        """Σ w_i ‖ψ_i − Dᵀφ_i‖² = s − 2⟨D, B⟩ + ⟨D, G D⟩, right to eps·s."""
+        xp = array_namespace(self.G)
+        return max(0.0, self.s - 2 * float(xp.sum(D * self.B)) + float(xp.sum(D * matmul(self.G, D))))
+
+    def rows(self) -> tuple[Array, Array]:
+        """Φ̃ (r′, r) and Ψ̃ (r′, q) with Φ̃ᵀΦ̃ = G and Φ̃ᵀΨ̃ = B: r′ ≤ r rows in place of n, for which every h is the same.
+
+        Φ̃ = diag(√ω)Qᵀ and Ψ̃ = diag(1/√ω)QᵀB with G = Q diag(ω) Qᵀ, without the ω that are 0 to rounding.
+        """
+        omega, Q = eigh(self.G)
+        kept = to_numpy(omega)
+        first = int(np.searchsorted(kept, len(kept) * _EPS * max(float(kept[-1]), 0.0), side="right"))
+        first = min(first, len(kept) - 1)
+        xp = array_namespace(Q)
+        root, Q = xp.sqrt(xp.clip(omega[first:], min=float(np.finfo(float).tiny))), Q[:, first:]
+        return root[:, None] * Q.T, matmul(Q.T, self.B) / root[:, None]
+
+
+def moments_of(Phi: Array, Psi: Array, weight: np.ndarray | None = None, left: float = 0.0) -> Moments:
+    """The moments of some rows, accumulated a chunk at a time."""
+    n, parts = int(Phi.shape[0]), []
+    for rows in blocks(n, chunk_rows(int(Phi.shape[1]) + int(Psi.shape[1]))):
+        F, P = take_rows(Phi, rows), take_rows(Psi, rows)
+        if weight is not None:
+            root = asarray_like(np.sqrt(weight[rows]), F)[:, None]
+            F, P = root * F, root * P
+        xp = array_namespace(F)
+        parts.append(Moments(squares(F), matmul(F.T, P), float(xp.sum(P * P)), int(F.shape[0]), 0.0))
+    found = total(parts)
+    return Moments(found.G, found.B, found.s, n, float(n if weight is None else np.sum(weight)), left)
+
+
+def total(parts: Iterable[Moments] | Sequence[Moments]) -> Moments:
+    """Their sum, from the first to the last."""
+    return reduce(lambda a, b: a + b, parts)

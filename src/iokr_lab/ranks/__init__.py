@@ -1,0 +1,1 @@
+"""Fewer coordinates of the outputs."""

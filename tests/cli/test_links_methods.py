@@ -1,0 +1,218 @@
+"""Models compared by folds of nodes, what speaks for a link, lists of pairs, and the page used in a browser.
+
+Tests of `iokr.cli.links.clock`, `iokr.cli.links.comparison`, `iokr.cli.links.explanation`, `iokr.cli.links.methods`,
+`iokr.cli.links.page` and `iokr.cli.links.words`.
+"""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from browser import CHROMIUM, MISSING, Browser
+from iokr.cli import app
+from iokr.cli.links.clock import Clock
+from iokr.cli.links.comparison import Judged
+from iokr.cli.links.explanation import explain, shared_neighbours, similarity
+from iokr.cli.links.methods import fit_method
+from iokr.cli.links.model import Options, Task
+from iokr.cli.links.prediction import ranked, work
+from iokr.datasets import make_communities
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["links", *(str(a) for a in arguments)])
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Nodes n0 … n59 with features; links between the first forty."""
+    folder = tmp_path_factory.mktemp("links")
+    network = make_communities(60, 3, n_relevant=8, n_irrelevant=2, noise=0.1, seed=1)
+    head = "id\t" + "\t".join(f"x{j}" for j in range(network.X.shape[1]))
+    lines = ["\t".join([f"n{i}", *map(repr, row.tolist())]) for i, row in enumerate(network.X)]
+    (folder / "nodes.tsv").write_text("\n".join([head, *lines]) + "\n")
+    edges = [(i, j) for i, j in network.edges if i < 40 and j < 40]
+    (folder / "edges.tsv").write_text("source\ttarget\n" + "".join(f"n{i}\tn{j}\n" for i, j in edges))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task(folder):
+    given = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
+    more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc"}
+    return Task.of(Options(str(folder / "edges.tsv"), str(folder / "nodes.tsv"), (), **given, **more))
+
+
+@pytest.fixture(scope="module", params=["iokr", "pairs"])
+def scored(request, task):
+    return fit_method(task, request.param, Clock(lambda *_: None, work(task)), 0)
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """The folder of a run of `predict`, and what it printed."""
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
+    result = invoke("predict", *files, "--top", 60, "-o", folder / "run")
+    assert result.exit_code == 0, result.output
+    return folder / "run", result.stdout
+
+
+def test_models_are_compared_by_folds_of_nodes_and_the_better_one_is_used(run):
+    out, printed = run
+    [won] = re.findall(r"^(LinkPredictor|PairModel) is used$", printed, flags=re.MULTILINE)
+    metrics = json.loads((out / "metrics.json").read_text())
+    [compared] = [table for table in metrics["tables"] if table["title"] == f"{won} is used"]
+    areas = [row["AUC-ROC %"]["mean"] for row in compared["rows"]]
+    assert compared["rows"][0]["model"] == won and areas == sorted(areas, reverse=True)
+    behind = compared["rows"][1]["behind the best, ROC"]["mean"]
+    assert behind == pytest.approx(areas[1] - areas[0])
+
+
+@pytest.mark.parametrize(("method", "words"), [("iokr", "LinkPredictor"), ("pairs", "PairModel")])
+def test_a_method_can_be_fixed(folder, method, words):
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
+    result = invoke(
+        "predict", *files, "--top", 9, "-o", folder / method, "--method", method, "--alphas", "0.1,1", "--threads", 1
+    )
+    assert result.exit_code == 0, result.output
+    tables = json.loads((folder / method / "metrics.json").read_text())["tables"]
+    chosen = {row["what"]: row["value"] for row in tables[-1]["rows"]}
+    assert chosen["model"] == words and 0.1 <= chosen["alpha"] <= 1, "numbers are numbers"
+    assert "is used" not in result.stdout
+
+
+@pytest.mark.parametrize("alphas", ["", "a", "1,-1", "0", "1;2"])
+def test_alphas_are_positive_numbers(folder, alphas):
+    result = invoke("predict", "-i", "n", "-e", "e", "--alphas", alphas)
+    assert result.exit_code == 2 and "--alphas" in result.output
+
+
+def test_cv_compares_models_too(folder, tmp_path):
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
+    result = invoke("cv", *files, "--folds", 2, "-o", tmp_path / "cv", "--alphas", "0.1,1")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^(LinkPredictor|PairModel) is used$", result.stdout, flags=re.MULTILINE)
+
+
+def test_probabilities_and_expected_precision_fall_along_the_list(run):
+    found = rows(run[0] / "edges.tsv")
+    for name in ("probability", "expected_precision"):
+        values = np.array([float(row[name]) for row in found])
+        assert np.all((values >= 0) & (values <= 1)) and values[0] > values[-1]
+    assert np.all(np.diff([float(row["probability"]) for row in found]) <= 1e-12)
+
+
+def test_the_precision_is_that_of_the_pairs_above():
+    truth = np.arange(100) < 30
+    judged = Judged("iokr", np.ones((2, 2)), truth, np.arange(100)[::-1].astype(float))
+    assert judged.precision(np.array([1e9, 70.0, 50.0, -1.0])).tolist() == [1.0, 1.0, 0.6, 0.3]
+    assert judged.threshold == pytest.approx(69.5)
+    p = judged.probability(np.array([99.0, 0.0]))
+    assert p[0] > 0.9 and p[1] < 0.1
+
+
+def test_the_terms_of_a_score_add_up_to_it(task, scored):
+    """Over all training nodes, not only the nearest, the terms are the score."""
+    pairs, scores = ranked(task, scored, None, 5)
+    np.testing.assert_allclose(scored.scores(pairs), scores, rtol=1e-10)
+    L, R = scored.sides(pairs.ravel())
+    i, j = np.indices((L.shape[1],) * 2)
+    S = scored.weight(i, j)
+    for p in range(5):
+        terms = S * (np.outer(L[2 * p], R[2 * p + 1]) + np.outer(R[2 * p], L[2 * p + 1])) / 2
+        assert terms.sum() == pytest.approx(scores[p], rel=1e-9)
+
+
+def test_what_speaks_for_a_link(task, scored):
+    pairs, _ = ranked(task, scored, None, 20)
+    [(table,), *_] = explain(task, scored, pairs)
+    assert len(table.rows) <= 3
+    known = task.network.adjacency.toarray() != 0
+    at = {name: i for i, name in enumerate(task.ids.tolist())}
+    for row in table.rows:
+        a, b = at[row["like the one"]], at[row["like the other"]]
+        assert row["they are"] == ("one node" if a == b else "linked" if known[a, b] else "not linked")
+    for (i, j), count in zip(pairs, shared_neighbours(task, pairs), strict=True):
+        assert count == np.count_nonzero(known[i] & known[j])
+    K = np.asarray(scored.kernel(task.X))
+    np.testing.assert_allclose(similarity(task, scored, pairs), K[pairs[:, 0], pairs[:, 1]], rtol=1e-9)
+
+
+def test_partners_of_a_few_nodes(folder, tmp_path):
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv", "--method", "iokr", "--alphas", "0.1")
+    all_of = invoke("predict", *files, "--top", 5000, "-o", tmp_path / "all")
+    some = invoke("predict", *files, "--top", 5000, "-o", tmp_path / "some", "--for", "n3", "--for", "n50")
+    assert all_of.exit_code == some.exit_code == 0, some.output
+    pairs = [
+        [(row["source"], row["target"]) for row in rows(tmp_path / name / "edges.tsv")] for name in ("all", "some")
+    ]
+    assert pairs[1] == [pair for pair in pairs[0] if {"n3", "n50"} & set(pair)]
+    wrong = invoke("predict", *files, "--for", "N3", "-o", tmp_path / "no")
+    assert wrong.exit_code == 1 and "there is no node 'N3'; did you mean 'n3'" in wrong.output
+
+
+def test_pairs_between_two_lists(folder, tmp_path):
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv", "--method", "pairs", "--alphas", "0.1")
+    (tmp_path / "a.txt").write_text("n1\nn2\nn3\n")
+    (tmp_path / "b.txt").write_text("id\nn2\nn3\nn45\n")
+    result = invoke("predict", *files, "-o", tmp_path / "out", "--between", tmp_path / "a.txt", tmp_path / "b.txt")
+    assert result.exit_code == 0, result.output
+    found = {frozenset((row["source"], row["target"])) for row in rows(tmp_path / "out" / "edges.tsv")}
+    known = {frozenset((row["source"], row["target"])) for row in rows(folder / "edges.tsv")}
+    pairs = [("n1", "n2"), ("n1", "n3"), ("n1", "n45"), ("n2", "n3"), ("n2", "n45"), ("n3", "n45")]
+    assert found == {frozenset(pair) for pair in pairs} - known
+    assert len(rows(tmp_path / "out" / "edges.tsv")) == len(found)
+
+
+def test_the_clock_tells_shares_and_the_time_left():
+    told = []
+    clock = Clock(lambda done, total, what: told.append((done, total, what)), {"one": 3e12, "two": 1e12})
+    clock.at("one")
+    clock.at("one", 0.5)  # too soon to say again
+    clock.at("two", 0.5, "half of it")
+    assert [part[0] for part in told] == [0, 87] and "about" in told[0][2] and "two, half of it" in told[1][2]
+
+
+def test_a_reader_works_with_the_page(run, tmp_path):
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    browser = Browser(tmp_path / "browser")
+    try:
+        browser.open(Path(run[0] / "report.html").absolute())
+        found = rows(run[0] / "edges.tsv")
+        assert browser.read("iokr.tables[0].n") == 60 and browser.errors == []
+        browser.click("table.live button.name")
+        assert browser.read("document.querySelector('.panel h3').innerText") == found[0]["source"]
+        partners = [
+            a["target"] if a["source"] == found[0]["source"] else a["source"]
+            for a in found
+            if found[0]["source"] in (a["source"], a["target"])
+        ]
+        listed = "[...document.querySelector('.partners').querySelectorAll('.name')].map(b => b.innerText)"
+        assert browser.read(listed) == partners
+        browser.click(".panel .why summary")
+        browser.wait()
+        told = browser.read("document.querySelector('.panel details[open]').innerText")
+        assert "probability" in told and "speak most for it" in told
+    finally:
+        browser.close()
+
+
+def test_nodes_that_are_kept_are_not_among_the_rejected(folder, tmp_path):
+    head, first, *rest = (folder / "nodes.tsv").read_text().splitlines()
+    gap = "\t".join([first.split("\t")[0], "", *first.split("\t")[2:]])
+    (tmp_path / "nodes.tsv").write_text("\n".join([head, gap, *rest]) + "\n")
+    files = ("-i", tmp_path / "nodes.tsv", "-e", folder / "edges.tsv", "--method", "iokr", "--alphas", "0.1")
+    result = invoke("predict", *files, "--missing", "mean", "-o", tmp_path / "out", "--top", 9)
+    assert result.exit_code == 0, result.output
+    assert rows(tmp_path / "out" / "rejected.tsv") == [] and "filled with the mean" in result.stdout

@@ -1,0 +1,166 @@
+"""Molecules of spectra: forward, reverse and fusion are the formulas; own spectra, calibration, files.
+
+Tests of `iokr.estimators.identification.model`.
+"""
+
+import numpy as np
+import pytest
+
+from iokr import CandidateSets, Identification, load, save
+from iokr.kernels import RBF, Precomputed, Tanimoto
+
+RNG = np.random.default_rng(0)
+MOLECULES = (RNG.uniform(size=(14, 30)) < 0.4).astype(np.uint8)
+WHICH = np.array([0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9])
+X = RNG.normal(size=(12, 3)) + 2 * MOLECULES[WHICH, :3]
+NEW = RNG.normal(size=(3, 3))
+NAMES = [f"m{i}" for i in range(14)]
+SETS = [[0, 10, 11], [1, 12, 13, 2], [5, 13]]
+GROUPS = [NAMES[i] for i in WHICH]
+GIVEN = [[NAMES[i] for i in some] for some in SETS]
+
+
+def candidates():
+    return CandidateSets([MOLECULES[some] for some in SETS])
+
+
+def fitted(**arguments):
+    model = Identification(RBF(0.3), **{"alphas": (0.2,), "reverse_alphas": (1.0,), **arguments})
+    return model.fit(X, MOLECULES[WHICH], groups=GROUPS)
+
+
+def without(name):
+    kept = np.array([g != name for g in GROUPS])
+    return X[kept], MOLECULES[WHICH][kept].astype(float)
+
+
+def forward(x, y, name):
+    A, B = without(name)
+    K = RBF(0.3)(A)
+    return float(RBF(0.3)(x[None], A)[0] @ np.linalg.solve(K + 0.2 * np.eye(len(A)), Tanimoto()(B, y[None])[:, 0]))
+
+
+def reverse(x, y, name):
+    A, B = without(name)
+    gamma = np.linalg.solve(Tanimoto()(B) + np.eye(len(B)), Tanimoto()(B, y[None])[:, 0])
+    return float(RBF(0.3)(x[None], A)[0] @ gamma / np.sqrt(gamma @ RBF(0.3)(A) @ gamma))
+
+
+@pytest.mark.parametrize(("method", "formula"), [("forward", forward), ("reverse", reverse)])
+def test_scores_are_refits_without_the_candidates_own_spectra(method, formula):
+    found = fitted(method=method).scores(NEW, candidates(), GIVEN)
+    for i, some in enumerate(SETS):
+        expected = [formula(NEW[i], MOLECULES[j].astype(float), NAMES[j]) for j in some]
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-10)
+
+
+def test_own_spectra_may_count_or_be_excluded():
+    counted = fitted(own="count").scores(NEW, candidates(), GIVEN)
+    expected = [[reverse(NEW[i], MOLECULES[j].astype(float), None) for j in some] for i, some in enumerate(SETS)]
+    for f, e in zip(counted, expected, strict=True):
+        np.testing.assert_allclose(f, e, rtol=0, atol=1e-10)
+    excluded = fitted(own="exclude").scores(NEW, candidates(), GIVEN)
+    for f, e, names in zip(excluded, expected, GIVEN, strict=True):
+        known = np.array([name in GROUPS for name in names])
+        assert np.all(np.isneginf(f[known]))
+        np.testing.assert_allclose(f[~known], np.array(e)[~known], rtol=0, atol=1e-10)
+
+
+def test_fusion_adds_standard_scores():
+    model = fitted(method="fusion")
+    parts = [model.scores(NEW, candidates(), GIVEN, method=m) for m in ("forward", "reverse")]
+    for i, f in enumerate(model.scores(NEW, candidates(), GIVEN)):
+        z = sum((part[i] - part[i].mean()) / part[i].std() for part in parts)
+        np.testing.assert_allclose(f, z, rtol=0, atol=1e-12)
+
+
+def test_order_of_candidates_and_queries_does_not_matter():
+    model = fitted()
+    found = model.scores(NEW, candidates(), GIVEN)
+    turned = CandidateSets([MOLECULES[some[::-1]] for some in SETS[::-1]])
+    again = model.scores(NEW[::-1], turned, [given[::-1] for given in GIVEN[::-1]])
+    for f, g in zip(found, again[::-1], strict=True):
+        np.testing.assert_allclose(f, g[::-1], rtol=0, atol=1e-12)
+    order, values = model.rank(NEW, candidates(), GIVEN, k=2)
+    assert all(np.all(np.diff(v) <= 0) and len(o) <= 2 for o, v in zip(order, values, strict=True))
+    assert model.predict(NEW, candidates(), GIVEN).tolist() == [int(o[0]) for o in order]
+
+
+def test_equal_molecules_are_one_without_names():
+    named = fitted().scores(NEW, candidates(), GIVEN)
+    plain = Identification(RBF(0.3), alphas=(0.2,), reverse_alphas=(1.0,)).fit(X, MOLECULES[WHICH])
+    for f, g in zip(named, plain.scores(NEW, candidates()), strict=True):
+        np.testing.assert_allclose(f, g, rtol=0, atol=1e-12)
+
+
+def test_alphas_are_chosen_by_leaving_molecules_out():
+    from iokr import IOKRCV
+
+    alphas = (0.01, 0.1, 1.0)
+    model = Identification(RBF(0.3), alphas=alphas, reverse_alphas=alphas, selection=None)
+    model.fit(X, MOLECULES[WHICH], groups=GROUPS)
+    ours = IOKRCV(RBF(0.3), output_kernel=Tanimoto(), alphas=alphas).fit(X, MOLECULES[WHICH], groups=GROUPS)
+    theirs = IOKRCV(Tanimoto(), output_kernel=RBF(0.3), alphas=alphas).fit(MOLECULES[WHICH], X, groups=GROUPS)
+    assert (model.forward_.alpha, model.reverse_.alpha) == (ours.alpha_, theirs.alpha_)
+    few = Identification(RBF(0.3), alphas=alphas, reverse_alphas=alphas, selection=6)
+    assert few.fit(X, MOLECULES[WHICH], groups=GROUPS).forward_.alpha in alphas
+
+
+def test_probabilities_sets_and_novelty():
+    model = fitted()
+    with pytest.raises(ValueError, match="not calibrated"):
+        model.predict_proba(NEW, candidates(), GIVEN)
+    scores = [RNG.normal(size=4) for _ in range(60)]
+    truth = [int(np.argmax(f)) if RNG.uniform() < 0.7 else 0 for f in scores]
+    model.calibrate(scores, truth, [f"q{i}" for i in range(60)])
+    for p in model.predict_proba(NEW, candidates(), GIVEN):
+        assert p.sum() == pytest.approx(1.0)
+    sizes = [[len(s) for s in model.predict_set(NEW, candidates(), GIVEN, coverage=c)] for c in (0.5, 0.9, 0.999)]
+    assert np.all(np.array(sizes[0]) >= 1)
+    assert np.all(np.diff(sizes, axis=0) >= 0)
+    assert sizes[2] == [len(some) for some in SETS]  # beyond the calibration values: the whole set
+    novelty = model.novelty([np.array([-9.0]), np.array([9.0])])
+    assert novelty.tolist() == [0.0, 1.0]
+
+
+def test_a_saved_model_gives_the_same_scores(tmp_path):
+    model = fitted().calibrate([np.array([0.1, 0.2]), np.array([0.3, 0.1])], [1, 0], ["a", "b"])
+    save(model, tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    for f, g in zip(*(m.predict_proba(NEW, candidates(), GIVEN) for m in (model, again)), strict=True):
+        np.testing.assert_array_equal(f, g)
+
+
+def test_spectra_are_compared_by_peaks_and_losses_unless_said_otherwise():
+    spectra = [([50.0 + i, 77.0, 105.0], [1.0, 0.5, 0.2], 150.0 + i) for i in range(6)]
+    model = Identification().fit(spectra, MOLECULES[:6])
+    assert "losses" in repr(model.forward_.kernel)
+    assert len(model.scores(spectra[:1], CandidateSets([MOLECULES[:3]]))[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "sideways"}, "`method` must be one of"),
+        ({"own": "keep"}, "`own` must be one of"),
+        ({"selection": 1}, "`selection` must be"),
+        ({"kernel": Precomputed()}, "`kernel` must be a scalar kernel on objects"),
+    ],
+)
+def test_bad_parameters_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Identification(**{"kernel": RBF(0.3), **change}).fit(X, MOLECULES[WHICH])
+
+
+def test_bad_candidates_are_refused():
+    model = fitted()
+    with pytest.raises(TypeError, match="`candidates` must be `CandidateSets`"):
+        model.scores(NEW, MOLECULES)
+    with pytest.raises(ValueError, match="`candidate_groups` has 2 lists"):
+        model.scores(NEW, candidates(), GIVEN[:2])
+    with pytest.raises(ValueError, match="`candidate_groups` has 6 names"):
+        model.scores(NEW, candidates(), [given[:2] for given in GIVEN])
+    with pytest.raises(ValueError, match="`truth` 5 of query 0"):
+        model.calibrate([np.zeros(3)], [5], ["a"])
+    with pytest.raises(ValueError, match="X has 12 objects but y has 3"):
+        Identification(RBF(0.3)).fit(X, MOLECULES[:3])

@@ -1,0 +1,29 @@
+"""Every method answers, and with enough landmarks is the exact fit."""
+
+import numpy as np
+import pytest
+
+from iokr_lab.label_sets import sketch
+from iokr_lab.label_sets.sketch import EXACT, FALKON, KERNELS, SKLEARN, Fit, Ranks, Split
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(150, 4))
+X /= np.linalg.norm(X, axis=1, keepdims=True)
+Y = (X @ rng.normal(size=(4, 5)) > 0).astype(float)
+DATA = {"made": Split(X[:100], Y[:100], X[100:], Y[100:])}
+PLAN = Ranks(sets=("made",), ranks=(10, 60))
+
+
+def test_every_method_comes_near_the_exact_fit():
+    exact = sketch._work(Fit("made", EXACT, 0, 0), PLAN, DATA)
+    for method in (*KERNELS, SKLEARN, FALKON):
+        found = sketch._work(Fit("made", method, 60, 0), PLAN, DATA)
+        assert found["error"] == pytest.approx(exact["error"], rel=0.35)
+
+
+def test_the_page_has_every_case():
+    cases = sketch._cases(PLAN, DATA)
+    assert len(cases) == 1 + 2 * (len(KERNELS) + 2)
+    results = sketch.Results({case: sketch._work(case, PLAN, DATA) for case in cases})
+    page = sketch._page(results, PLAN, DATA)
+    assert "made: exact" in page.summary
