@@ -14,6 +14,7 @@ _HOMES = {
     "IOKRCV": "iokr.estimators.regression.cv",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
+    "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -31,6 +32,7 @@ _HOMES = {
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -39,6 +41,7 @@ _HOMES = {
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "CandidateSets",
     "Conformal",
     "Functional",
@@ -57,6 +60,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
     "Surrogate",
     "Unlabeled",
     "__version__",
@@ -65,7 +69,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional

@@ -53,14 +53,14 @@ class SpectralEmbedding(CoordinateEmbedding):
         kept: tuple[Array, SpectralEmbedding] | None = self.__dict__.get("_along_kept")
         if kept is None or kept[0] is not V:
             found = copy(self)
-            found._directions = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
+            found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
             kept = self._along_kept = V, found
         return kept[1]
 
     def _along(self, S: Any, like: Array) -> Array:
-        if self._directions is None:
+        if self.directions_ is None:
             return self.coordinates(S, like)
-        return matmul(self._cross(S, like), asarray_like(self._directions, like))
+        return matmul(self._cross(S, like), asarray_like(self.directions_, like))
 
     def weights(self, H: Array) -> Array:
         """H diag(t)^{-½} Qᵀ."""
