@@ -142,6 +142,11 @@ def _ranks(out: OutOfFold, method: str) -> NDArray[Any]:
     return np.array([mean_rank(f, t) for f, t in zip(out.scores[method], out.truth, strict=True)])
 
 
+def _with_absent(ranks: NDArray[Any], out: OutOfFold) -> NDArray[Any]:
+    """With those truths that were no candidates: missed at every k."""
+    return np.append(ranks, np.full(out.absent, np.inf))
+
+
 def _interval(hits: NDArray[Any], names: Sequence[str], seed: int) -> str:
     """A 95 % bootstrap interval over molecules."""
     order = {name: k for k, name in enumerate(dict.fromkeys(names))}
@@ -162,7 +167,7 @@ def _report(
     for group, out in found.items():
         for method in out.scores:
             ranks = _ranks(out, method)
-            values = figures(ranks)
+            values = figures(_with_absent(ranks, out))
             names = [library.identities[i] for i in out.rows]
             rows.append(
                 {
@@ -175,9 +180,9 @@ def _report(
     out = found[first]
     confidence = {group: _confidence(part, learning.model, delta) for group, part in found.items()}
     ranks = _ranks(out, learning.model)
-    best, said = figures(ranks), ""
+    best, said = figures(_with_absent(ranks, out)), ""
     for group in list(found)[1:]:
-        fall = figures(_ranks(found[group], learning.model))["top-1"]
+        fall = figures(_with_absent(_ranks(found[group], learning.model), found[group]))["top-1"]
         said += f" With folds by {_WORDS[group]} it finds {fall:.1f} %, the figure for molecules unlike the library's."
     queries = [
         {"spectrum_id": library.files.ids[i], "rank": rank, "n_candidates": len(f), "fold": int(out.fold[i])}
@@ -201,7 +206,7 @@ def _report(
         (
             learning.in_words(),
             matching.in_words(),
-            f"{out.absent} truths are not among their candidates and count as missed nowhere above; {out.single} sets "
+            f"{out.absent} truths are not among their candidates and count as missed at every k; {out.single} sets "
             "hold one candidate, which is no question.",
             "Folds keep molecules whole. When an unknown is a molecule of the library, leaving its spectra out throws "
             "evidence away; folds by molecule do not show that case.",
