@@ -135,6 +135,12 @@ def regression(kernel: Any = None, X: Any = None, new: Any = None, parts: Any = 
     return Fitted(model, lambda m: (m.decision_function(new), m.loo_decision_function()), parts(model) if parts else {})
 
 
+def bipartite(model: Any) -> Fitted:
+    fitted = model.fit(vectors(), vectors(9, 1, 2), np.random.default_rng(2).random((N, 9)) < 0.3)
+    new = vectors(M, 1), vectors(M, 2, 2)
+    return Fitted(fitted, lambda m: (m.decision_function(*new), m.loo_decision_function("column")), {})
+
+
 def semi(manifold: Any) -> Fitted:
     model = iokr.IOKR(manifold=manifold).fit(vectors(), vectors(seed=3, p=2), X_unlabeled=vectors(6, 4))
     return Fitted(model, lambda m: m.decision_function(vectors(M, 1)), {})
@@ -159,6 +165,7 @@ CASES |= {
         lambda **k: iokr.IOKRCV([kernels.RBF(), kernels.Linear()], cv=3, loss=losses.Huber(), alphas=(0.1, 1.0), **k),
         "vectors",
     ),
+    "BipartitePredictor": lambda: bipartite(iokr.BipartitePredictor(alpha=(0.1, 1.0))),
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),

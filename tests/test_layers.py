@@ -33,7 +33,7 @@ INSIDE = {
     "iokr.estimators": [
         "identification",
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
-        *("multitask", "links", "pairs", "regression"),
+        *("multitask", "bipartite", "links", "pairs", "regression"),
         *("base", "inputs", "outputs", "areas", "summary"),
     ],
     "iokr.solvers": [

@@ -14,6 +14,7 @@ _HOMES = {
     "IOKRCV": "iokr.estimators.regression.cv",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
+    "BipartitePredictor": "iokr.estimators.bipartite",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "MultiTask": "iokr.estimators.multitask.model",
@@ -40,6 +41,7 @@ _HOMES = {
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "CandidateSets",
     "Conformal",
     "Functional",
@@ -69,6 +71,7 @@ __all__ = [
 if TYPE_CHECKING:
     from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional

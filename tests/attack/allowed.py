@@ -21,6 +21,8 @@ ALLOWED: list[tuple[str, str, str]] = [
         "trees read NaN among the inputs as a missing value (docstring of OutputKernelTree)",
     ),
     ("OK3/*X*=*NaN*", "wrong", "trees read NaN among the inputs as a missing value (docstring of OutputKernelTree)"),
+    ("BipartitePredictor/*links=*NaN*", "wrong", "NaN among the links is what is not known (docstring)"),
+    ("BipartitePredictor/*links=pandas with NA", "wrong", "NaN among the links is what is not known (docstring)"),
     ("model_selection.cross_val_rank/*", "wrong", "an output that is no candidate has an infinite rank"),
     ("kernels.Features/*", "traceback", "errors of the user's transformer are passed on as they are"),
     ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),

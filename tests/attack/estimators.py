@@ -52,7 +52,7 @@ def _answer(model: Any, problem: str) -> Any:
     """What a fitted model says: scores of links, or of new inputs."""
     if problem == "links" and type(model).__name__ == "LocalModels":  # no score for two nodes without known links
         return plain(model.decision_function())[model.labeled_]
-    if problem == "links":
+    if problem in ("links", "bipartite"):
         return model.decision_function()
     if problem == "pairs":
         return model.decision_function(PROBLEMS["pairs"][1]["pairs"])
@@ -92,7 +92,7 @@ def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     def call(**given: Any) -> Any:
         return _answer(build(cls, problem).fit(**given), problem)
 
-    lenient = problem not in ("vectors", "numbers", "links", "pairs", "fingerprints")
+    lenient = problem not in ("vectors", "numbers", "links", "pairs", "bipartite", "fingerprints")
     names = ("adjacency", "labeled", "kernel", "output_kernel", "candidates", "index", "node", "nodes", "task")
     for argument in valid:
         loose = lenient and argument == "y"
@@ -144,11 +144,14 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
                 return
             raise Wrong("a model that was not fitted answered")
 
-        if problem in ("vectors", "numbers", "links", "pairs"):
+        if problem in ("vectors", "numbers", "links", "pairs", "bipartite"):
             yield Case(f"{name}/{method} before fit", early, tuple(valid))
         names = ("X", "X1", "X2", "y", "candidates", "fit", "kernel", "output_kernel", "nodes", "node", "index")
         for argument in valid:
-            if problem not in ("vectors", "numbers", "links", "pairs") and argument not in ("candidates", "y"):
+            if problem not in ("vectors", "numbers", "links", "pairs", "bipartite") and argument not in (
+                "candidates",
+                "y",
+            ):
                 continue
             loose = problem == "labels" or (
                 argument in ("candidates", "y") and problem not in ("vectors", "numbers", "fingerprints")

@@ -65,6 +65,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
+    "bipartite": (
+        {},
+        {"X": X, "Z": NEW, "links": (X @ NEW.T > 0).astype(float)},
+        {"Z": X[:4], "links": (NEW @ X[:4].T > 0).astype(float), "leave": "row"},
+    ),
     "pairs": (
         {},
         {
@@ -112,6 +117,8 @@ def fitting(cls: type) -> list[str]:
         return ["links"]
     if "pairs" in names:
         return ["pairs"]
+    if "links" in names:
+        return ["bipartite"]
     if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):

@@ -162,7 +162,7 @@ def _data(cls: type, problem: str) -> dict[str, Any]:
 
 
 def _ask(model: Any, problem: str) -> Any:
-    if problem == "links":
+    if problem in ("links", "bipartite"):
         return model.decision_function(NEW)
     if problem == "pairs":
         return model.decision_function(np.array([[0, N], [1, 2], [N + 1, 3]]), NEW)
@@ -215,6 +215,8 @@ def rows_reordered(cls: type, problem: str) -> None:
         swap = np.random.default_rng(0).permutation(len(PAIRS))
         other = {name: value[swap] for name, value in data.items() if name != "X"} | {"X": X}
         other["pairs"] = other["pairs"][:, ::-1]
+    elif problem == "bipartite":
+        other = {"X": X[ORDER], "Z": data["Z"], "links": data["links"][ORDER]}
     else:
         other = {name: take(value, ORDER) for name, value in data.items()}
     if problem == "links":
@@ -244,7 +246,7 @@ def halves(cls: type, problem: str) -> None:
 
 def by_rows(cls: type, problem: str) -> None:
     model = build(cls, problem).fit(**_data(cls, problem))
-    if problem == "links":
+    if problem in ("links", "bipartite"):
         whole = plain(model.decision_function(NEW))
         parts = np.vstack([plain(model.decision_function(NEW[i : i + 1])) for i in range(len(NEW))])
     elif problem == "pairs":

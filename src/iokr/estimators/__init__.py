@@ -1,5 +1,6 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
 from iokr.estimators.functional.model import Functional
@@ -23,6 +24,7 @@ from iokr.estimators.trees.tree import OutputKernelTree
 __all__ = [
     "IOKR",
     "IOKRCV",
+    "BipartitePredictor",
     "Conformal",
     "Functional",
     "FunctionalCV",

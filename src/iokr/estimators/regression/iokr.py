@@ -78,11 +78,11 @@ class KernelRegression(LazyAnswers):
                 f"{what} needs the training rows, and a model of rows in chunks keeps none; fit a part in memory."
             )
 
-    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+    def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
         """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
         V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
         if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
-            return super()._compared(X)
+            return super()._for_candidates(X)
         return self._values(X, C), self.embedding_.along(V)
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:

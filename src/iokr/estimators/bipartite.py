@@ -1,0 +1,331 @@
+"""f(x, z) = k₁(x, ·)ᵀ C k₂(z, ·): links between two kinds of nodes, from features of either kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from iokr._array import Array, asarray_like, gemm, is_array, is_sparse, matmul, same_home, to_numpy
+from iokr._component import component
+from iokr._memory import check_matrix
+from iokr._objects import error_context, n_objects
+from iokr._tables import read
+from iokr._validation import check_choice, check_computed, check_integer, check_number, check_vectors
+from iokr.estimators.areas import SCORINGS, areas_of, score_of
+from iokr.estimators.base import KernelModel
+from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.links.ranking import best_pairs, f1_threshold
+from iokr.estimators.outputs import single_precision
+from iokr.estimators.regression.iokr import IOKR, fitted_problem
+from iokr.estimators.regression.selection import check_values
+from iokr.kernels.base import Kernel
+from iokr.metrics.pairs import roc_auc_pairs
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.decomposable import Decomposable
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import Solver
+
+__all__ = ["BipartitePredictor"]
+
+LEFT_OUT = ("row", "column", "both")
+
+
+@component
+class BipartitePredictor(KernelModel):
+    """f(x, z) = Σ_ij k₁(x, x_i) C_ij k₂(z_j, z), C = U [(Uᵀ Y V)/(s tᵀ + λ)] Vᵀ: Kronecker ridge on two kinds of nodes.
+
+    Rows are nodes of one kind, columns of the other, such as drugs and targets, and Y their links; K₁ = U diag(s) Uᵀ
+    and K₂ = V diag(t) Vᵀ. Ridge with the kernel k₁ k₂ on all pairs costs O(n₁³ + n₂³) and not (n₁ n₂)³. Nothing within
+    a kind is ever scored. Leaving out a row, or a column, has a closed form: how well are the links of a new node of
+    that kind found? Entries of Y that are not known are NaN; where there are many, conjugate gradients take products
+    with K₁ and K₂ alone.
+
+    Parameters
+    ----------
+    kernel, partner_kernel : Kernel, or a list of them, default=None
+        On rows and on columns; None is `RBF()` with the median bandwidth. Lists are searched.
+    alpha : float, or a sequence of them, default=1.0
+        λ > 0: larger shrinks f more. Of a sequence the best is chosen.
+    leave : {"row", "column", "both"}, default="both"
+        What is left out to choose: new rows, new columns, or the mean of the two.
+    scoring : {"roc_auc", "average_precision", "both"} or None, default=None
+        None is "roc_auc" where Y has two values, else the squared error, negative.
+    solver : Solver, default=None
+        As in `IOKR`.
+
+    Attributes
+    ----------
+    alpha_ : float
+    kernel_, partner_kernel_ : Kernel
+        Fitted.
+    scores_ : array
+        Axes kernel × partner kernel × alpha, where there was a choice.
+    links_ : ndarray of shape (n1, n2)
+        Y, NaN where it is not known.
+    threshold_ : float
+        That of the largest F1 on leave-one-out scores of rows; found when it is first asked for.
+    row_model_, column_model_ : IOKR
+        The same model seen from either kind, 𝒦 = k₁ K₂ on rows and k₂ K₁ on columns.
+    n_features_in_ : int
+        Of X, when it is an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import BipartitePredictor
+    >>> X, Z = np.array([[0.0], [0.1], [5.0], [5.1]]), np.array([[0.0], [0.2], [5.0]])
+    >>> links = (abs(X - Z.T) < 1).astype(float)
+    >>> model = BipartitePredictor(alpha=(0.01, 0.1, 1.0)).fit(X, Z, links)
+    >>> model.decision_function([[0.05]]).round(1)
+    array([[1., 1., 0.]])
+    >>> model.loo_decision_function("row").round(1)[2]
+    array([0., 0., 1.])
+    """
+
+    kernel: Any = None
+    partner_kernel: Any = None
+    _: KW_ONLY
+    alpha: Any = 1.0
+    leave: str = "both"
+    scoring: str | None = None
+    solver: Solver | None = None
+
+    def fit(self, X: Any, Z: Any, links: Any) -> BipartitePredictor:
+        """Learn f.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or sequence of n1 objects
+            The rows.
+        Z : the same of n2 objects
+            The columns.
+        links : array or sparse matrix of shape (n1, n2)
+            1 for a link and 0 for none, or any numbers; NaN where it is not known.
+
+        Returns
+        -------
+        self
+        """
+        self._check_components()
+        check_choice(self.leave, "leave", LEFT_OUT)
+        if self.scoring is not None:
+            check_choice(self.scoring, "scoring", SCORINGS)
+        alphas = check_values(self.alpha if _several(self.alpha) else [self.alpha], "alpha", strict=True)
+        ones, others = (
+            _kernels(given, name) for given, name in ((self.kernel, "kernel"), (self.partner_kernel, "partner_kernel"))
+        )
+        single = single_precision(X)
+        X = check_inputs(self, X, ones[0], reset=True)
+        Z = check_inputs(self, Z, others[0], reset=False, name="Z")
+        _check_home(X, Z, "X")
+        Y = _links(links, n_objects(X), n_objects(Z, "Z"))
+        best: tuple[float, Any] = (-np.inf, None)
+        searched = len(ones) * len(others) * len(alphas) > 1
+        scores = np.empty((len(ones), len(others), len(alphas)))
+        for i, one in enumerate(ones):
+            for j, other in enumerate(others):
+                fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
+                if not searched:
+                    best = 0.0, (fitted, alphas[0])
+                    break
+                scores[i, j] = self._path_scores(fitted, Y, alphas)
+                if scores[i, j].max() > best[0]:
+                    best = float(scores[i, j].max()), (fitted, alphas[int(scores[i, j].argmax())])
+        if best[1] is None:
+            raise ValueError("Leave-one-out scores are not finite; scale the data or raise alpha.")
+        (rows, columns), self.alpha_ = best[1]
+        if self.alpha_ != alphas[0]:
+            rows, columns = self._both_sides(X, Z, Y, rows.kernel.kernel, columns.kernel.kernel, self.alpha_)
+        if searched:
+            kept = tuple(0 if size == 1 else slice(None) for size in scores.shape)
+            self.scores_ = scores[kept]
+        self.__dict__.pop("threshold_", None)
+        self.row_model_, self.column_model_, self.links_ = rows, columns, Y
+        self.kernel_, self.partner_kernel_ = rows.kernel_.kernel_, columns.kernel_.kernel_
+        self.R_fit_, self.S_fit_ = self.kernel_.represent(X), self.partner_kernel_.represent(Z)
+        self._partner_features = int(Z.shape[1]) if len(getattr(Z, "shape", ())) == 2 else None
+        self._single_precision = single
+        return self
+
+    def _both_sides(self, X: Any, Z: Any, Y: np.ndarray, one: Kernel, other: Kernel, alpha: float) -> tuple[IOKR, IOKR]:
+        """The model of rows, 𝒦 = k₁ K₂, and that of columns, 𝒦 = k₂ K₁."""
+        K = []
+        for kernel, objects, name in ((one, X, "X"), (other, Z, "Z")):
+            with error_context(name):
+                fitted = clone(kernel).fit(objects)
+                check_matrix(n_objects(objects), n_objects(objects), objects, 4.0)
+                K.append(to_numpy(fitted(objects)))
+        parts: dict[str, Any] = {"alpha": alpha, "solver": self.solver}
+        rows = IOKR(Decomposable(one, K[1]), **parts).fit(X, asarray_like(Y, X) if is_array(X) else Y)
+        with error_context("Z"):
+            columns = IOKR(Decomposable(other, K[0]), **parts).fit(Z, asarray_like(Y.T, Z) if is_array(Z) else Y.T)
+        return rows, columns
+
+    def _path_scores(self, fitted: tuple[IOKR, IOKR], Y: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
+        """What decides, for every alpha: the mean over what is left out."""
+        sides = {"row": (0,), "column": (1,), "both": (0, 1)}[self.leave]
+        found = [[self._measure(Y, H if side == 0 else H.T) for H in _left_out(fitted[side], alphas)] for side in sides]
+        return np.asarray(np.mean(found, axis=0))
+
+    def _measure(self, Y: np.ndarray, H: np.ndarray) -> float:
+        seen = ~np.isnan(Y)
+        values = np.unique(Y[seen])
+        if self.scoring is None and len(values) != 2:
+            return -float(np.mean((Y[seen] - H[seen]) ** 2))
+        if len(values) != 2:
+            raise ValueError(f"Areas under curves need two different values in `links`, got {len(values)}.")
+        return float(score_of(self.scoring or "roc_auc", areas_of(Y[seen] == values[1], H[seen])))
+
+    # ------------------------------------------------------------------------------------------------------- scores
+
+    def _side(self, objects: Any, partner: bool) -> Array:
+        """k(new, fitted) for one kind; None is the nodes of `fit`."""
+        kernel, R = (self.partner_kernel_, self.S_fit_) if partner else (self.kernel_, self.R_fit_)
+        if objects is None:
+            return kernel.block(R, R)
+        name = "Z" if partner else "X"
+        checked = check_inputs(self, objects, kernel, reset=False, name=name)
+        if partner and self._partner_features not in (None, *getattr(checked, "shape", (None, None))[1:]):
+            raise ValueError(f"Z has {checked.shape[1]} features, but {self._partner_features} at fit.")
+        if kernel.numeric:
+            _check_home(self.row_model_.solution_.C, checked, "the arrays of `fit`", name)
+        with error_context(name):
+            return kernel.block(kernel.represent(checked), R)
+
+    def decision_function(self, X: Any = None, Z: Any = None) -> Array:
+        """f(x, z), (m1, m2), for rows x of X and columns z of Z; None is those of `fit`, in their order."""
+        check_is_fitted(self)
+        left = matmul(self._side(X, False), self.row_model_.solution_.C)
+        right = asarray_like(self._side(Z, True), left)
+        return self._cast(check_computed(gemm(left, right), "Row", "f(x, z)"))
+
+    def loo_decision_function(self, leave: str = "row") -> Array:
+        """f₋ᵢ(x_i, z_j), (n1, n2): each row, or each column, scored by the model without it, in closed form.
+
+        Without a row means without all that is known of its links. "row" tells how well links of new rows to known
+        columns are found, "column" those of new columns.
+        """
+        check_is_fitted(self)
+        check_choice(leave, "leave", ("row", "column"))
+        if leave == "row":
+            return self._cast(self.row_model_.loo_decision_function())
+        H = self.column_model_.loo_decision_function()
+        return self._cast(asarray_like(to_numpy(H).T.copy(), H))
+
+    @cached_property
+    def threshold_(self) -> float:
+        """θ above which a pair is called a link: the largest F1 on leave-one-out scores of rows."""
+        check_is_fitted(self)
+        seen = ~np.isnan(self.links_)
+        linked = self.links_[seen] > 0
+        if not linked.any():
+            raise ValueError("No link is known, so there is no threshold; give `threshold` or `top`.")
+        return f1_threshold(linked, to_numpy(self.loo_decision_function("row"))[seen])
+
+    def predict_links(
+        self,
+        X: Any = None,
+        Z: Any = None,
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+        known: bool = False,
+    ) -> tuple[Array, Array]:
+        """The pairs of a row and a column most likely to be linked, best first.
+
+        Parameters
+        ----------
+        X, Z : rows and columns, default=None
+            None is those of `fit`.
+        threshold : float, default=None
+            Only pairs whose score is above; None is `threshold_`, or no threshold when `top` is given.
+        top : int, default=None
+            At most so many pairs.
+        known : bool, default=False
+            Whether to list the links that `fit` was given, too.
+
+        Returns
+        -------
+        pairs : array of shape (k, 2)
+            A row, and a column.
+        scores : array of shape (k,)
+            Descending.
+        """
+        check_is_fitted(self)
+        check_choice(known, "known", (True, False))
+        if top is not None:
+            check_integer(top, "top", minimum=1)
+        above = -np.inf if top is not None and threshold is None else None
+        if above is None:
+            above = self.threshold_ if threshold is None else check_number(threshold, "threshold")
+        left = matmul(self._side(X, False), self.row_model_.solution_.C)
+        right = asarray_like(self._side(Z, True), left)
+        left_out = None if known or X is not None or Z is not None else np.argwhere(self.links_ > 0)
+        pairs, scores = best_pairs(left, right, top=top, above=above, known=left_out)
+        return asarray_like(pairs, left), self._cast(asarray_like(scores, left))
+
+    def score(self, X: Any, Z: Any, links: Any) -> float:
+        """ROC area of the pairs of X and Z whose links are known: the fraction of (link, other pair) in this order."""
+        check_is_fitted(self)
+        Y = _links(links, n_objects(X), n_objects(Z, "Z"))
+        seen = ~np.isnan(Y)
+        linked = Y[seen] > 0
+        if not linked.any() or linked.all():
+            raise ValueError("The ROC area needs links and other pairs among `links`.")
+        return roc_auc_pairs(linked, to_numpy(self.decision_function(X, Z))[seen])
+
+
+def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:
+    """Two arrays of one library, on one device; objects that are none are at home everywhere."""
+    if is_array(one) and is_array(other) and not same_home(one, other):
+        raise TypeError(
+            f"{name} is an array of another library or device than {what}; nothing is moved silently: convert {name}."
+        )
+
+
+def _several(alpha: Any) -> bool:
+    return is_array(alpha) or isinstance(alpha, (list, tuple))
+
+
+def _kernels(given: Any, name: str) -> list[Kernel]:
+    """One kernel or a list of them, scalar ones on objects."""
+    if isinstance(given, (list, tuple)) and not given:
+        raise ValueError(f"`{name}` is an empty list; give at least one.")
+    found: list[Kernel] = []
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        with error_context(name):
+            kernel = check_kernel(one)
+        if isinstance(kernel, OperatorKernel) or kernel.pairwise:
+            raise ValueError(
+                f"`{name}` must compare objects of one kind by a number, which {kernel!r:.60} does not; a matrix over "
+                "all of them is `Precomputed(matrix)`, with row numbers as objects."
+            )
+        found.append(kernel)
+    return found
+
+
+def _links(links: Any, n: int, m: int) -> np.ndarray:
+    """Y as numbers, (n1, n2), NaN where it is not known."""
+    with error_context("links"):
+        links = read(links, matrix=True)
+    links = check_vectors(links, "links", missing=True)
+    Y = np.asarray(links.toarray() if is_sparse(links) else to_numpy(links), dtype=np.float64)
+    if Y.shape != (n, m):
+        raise ValueError(f"`links` must have the shape ({n}, {m}), rows of X and rows of Z, got {Y.shape}.")
+    if np.isnan(Y).all():
+        raise ValueError("`links` knows nothing: every entry is NaN.")
+    return Y
+
+
+def _left_out(model: IOKR, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+    """Leave-one-out scores for every alpha, from one factorisation."""
+    problem = fitted_problem(model)
+    path = Auto().closed_form(problem, loo=True).path(problem)
+    for alpha in alphas:
+        yield to_numpy(problem.targets - path.loo_residuals(problem.Psi, alpha))
