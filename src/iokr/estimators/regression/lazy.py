@@ -68,7 +68,7 @@ class LazyAnswers(StructuredEstimator):
         if not is_lazy(candidates):
             return super().rank(X, candidates, k)
         k = None if k is None else check_integer(k, "k", minimum=1)
-        H, embedding = self._compared(X)
+        H, embedding = self._for_candidates(X)
         best = partial(rank_shared, to_numpy(H), embedding, k=k, by=self._by)
         index, values = rank_shards(candidates, best, k, ascending=self._by == "distance")
         return index, self._cast(values)
