@@ -32,6 +32,7 @@ _HOMES = {
     "Conformal": "iokr.estimators.conformal.model",
     "CandidateSets": "iokr.decoders.candidate_sets",
     "SharedCandidates": "iokr.decoders.candidate_sets",
+    "Stream": "iokr._chunks",
     "Unlabeled": "iokr.estimators.inputs",
     "load": "iokr.files.model",
     "save": "iokr.files.model",
@@ -59,6 +60,7 @@ __all__ = [
     "QuantileCurves",
     "QuantileCurvesCV",
     "SharedCandidates",
+    "Stream",
     "Surrogate",
     "Unlabeled",
     "__version__",
@@ -67,6 +69,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
     from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._validation import check_integer
+from iokr._validation import check_integer, check_numbers
 
 __all__ = ["Bits"]
 
@@ -47,9 +47,10 @@ class Bits:
     @classmethod
     def of(cls, matrix: Any) -> Bits:
         """The rows of a matrix of zeros and ones."""
-        values = np.asarray(matrix)
-        if values.ndim != 2 or values.dtype.kind not in "buif" or not np.all((values == 0) | (values == 1)):
-            raise ValueError("Bits are made of a matrix of zeros and ones.")
+        plain = type(matrix) is np.ndarray and matrix.dtype.kind in "buif"
+        values = matrix if plain else check_numbers(matrix, "matrix")
+        if values.ndim != 2 or values.shape[1] == 0 or not np.all((values == 0) | (values == 1)):
+            raise ValueError(f"`matrix` must hold zeros and ones, a row an object, got shape {values.shape}.")
         return cls(np.packbits(values != 0, axis=1), values.shape[1])
 
     @property

@@ -24,8 +24,8 @@ except ImportError:  # scikit-learn < 1.9
 __all__ = ["CallbackSupportMixin", "begin", "end", "track", "with_callbacks"]
 
 
-def begin(estimator: Any, n_tasks: int = 0, **data: Any) -> Any:
-    """Open the task "fit" of n_tasks sub-tasks; first line of `fit`. None where there are no callbacks."""
+def begin(estimator: Any, n_tasks: int | None = 0, **data: Any) -> Any:
+    """Open the task "fit" of n_tasks sub-tasks (None: unknown); first line of `fit`. None without callbacks."""
     if not hasattr(estimator, "_init_callback_context"):
         return None
     return estimator._init_callback_context(max_subtasks=n_tasks).call_on_fit_task_begin(estimator=estimator, **data)

@@ -116,7 +116,9 @@ class MassSpectra:
         known = self.precursor_mz[~np.isnan(self.precursor_mz)]
         if np.any(known <= 0) or not np.all(np.isfinite(known)):
             raise ValueError("`precursor_mz` must hold positive numbers, NaN where it is not known.")
-        self.metadata = as_objects([{} for _ in range(n)] if metadata is None else metadata)
+        if metadata is not None and not isinstance(metadata, (list, tuple, np.ndarray)):
+            raise TypeError(f"`metadata` must be a list of {n} dictionaries, one a spectrum, got {metadata!r:.60}.")
+        self.metadata = as_objects([{} for _ in range(n)] if metadata is None else np.atleast_1d(metadata))
         if len(self.metadata) != n or not all(isinstance(entry, Mapping) for entry in self.metadata):
             raise ValueError(f"`metadata` must hold {n} dictionaries, one a spectrum.")
 

@@ -113,6 +113,13 @@ EXPERIMENTS = (
         data=("functional", "msms_fp490", "multilabel"),
     ),
     Experiment(
+        name="metabolites",
+        title="Molecules of MassBank's spectra among those of the same formula, beside library search",
+        paper="after d'Alché-Buc 2022 (A22), Table 1, on other spectra",
+        module="spectra.metabolites",
+        data=("massbank_msms",),
+    ),
+    Experiment(
         name="msms-fp490",
         title="Molecules of 490 spectra, with and without a candidate's own spectra",
         paper="the set of Su and Rousu, small enough for seconds",

@@ -7,6 +7,7 @@ import inspect
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -183,8 +184,49 @@ def _archive(name: str, how: str) -> None:
         raise Wrong("the damage was not noticed")
 
 
+MGF = "".join(
+    f"BEGIN IONS\nTITLE=n{i}\nPEPMASS=150.1\nCHARGE=1+\nSMILES=CCO\n77.04\t10\n91.05\t5\n105.03\t{i + 1}\nEND IONS\n"
+    for i in range(5)
+)
+CANDIDATES = "spectrum_id\tsmiles\tname\tmass\n" + "".join(f"n{i}\tCCO\tethanol\t46.04\n" for i in range(5))
+SPECTRA = {  # reader: the valid text, its ending
+    "read_spectra_files": (MGF, ".mgf"),
+    "read_candidates": (CANDIDATES, ".tsv"),
+    "read_database": (CANDIDATES, ".tsv"),
+}
+
+
+def _spectra(folder: Path) -> Any:
+    path = folder / "spectra.mgf"
+    path.write_text(MGF)
+    return iokr.datasets.read_spectra_files(path)
+
+
+def _read_spectra(name: str, how: str) -> None:
+    """A broken file for a reader of spectra or molecules: a ValueError, or records and rejections that add up."""
+    text, ending = SPECTRA[name]
+    other, make = BROKEN[how]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"odd{other.replace('.tsv', ending)}")
+        path.write_bytes(make(text))
+        if name == "read_candidates":
+            iokr.datasets.read_candidates(path, _spectra(Path(folder)))
+        elif name == "read_database":
+            iokr.datasets.read_database(path)
+        else:
+            found = iokr.datasets.read_spectra_files(path)
+            left = [r for r in found.rejections if r.action == "left out"]
+            if found.n_read != len(found.spectra) + len(left):
+                raise Wrong(f"{found.n_read} read, {len(found.spectra)} taken, {len(left)} left out")
+
+
 def _path(name: str, value: Any) -> None:
     reader = getattr(iokr.datasets, name)
+    if name == "read_candidates":
+        with TemporaryDirectory() as folder:
+            spectra = _spectra(Path(folder))
+        reader(value, spectra)
+        return
     reader([value] if name == "read_kernels" else value)
 
 
@@ -203,6 +245,9 @@ def file_cases() -> Iterator[Case]:
             for how in BROKEN:
                 words = ("line", "lines", "file", "column", "nodes-odd", "edges-odd", "kernel-odd", "odd")
                 yield Case(f"datasets.{name}/{kind}={how}", lambda n=name, k=kind, h=how: _read(n, k, h), words)
+        for how in BROKEN if name in SPECTRA else ():
+            words = ("line", "column", "odd", "file", "spectrum", "molecule")
+            yield Case(f"datasets.{name}/{how}", lambda n=name, h=how: _read_spectra(n, h), words)
         for odd in NO_PATHS:
             yield Case(
                 f"datasets.{name}/path={odd!r:.20}",

@@ -119,7 +119,7 @@ def fitting(cls: type) -> list[str]:
         return ["pairs"]
     if "links" in names:
         return ["bipartite"]
-    if required != {"X", "y"}:
+    if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
@@ -136,7 +136,10 @@ def methods(cls: type) -> dict[str, Any]:
     return {
         name: member
         for name, member in inspect.getmembers(cls, inspect.isfunction)
-        if name[0] != "_" and name not in HOOKS and name not in ("fit", "path") and not name.endswith("_request")
+        if name[0] != "_"
+        and name not in HOOKS
+        and name not in ("fit", "partial_fit", "path")
+        and not name.endswith("_request")
     }
 
 

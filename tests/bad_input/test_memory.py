@@ -228,3 +228,19 @@ def test_enough_memory_is_no_obstacle(monkeypatch, large):
 
 def test_the_estimate_is_real():
     assert 10_000_000 < iokr._memory.available_memory() < 10**16
+
+
+def test_the_largest_exact_fit_fits():
+    for free in (10**8, 24 * 10**9, 150 * 10**9):
+        n = iokr._memory.largest_exact(free)
+        assert 4 * n * n <= 0.9 * free < 4 * (1.2 * n) ** 2
+    assert iokr._memory.largest_exact(0) == 0
+
+
+def test_doctor_shows_free_device_memory(monkeypatch):
+    import iokr.cli.doctor as doctor
+
+    monkeypatch.setattr(doctor, "_device_memory", lambda: {"cuda:0": 140 * 10**9})
+    found = doctor._memory()
+    assert found["free on cuda:0"] == "140 GB, largest exact fit n = 170000"
+    assert found["largest exact fit"].startswith("n = ")

@@ -85,3 +85,22 @@ def test_panels_that_the_kernel_asks_for(panel):
     assert sum(evaluated) == (144 + sum(h * h for h in heights)) // 2
     rows = np.array([3, 0, 11])
     assert_close(gram.restrict(rows).dense(), (X @ X.T)[np.ix_(rows, rows)], 1e-14)
+
+
+def test_many_rows_are_multiplied_in_panels(monkeypatch):
+    """What is held beside the answer does not grow with the rows."""
+    import tracemalloc
+
+    monkeypatch.setattr("iokr.gram.scalar._PRODUCT", 1 << 14)
+    rng = np.random.default_rng(0)
+    S, C = rng.normal(size=(64, 3)), rng.normal(size=(64, 2))
+    held = []
+    for rows in (2000, 40_000):
+        R = rng.normal(size=(rows, 3))
+        gram = ScalarGram(lambda A, B: A @ B.T, R, S)
+        tracemalloc.start()
+        H = gram @ C
+        held.append(tracemalloc.get_traced_memory()[1] - 2 * H.nbytes)
+        tracemalloc.stop()
+        np.testing.assert_allclose(H, R @ S.T @ C)
+    assert held[1] < 3 * 8 * (1 << 14) + held[0]

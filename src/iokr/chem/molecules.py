@@ -31,7 +31,7 @@ class Molecule:
     Parameters
     ----------
     text : str or RDKit molecule
-        SMILES, or InChI (it begins with ``InChI=``).
+        SMILES, InChI (it begins with ``InChI=``), or the block of a molecule in an SDF file.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Molecule:
         given = isinstance(text, Chem.Mol)
         if not given and not isinstance(text, str):
             raise TypeError(f"A molecule is read from SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
-        self.text = Chem.MolToSmiles(text) if given else text.strip()
+        self.text = Chem.MolToSmiles(text) if given else text if "\n" in text else text.strip()
         mol = Chem.Mol(text) if given else _parse(self.text)
         with _quiet():
             parts = Chem.GetMolFrags(mol, asMols=True, sanitizeFrags=False)
@@ -162,6 +162,8 @@ def _parse(text: str) -> Any:
     if not text:
         raise BadMolecule("the structure is empty.")
     read = Chem.MolFromInchi if text.startswith("InChI=") else Chem.MolFromSmiles
+    if "M  END" in text:
+        read = Chem.MolFromMolBlock
     with _quiet():
         mol = read(text)
     if mol is None:

@@ -91,16 +91,41 @@ def _linear_algebra() -> dict[str, str]:
 
 
 def _memory() -> dict[str, str]:
-    from iokr._memory import available_memory, container_limit, human_bytes
+    from iokr._memory import available_memory, container_limit, human_bytes, largest_exact
 
     def words(n: int | None, otherwise: str) -> str:
         return otherwise if n is None else human_bytes(n)
 
-    return {
+    free = available_memory()
+    found = {
         "machine": words(_physical_memory(), "unknown"),
         "left by the container's limit": words(container_limit(), "no limit"),
-        "available to a fit": words(available_memory(), "unknown"),
+        "available to a fit": words(free, "unknown"),
+        "largest exact fit": "unknown" if free is None else f"n = {largest_exact(free)}",
     }
+    for name, device_free in _device_memory().items():
+        found[f"free on {name}"] = f"{human_bytes(device_free)}, largest exact fit n = {largest_exact(device_free)}"
+    return found
+
+
+def _device_memory() -> dict[str, int]:
+    """Free bytes of every CUDA device that torch or CuPy sees."""
+    if util.find_spec("torch") is not None:
+        try:
+            import torch
+
+            return {f"cuda:{i}": torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())}
+        except (ImportError, OSError, RuntimeError):
+            return {}
+    if util.find_spec("cupy") is not None:
+        try:
+            import cupy
+
+            devices = [cupy.cuda.Device(i) for i in range(cupy.cuda.runtime.getDeviceCount())]
+            return {f"cuda:{device.id}": device.mem_info[0] for device in devices}
+        except (ImportError, OSError, RuntimeError):
+            return {}
+    return {}
 
 
 def _physical_memory() -> int | None:

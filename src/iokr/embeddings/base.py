@@ -285,7 +285,7 @@ class KernelEmbedding(Embedding):
 class CoordinateEmbedding(KernelEmbedding):
     """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y), or of its projection, that `coordinates` computes from k_Y."""
 
-    _directions: Array | None = None
+    directions_: Array | None = None
 
     @abstractmethod
     def coordinates(self, S: Any, like: Array) -> Array:
@@ -297,7 +297,7 @@ class CoordinateEmbedding(KernelEmbedding):
         ‖ψ(y)‖² stays k_Y(y, y).
         """
         found = copy(self)
-        found._directions = V
+        found.directions_ = V
         return found
 
     def inner(self, H: Array, S: Any) -> Array:
@@ -307,7 +307,7 @@ class CoordinateEmbedding(KernelEmbedding):
     def _along(self, S: Any, like: Array) -> Array:
         """z(y_j), or Vᵀz(y_j) where directions are given. May be overridden."""
         Z = self.coordinates(S, like)
-        return Z if self._directions is None else matmul(Z, asarray_like(self._directions, like))
+        return Z if self.directions_ is None else matmul(Z, asarray_like(self.directions_, like))
 
     def sq_norms_of(self, H: Array) -> Array:
         """‖h_i‖²."""

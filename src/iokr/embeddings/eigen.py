@@ -51,13 +51,13 @@ class SpectralEmbedding(CoordinateEmbedding):
     def along(self, V: Array) -> SpectralEmbedding:
         """With diag(t)^{-½} Qᵀ and V multiplied once, so that an output costs n p."""
         found = copy(self)
-        found._directions = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
+        found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
         return found
 
     def _along(self, S: Any, like: Array) -> Array:
-        if self._directions is None:
+        if self.directions_ is None:
             return self.coordinates(S, like)
-        return matmul(self._cross(S, like), asarray_like(self._directions, like))
+        return matmul(self._cross(S, like), asarray_like(self.directions_, like))
 
     def weights(self, H: Array) -> Array:
         """H diag(t)^{-½} Qᵀ."""

@@ -91,7 +91,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
     def _values(self, X: Any) -> Array:
         """h(x) in the embedding's coordinates, float64, (m, q)."""
 
-    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+    def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
         """h(x), and the embedding that candidates are compared in. May be overridden: fewer coordinates."""
         return self._values(X), self.embedding_
 
@@ -116,7 +116,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
         if self.decoder_.weighted:
             return self._weights(X), cast(Any, self.decoder_).measure()
-        return self._compared(X)
+        return self._for_candidates(X)
 
     def scores(self, X: Any, candidates: Any) -> Any:
         """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
@@ -130,10 +130,10 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
-            return [self._cast(values) for values in compare_sets(*self._compared(X), candidates, by=by)]
+            return [self._cast(values) for values in compare_sets(*self._for_candidates(X), candidates, by=by)]
         S = E.represent(shared_sequence(candidates, E), "candidates")
         check_matrix(n_objects(X), S.shape[0], X, 2.0 if by == "score" else 4.0, f"A {by} for every pair")
-        H, E = self._compared(X)
+        H, E = self._for_candidates(X)
         inner = E.inner(H, S)
         if by == "score":
             return self._cast(inner)
@@ -190,7 +190,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         if candidates is None:
             if isinstance(self.decoder_, Candidates):
-                return as_fitted(self.decoder_.decode(*self._compared(X), by=self._by), self.outputs_.shape)
+                return as_fitted(self.decoder_.decode(*self._for_candidates(X), by=self._by), self.outputs_.shape)
             H = self._weights(X) if self.decoder_.weighted else self._values(X)
             return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
         best, _ = self.rank(X, candidates, k=1)

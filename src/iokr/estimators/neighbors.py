@@ -181,7 +181,7 @@ class Neighbors(StructuredEstimator):
         errors = np.zeros(len(choices))
         for some in blocks(n, max(1, _ENTRIES // max(n, max(choices) * Z.shape[1]))):
             own = np.arange(some.start, some.stop)
-            far, K = self._compared(take_rows(self.points_, self._known[some]), own)
+            far, K = self._against(take_rows(self.points_, self._known[some]), own)
             for j, k in enumerate(choices):
                 order, masses = self._nearest(far, K, k)
                 masses[order == own[:, None]] = 0.0
@@ -190,7 +190,7 @@ class Neighbors(StructuredEstimator):
         mean: np.ndarray = errors / w.sum()
         return mean
 
-    def _compared(self, R: Any, own: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def _against(self, R: Any, own: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """How far inputs are, up to a constant a row, and k(x, x_i) up to a factor a row, over the inputs that count.
 
         A Gaussian's exponents tell far inputs apart, where its values are all zero. Numbers `own` of the inputs
@@ -216,7 +216,7 @@ class Neighbors(StructuredEstimator):
         m = int(R.shape[0])
         B = np.zeros((m, self.targets_.n))
         for some in blocks(m, max(1, _ENTRIES // self.targets_.n)):
-            order, masses = self._nearest(*self._compared(take_rows(R, some)), self.n_neighbors_)
+            order, masses = self._nearest(*self._against(take_rows(R, some)), self.n_neighbors_)
             rows = np.arange(some.start, some.stop)[:, None]
             B[rows, self._known[order]] = masses / masses.sum(axis=1, keepdims=True)
         return asarray_like(B, self.squares_)

@@ -23,6 +23,8 @@ HELD = {
     "FittedOutputs": "iokr.estimators.outputs",
     "Targets": "iokr.estimators.outputs",
     "Solution": "iokr.problem",
+    "PartialFit": "iokr.estimators.regression.streaming",
+    "Moments": "iokr.gram.moments",
     "LinkNetwork": "iokr.estimators.links.network:Network",
     "PairData": "iokr.estimators.pairs.data",
     "Examples": "iokr.estimators.pairs.data",

@@ -44,6 +44,7 @@ class Case:
     distinct: int
     systems: int
     words: str
+    cuda: bool  # where an eigendecomposition is worth 40 factorisations, on the host 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,28 +135,30 @@ RULES = (
     ),
     Rule(
         "a CUDA device whose float64 is slow, 20 000 points or more, one alpha, no leave-one-out",
-        lambda case: _one(case) and case.problem.n_labeled >= 20_000 and slow_double(case.problem.like),
+        lambda case: case.cuda and _one(case) and case.problem.n_labeled >= 20_000 and slow_double(case.problem.like),
         MixedPrecision,
         "a float32 factor preconditions float64; its rule is from the device's data sheet, not measured",
         lambda case: "float64 of this device is 1/16 of its float32 or slower: ",
     ),
     Rule(
         "CUDA, 50 000 points or more, one alpha, no leave-one-out, where n²/2 fit as float32 and not as float64",
-        lambda case: _one(case) and _fits_single_only(case),
+        lambda case: case.cuda and _one(case) and _fits_single_only(case),
         MixedPrecision,
         "exact to the stated residual",
         lambda case: "a float64 triangle does not fit, and one of float32 does: ",
     ),
     Rule(
         "one fit or a path, fewer than 10 systems of n³/3 flops (41 on CUDA)",
-        lambda case: not case.use.loo and _few(case, 10, 41),
+        lambda case: (
+            not case.use.loo and case.systems < (41 if case.cuda else 10) and not Cholesky().refuses(case.problem)
+        ),
         Cholesky,
         "an eigendecomposition costs more",
         lambda case: f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; ",
     ),
     Rule(
         "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse (21 on CUDA)",
-        lambda case: case.use.loo and _few(case, 5, 21),
+        lambda case: case.use.loo and case.systems < (21 if case.cuda else 5) and not Cholesky().refuses(case.problem),
         Cholesky,
         "an eigendecomposition costs more",
         lambda case: (
@@ -223,11 +226,12 @@ class Auto(Solver):
         """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
         use, distinct = use or Use(), problem.operator.n_distinct
         words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
-        case = Case(problem, use, distinct, use.n_alphas * distinct, words)
+        case = Case(problem, use, distinct, use.n_alphas * distinct, words, is_cuda(problem.like))
         rule = next(rule for rule in RULES if rule.applies(case))
         stops = (self.tol, self.max_iter) if rule.solver in _STOPPED else ()
         solver = rule.solver(*stops)
-        return Choice(solver, f"{rule.facts(case)}{rule.because}.{_cost(case, solver)}")
+        cost = _cost(case, solver) if problem.gram.size >= _LARGE else ""
+        return Choice(solver, f"{rule.facts(case)}{rule.because}.{cost}")
 
     def explain(self) -> str:
         """What was chosen and why, in words."""
@@ -281,19 +285,14 @@ def _too_large_to_store(case: Case) -> bool:
     return available is not None and solver.memory(case.problem) > available
 
 
-def _few(case: Case, host: int, cuda: int) -> bool:
-    """Whether factorisations cost less than an eigendecomposition, which is worth 10 on the host and 40 on CUDA."""
-    return case.systems < (cuda if is_cuda(case.problem.like) else host) and not Cholesky().refuses(case.problem)
-
-
 def _one(case: Case) -> bool:
     """Whether one fit of a problem that `MixedPrecision` takes is asked for."""
     return case.systems == 1 and not case.use.loo and MixedPrecision().refuses(case.problem) is None
 
 
 def _fits_single_only(case: Case) -> bool:
-    free, like = available_memory(case.problem.like), case.problem.like
-    if free is None or not is_cuda(like) or case.problem.n_labeled < 50_000:
+    free = available_memory(case.problem.like)
+    if free is None or case.problem.n_labeled < 50_000:
         return False
     return MixedPrecision().memory(case.problem) <= free < Cholesky().memory(case.problem)
 
@@ -306,7 +305,7 @@ def _too_large_to_diagonalise(case: Case) -> bool:
 def _cost(case: Case, solver: Solver) -> str:
     """Bytes and seconds of a large closed form, in words."""
     n, q, like = case.problem.gram.size, int(case.problem.Psi.shape[1]), case.problem.like
-    if n < _LARGE or not isinstance(solver, (Cholesky, Eigen, MixedPrecision)):
+    if not isinstance(solver, (Cholesky, Eigen, MixedPrecision)):
         return ""
     factor, solve = n**3 / 3, 2.0 * n * n * q
     flops = case.systems * (factor * (2 if case.use.loo else 1) + solve)

@@ -238,7 +238,11 @@ def _left_out(results: Results, data: dict[str, Pairs]) -> Table:
             line[space] = None if cell is None else round(cell["r2"], 3)
         lines.append(line)
     title = "R² of leave-one-curve-out, against the mean of the others"
-    return Table(title, lines, f"Widths {', '.join(map(str, WIDTHS))} of the curve kernel are shares of the range.")
+    return Table(
+        title,
+        lines,
+        f"Integral kernels of width {', '.join(map(str, WIDTHS))}, shares of the range, and principal components.",
+    )
 
 
 def _folds(results: Results, name: str) -> Table:
@@ -251,10 +255,10 @@ def _folds(results: Results, name: str) -> Table:
         lines.append(
             {
                 "method": method,
-                "ISE": f"{ise.mean():.4g}",
+                "ISE": float(f"{ise.mean():.4g}"),
                 "R²": round(_r2(results, name, method), 3),
-                "sup": f"{sup.mean():.4g}",
-                "ISE of slopes": f"{slope.mean():.4g}",
+                "sup": float(f"{sup.mean():.4g}"),
+                "ISE of slopes": float(f"{slope.mean():.4g}"),
                 "seconds": Spread.of([cell["seconds"] for cell in cells], digits=2),
             }
         )

@@ -44,8 +44,8 @@ INPUT_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # over the median squared distance
 WIDTHS = (0.02, 0.1, 0.3)  # of the curve kernel, shares of the range
 RANKS = (3, 6, 12)
 POINTS = "point by point"
-INTEGRAL = tuple(f"integral kernel, {width}" for width in WIDTHS)
-PRINCIPAL = tuple(f"components, {rank}" for rank in RANKS)
+INTEGRAL = tuple(f"kernel {width}" for width in WIDTHS)
+PRINCIPAL = tuple(f"components {rank}" for rank in RANKS)
 LINES = (POINTS, *INTEGRAL, *PRINCIPAL)
 
 OURS_INTEGRAL, OURS_COMPONENTS, OURS_BASIS = "iokr, integral kernel", "iokr, components", "iokr, basis"

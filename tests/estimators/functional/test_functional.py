@@ -228,6 +228,23 @@ class TestBasis:
             fitted.predict(X_NEW, at=[0.5], derivative=1)
 
 
+class TestLeftOut:
+    @pytest.mark.parametrize("values", [Y, GAPS], ids=["complete", "gaps"])
+    def test_other_losses_are_fitted_again(self, values):
+        robust = {"loss": Huber(0.3), "solver": ADMM(1e-11)}
+        found = model(**robust).fit(X, values).loo_decision_function()
+        for i in (0, 4):
+            rest = np.delete(np.arange(N), i)
+            alone = model(**robust).fit(X[rest], values[rest])
+            np.testing.assert_allclose(found[i], alone.predict(X[i : i + 1])[0], atol=1e-4)
+
+    def test_groups_leave_together(self):
+        names = [0, 0, 1, 1, 2, 2, 3, 3, 3]
+        found = model(loss=Huber(0.3), solver=ADMM(1e-11)).fit(X, Y).loo_decision_function(groups=names)
+        alone = model(loss=Huber(0.3), solver=ADMM(1e-11)).fit(X[2:], Y[2:])
+        np.testing.assert_allclose(found[:2], alone.predict(X[:2]), atol=1e-4)
+
+
 class TestSelection:
     def test_errors_are_those_of_leave_one_out(self):
         kernels, curve_kernels, alphas = [RBF(0.5), RBF(2.0)], [RBF(1.0), RBF(8.0)], (0.01, 0.1, 1.0)

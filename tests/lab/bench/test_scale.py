@@ -1,6 +1,7 @@
 """Every line of `iokr bench scale` runs at a small size, and what it compares agrees.
 
-Tests of `iokr_lab.bench.scale.device`, `iokr_lab.bench.scale.exact`, `iokr_lab.bench.scale.growth`.
+Tests of `iokr_lab.bench.scale.device`, `iokr_lab.bench.scale.exact`, `iokr_lab.bench.scale.growth`,
+`iokr_lab.bench.scale.limits`.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from iokr_lab.bench import base
 from iokr_lab.bench.base import Benchmark, Run, Section, Verdict, survey
 from iokr_lab.bench.grams import smooth_vectors
 from iokr_lab.bench.ridge import fit_floor
-from iokr_lab.bench.scale import BENCHMARK, device
+from iokr_lab.bench.scale import BENCHMARK, device, limits
 from iokr_lab.bench.scale.exact import one_fit, packed_floor
 from iokr_lab.bench.scale.growth import growth_items
 
@@ -28,6 +29,13 @@ def test_the_floor_of_a_device_on_the_host(width):
     X, Y = (torch.asarray(part) for part in smooth_vectors(np.random.default_rng(0), 90, 3, 2))
     expected = fit_floor(X.numpy(), Y.numpy(), device.GAMMA, device.ALPHA)
     np.testing.assert_allclose(device.packed_floor(X, Y, width), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_the_refusal_names_a_route_that_the_benchmark_runs():
+    words, seconds = limits.refused(200_000, 2, 1, 0)
+    assert "rank=" in words
+    assert seconds > 0
+    assert limits.predictions(n=20, rows=30).ours.run().shape == (30, 5)
 
 
 def test_contenders_agree(monkeypatch):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, matmul, to_numpy
+from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
 from iokr._curves import check_points, quadrature_weights, read_curves
-from iokr._validation import check_choice, check_integer, check_same_length, check_weight
+from iokr._validation import check_choice, check_groups, check_integer, check_same_length, check_weight
 from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator, curve_operator
-from iokr.estimators.inputs import Border, check_inputs, check_unlabeled
+from iokr.estimators.inputs import Border, check_inputs, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
-from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
 from iokr.estimators.regression.posing import Data, Fit, Given
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
@@ -124,13 +125,27 @@ class FunctionalRegression(KernelRegression):
         return self._cast(matmul(Z, asarray_like(atoms, Z)) + mean[None, :])
 
     def loo_decision_function(self, groups: Any = None) -> Array:
-        """The curve of each training row without its own, on the nodes, (n, T), in closed form (square loss).
+        """The curve of each training row without its own, on the nodes, (n, T): in closed form for the square loss.
 
-        What is learned from all curves (bandwidths, the mean, principal components) is held fixed. With `groups`, a
-        name for each row, the rows of a group leave together.
+        Other losses are fitted again without each row, n times. What is learned from all curves (bandwidths, the mean,
+        principal components) is held fixed. With `groups`, a name per row, curves of one group leave together.
         """
-        H = super().loo_decision_function(groups)
+        check_is_fitted(self)
+        H = super().loo_decision_function(groups) if self.loss_.quadratic else self._refitted(groups)
         return self._cast(self.embedding_.vectors(H))
+
+    def _refitted(self, groups: Any) -> Array:
+        """h₋ᵢ(x_i) in coordinates: a row of weight zero is a row left out."""
+        problem = fitted_problem(self)
+        n, solver = problem.n_labeled, fresh_solver(self.solver)
+        together = np.arange(n) if groups is None else check_groups(groups, n)
+        weight = np.ones(n) if problem.weight is None else np.asarray(problem.weight)
+        found = np.zeros((n, problem.Psi.shape[1]))
+        for group in np.unique(together):
+            own = np.flatnonzero(together == group)
+            C = solver.solve(replace(problem, weight=np.where(together == group, 0.0, weight)), None).C
+            found[own] = to_numpy(take_rows(problem.gram @ C, own))
+        return asarray_like(found, problem.Psi)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
         """1 − Σ∫(y − ŷ)² / Σ∫(y − mean)², over the points that were seen.

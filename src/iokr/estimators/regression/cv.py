@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, to_numpy
+from iokr._chunks import as_source
 from iokr._component import component
 from iokr._objects import n_objects, take
 from iokr._progress import begin, end, track, with_callbacks
@@ -31,6 +32,7 @@ from iokr.estimators.regression.selection import (
     solve_best,
     squared_errors,
 )
+from iokr.estimators.regression.streaming import check_alone, select_chunks, settle
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -56,7 +58,8 @@ class IOKRCV(KernelRegression):
     strengths : sequence of float, default=None
         Values of the manifold's μ; None is its own `strength`.
     cv : int, splitter or None, default=None
-        None is leave-one-out in closed form (quadratic losses); an integer is K-fold.
+        None is leave-one-out in closed form (quadratic losses); an integer is K-fold. Of rows in chunks (`Stream`, Dask
+        arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
     output_kernel, embedding, loss, manifold, decoder, solver :
         As in `IOKR`.
 
@@ -95,7 +98,9 @@ class IOKRCV(KernelRegression):
     solver: Solver | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None) -> IOKRCV:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
+    ) -> IOKRCV:
         """Select and learn h.
 
         Parameters
@@ -107,6 +112,10 @@ class IOKRCV(KernelRegression):
         """
         self._check_components()
         grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
+        source = as_source(X, y)
+        if source is not None:
+            check_alone(sample_weight, X_unlabeled if groups is None else groups)
+            return self._fit_chunks(source, grid)
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y))
         splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
@@ -131,6 +140,21 @@ class IOKRCV(KernelRegression):
         errors, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
         setattr(self, "loo_errors_" if splits is None else "cv_errors_", errors)
         end(progress, self, X=X, y=y)
+        return self
+
+    def _fit_chunks(self, source: Any, grid: Grid) -> IOKRCV:
+        """Select on rows in chunks: leave-one-out in two passes, or K-fold in one."""
+        progress = begin(self, None)
+        watch = partial(track, progress, self, name="chunk")
+        errors, (i, k), state = select_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), watch)
+        data, fit = settle(state, grid.alphas[k], self.solver)
+        self.keep(data, fit)
+        self.alpha_, self.strength_ = fit.alpha, fit.strength
+        for stale in ("loo_errors_", "cv_errors_"):
+            self.__dict__.pop(stale, None)
+        found, self.best_index_ = drop_single_axes(errors[:, None, :], (i, 0, k))
+        setattr(self, "loo_errors_" if self.cv is None else "cv_errors_", found)
+        end(progress, self)
         return self
 
     def _folds(self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid) -> Iterator[Fold]:

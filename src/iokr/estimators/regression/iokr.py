@@ -9,17 +9,27 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, eye_like, matmul
+from iokr._array import Array, array_namespace, eye_like, matmul, take_rows
+from iokr._chunks import as_source, row_blocks
 from iokr._component import component
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_groups, check_number
+from iokr._progress import begin, end, track, with_callbacks
+from iokr._validation import check_groups, check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import CoordinateEmbedding, Embedding
-from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import Border, check_kernel
+from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import encode
+from iokr.estimators.regression.lazy import LazyAnswers
 from iokr.estimators.regression.posing import Data, Fit, check_data, solve
 from iokr.estimators.regression.probability import candidate_probabilities
+from iokr.estimators.regression.streaming import (
+    SETTLED,
+    Settled,
+    begin_partial,
+    check_alone,
+    chunk_moments,
+    fit_chunks,
+    settle,
+)
 from iokr.estimators.regression.variance import column_variances, covariances
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.base import Kernel
@@ -34,15 +44,18 @@ from iokr.solvers.closed_form.paths import ClosedForm
 __all__ = ["IOKR", "KernelRegression", "fitted_problem"]
 
 
-class KernelRegression(StructuredEstimator):
+class KernelRegression(LazyAnswers):
     """What `IOKR` and `IOKRCV` share: the fit that is kept, h(x), leave-one-out, weights."""
 
     kernel: Any
     manifold: Manifold | None
     solver: Solver | None
 
+    inputs_, targets_, solver_, solution_, _at = (Settled() for _ in range(5))
+
     def keep(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, strength) that they were found at."""
+        self.__dict__.pop("partial_", None)
         self._keep_outputs(data.outputs)
         self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.given.single
         self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.strength)
@@ -51,15 +64,25 @@ class KernelRegression(StructuredEstimator):
     def _values(self, X: Any, C: Array | None = None) -> Array:
         """h(x) = A Cᵀ k_x, with the coefficients of the solution unless others are given."""
         check_is_fitted(self)
-        border = Border(self.kernel_, self.solution_.C)
-        R = border.represent(border.check(self, X))
-        return self.inputs_.values(R, self.solution_.C if C is None else C)
+        border, C = Border(self.kernel_, self.solution_.C), self.solution_.C if C is None else C
+        X = border.check(self, X)
+        parts = row_blocks(X, int(self.inputs_.points.shape[0]))
+        if parts is None:
+            return self.inputs_.values(border.represent(X), C)
+        found = [self.inputs_.values(border.represent(take_rows(X, rows)), C) for rows in parts]
+        return array_namespace(found[0]).concat(found, axis=0)
 
-    def _compared(self, X: Any) -> tuple[Array, Embedding]:
+    def _require_rows(self, what: str) -> None:
+        if self.inputs_.streamed:
+            raise ValueError(
+                f"{what} needs the training rows, and a model of rows in chunks keeps none; fit a part in memory."
+            )
+
+    def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
         """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
         V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
         if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
-            return super()._compared(X)
+            return super()._for_candidates(X)
         return self._values(X, C), self.embedding_.along(V)
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
@@ -81,6 +104,7 @@ class KernelRegression(StructuredEstimator):
             Rows of one group leave together: spectra of one molecule, visits of one patient.
         """
         problem = fitted_problem(self)
+        self._require_rows("Leave-one-out")
         together = None if groups is None else check_groups(groups, problem.n_labeled)
         path = self._closed_form(problem, "Leave-one-out").path(problem)
         return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together))
@@ -88,6 +112,7 @@ class KernelRegression(StructuredEstimator):
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
         check_is_fitted(self)
+        self._require_rows("A weight for each training output")
         if self.targets_.mask is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = fitted_problem(self)
@@ -253,12 +278,14 @@ class IOKR(KernelRegression):
     solver: Solver | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKR:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKR:
         """Learn h.
 
         Parameters
         ----------
         X : array, sparse matrix, or sequence of n objects that the kernel takes
+            Or rows in chunks, for a kernel with few features such as `Nystroem`: a `Stream`, whose chunks bring y and
+            weights, or a Dask array.
         y : array, sparse matrix, or sequence of n outputs that the output kernel takes
             NaN entries of vector outputs are missing.
         sample_weight : array of shape (n,), default=None
@@ -266,13 +293,49 @@ class IOKR(KernelRegression):
         X_unlabeled : as X, or `Unlabeled(X)`, default=None
             Inputs without outputs, for the manifold.
         """
-        progress = begin(self, 0, X=X, y=y)
+        source = as_source(X, y)
+        progress = begin(self, 0 if source is None else None, X=X, y=y)
         self._check_components()
         alpha, kernel = check_number(self.alpha, "alpha", minimum=0.0, strict=True), check_kernel(self.kernel)
-        given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
-        self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
+        if source is not None:
+            check_alone(sample_weight, X_unlabeled)
+            watch = partial(track, progress, self, name="chunk")
+            state, parts = fit_chunks(self, source, kernel, self._output_parts(), watch)
+            self.keep(*settle(state.add(parts[0]), alpha, self.solver))
+        else:
+            given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
+            data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+            self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKR:
+        """Learn from some rows more; for kernels with few features, such as `Nystroem`.
+
+        The first call fits kernel, landmarks and outputs to its rows, which have to represent the data; each call adds
+        the moments of its rows, and h is solved for when it is next asked for. Equal to `fit` of all rows with the same
+        landmarks, up to rounding. A model can be pickled and saved at any time, and taken up again.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in `fit`.
+        """
+        self._check_components()
+        kernel = check_kernel(self.kernel)
+        state = vars(self).get("partial_")
+        if state is None:
+            if "solution_" in vars(self):
+                raise ValueError("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
+            state = begin_partial(self, kernel, self._output_parts(), X, y, sample_weight)
+            self._keep_outputs(state.outputs)
+            self.kernel_ = state.kernel
+        else:
+            X = check_inputs(self, X, state.kernel, reset=False)
+        weight = check_weight(sample_weight, check_same_length(X, y), X)
+        self.partial_ = state.add(chunk_moments(state, X, y, weight))
+        for name in SETTLED:
+            self.__dict__.pop(name, None)
         return self
 
 
@@ -280,5 +343,5 @@ def fitted_problem(model: KernelRegression) -> Problem:
     """The problem that the coefficients of a fitted model solve, rebuilt from the points, so that models stay small."""
     check_is_fitted(model)
     alpha, strength = model._at
-    problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
+    problem: Problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
     return replace(problem, alpha=alpha, strength=strength)

@@ -73,6 +73,7 @@ class FittedInputs:
     kernel: Kernel | OperatorKernel  # fitted
     points: Any  # as the kernel represents them, labelled ones first
     manifold: Manifold | None = None
+    streamed: bool = False  # whether the points are a few rows that stand for all, which were not kept
 
     def values(self, R: Any, C: Array) -> Array:
         """h(x) = A Cᵀ k_x at represented inputs."""

@@ -118,7 +118,7 @@ def near_pairs_sums(R: Places, S: Places, cutoff: float, sharpness: float) -> np
         return K
     last = first + np.arange(n) if square else np.full(n, m)
     mine = (left.place, left.variance, left.weight, left.intensity, left.starts, left.lengths)
-    loop(*mine, reach, *others, last, cutoff * cutoff / 2, sharpness, K)
+    loop(*mine, reach, *others, last, cutoff * cutoff / 2, sharpness, _one_width(left, others[1]), K)
     if square:
         corner = K[:, first:]
         upper = np.triu_indices(n, 1)
@@ -161,10 +161,16 @@ def _reach(left: PeakTable, other: PeakTable, cutoff: float) -> np.ndarray:
     return np.asarray(reach, dtype=np.float64)
 
 
+def _one_width(left: PeakTable, variances: np.ndarray) -> bool:
+    """Whether all peaks have the same s."""
+    largest = max(left.variance.max(initial=0.0), variances.max(initial=0.0))
+    return bool(min(left.variance.min(initial=np.inf), variances.min(initial=np.inf)) == largest)
+
+
 def _add_rows(
     u: Any, v: Any, w: Any, I: Any, starts: Any, lengths: Any, reach: Any,  # noqa: E741
     places: Any, variances: Any, weights: Any, heights: Any, columns: Any,
-    last: Any, widest: Any, sharpness: Any, K: Any,
+    last: Any, widest: Any, sharpness: Any, same: Any, K: Any,
 ) -> None:  # fmt: skip
     """`near_pairs_sums` into K, which is zero, up to the column last[i] of row i; Numba compiles it."""
     n_others = len(places)
@@ -179,20 +185,31 @@ def _add_rows(
                     low = middle + 1
                 else:
                     high = middle
+            if same:  # one width for all: what depends on it is known
+                inverse = 1.0 / (width + variances[0])
+                weight *= np.sqrt(inverse)
+                inverse *= -0.5
+                far = min(far, np.sqrt(-0.5 * widest / inverse))
+                for q in range(low, n_others):
+                    d = places[q] - here
+                    if d > far:
+                        break
+                    if columns[q] <= end:
+                        h = height - heights[q]
+                        row[columns[q]] += weight * weights[q] * np.exp(d * d * inverse - sharpness * h * h)
+                continue
             for q in range(low, n_others):
                 d = places[q] - here
                 if d > far:
                     break
                 column = columns[q]
-                if column > end:
-                    continue
-                variance = width + variances[q]
                 d *= d
-                if d > widest * variance:
-                    continue
-                h = height - heights[q]
-                inverse = 1.0 / variance
-                row[column] += weight * weights[q] * np.exp(-0.5 * d * inverse - sharpness * h * h) * np.sqrt(inverse)
+                variance = width + variances[q]
+                if column <= end and d <= widest * variance:
+                    h = height - heights[q]
+                    inverse = 1.0 / variance
+                    term = weight * weights[q] * np.exp(-0.5 * d * inverse - sharpness * h * h)
+                    row[column] += term * np.sqrt(inverse)
 
 
 def _add_own(
@@ -238,9 +255,7 @@ def _pairs_in_chunks(
     places, variances, weights, heights, columns = others
     counts = np.maximum(high - low, 0)
     ends = np.cumsum(counts)
-    shared = bool(
-        left.variance.min(initial=np.inf) == left.variance.max(initial=0.0) == variances.min() == variances.max()
-    )
+    shared = _one_width(left, variances)
     start = 0
     while start < len(counts):
         done = ends[start - 1] if start else 0

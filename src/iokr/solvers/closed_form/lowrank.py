@@ -16,7 +16,7 @@ from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 
-__all__ = ["LowRank", "MomentsPath", "ThinPath"]
+__all__ = ["LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
 
 _HALF = 2  # times as many points as features, from which the moments are the shorter way
 _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
@@ -116,9 +116,7 @@ class MomentsPath(PointsPath):
         return self._kept[1], self._kept[2]
 
     def _shrunk(self, alpha: float) -> Array:
-        """γ/(λ + ωγ), shape (r, 1) or (r, q)."""
-        gamma = asarray_like(self.operator.gamma, self.omega)[None, :]
-        return gamma / (alpha + self.omega[:, None] * gamma)
+        return shrunk(self.omega, self.operator.gamma, alpha)
 
     def _residuals_of(self, Psi: Array, alpha: float) -> Array:
         """√w(Ψ − H)E."""
@@ -136,10 +134,10 @@ class MomentsPath(PointsPath):
         """diag(1/√w)(R/(1 − h_ii))Eᵀ with R = √w(Ψ − H)E."""
         if groups is not None:
             return self._by_singular_vectors().loo_residuals(Psi, alpha, groups)
-        shrunk, parts = self._shrunk(alpha), []
+        values, parts = self._shrunk(alpha), []
         for _, Phi in self._chunks():
             F = matmul(Phi, self.Q)
-            parts.append(1 - matmul(F * F, shrunk))
+            parts.append(1 - matmul(F * F, values))
         xp = array_namespace(parts[0])
         own = xp.concat(parts, axis=0)
         if float(xp.min(own)) < _CLOSE:
@@ -151,18 +149,10 @@ class MomentsPath(PointsPath):
         if groups is not None:
             return self._by_singular_vectors().loo_errors(Psi, alphas, groups)
         targets, T = self._targets(Psi)
-        xp, (r, q) = array_namespace(targets), T.shape
-        shrunk = xp.stack([self._shrunk(alpha) for alpha in alphas], axis=1)  # (r, a, 1 or q)
-        wide = xp.reshape(shrunk * T[:, None, :], (r, -1))
-        own = xp.reshape(shrunk, (r, -1))
-        errors, closest = np.zeros(len(alphas)), 1.0
-        for rows, Phi in self._chunks(len(alphas) * q):
-            F = matmul(Phi, self.Q)
-            left = 1 - xp.reshape(matmul(F * F, own), (-1, len(alphas), shrunk.shape[2]))
-            R = targets[rows, :][:, None, :] - xp.reshape(matmul(F, wide), (-1, len(alphas), q))
-            closest = min(closest, float(xp.min(left)))
-            R = R / left
-            errors += to_numpy(xp.sum(xp.sum(R * R, axis=2), axis=0))
+        errors, closest, gamma = np.zeros(len(alphas)), 1.0, self.operator.gamma
+        for rows, Phi in self._chunks(len(alphas) * int(T.shape[1])):
+            part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas)
+            errors, closest = errors + part, min(closest, near)
         if closest < _CLOSE:
             return self._by_singular_vectors().loo_errors(Psi, alphas)
         return errors / float(self.n if self.weight is None else self.weight.sum())
@@ -171,6 +161,27 @@ class MomentsPath(PointsPath):
         if self._thin is None:
             self._thin = ThinPath(self._problem)
         return self._thin
+
+
+def shrunk(omega: Array, gamma: np.ndarray, alpha: float) -> Array:
+    """γ/(λ + ωγ), shape (r, 1) or (r, q)."""
+    g = asarray_like(gamma, omega)[None, :]
+    return g / (alpha + omega[:, None] * g)
+
+
+def left_out_errors(
+    F: Array, targets: Array, omega: Array, T: Array, gamma: np.ndarray, alphas: Sequence[float]
+) -> tuple[np.ndarray, float]:
+    """Σ_i ‖R_i/(1 − h_ii)‖² of some rows for each alpha, and the smallest 1 − h_ii.
+
+    F = √wΦQ, targets √wΨE, T = QᵀBE: R = √wΨE − F[γ/(λ + ωγᵀ) ∘ T], h_ii = Σ_j F_ij² γ/(λ + ω_jγ).
+    """
+    xp, (r, q), a = array_namespace(F), T.shape, len(alphas)
+    values = xp.stack([shrunk(omega, gamma, alpha) for alpha in alphas], axis=1)  # (r, a, 1 or q)
+    left = 1 - xp.reshape(matmul(F * F, xp.reshape(values, (r, -1))), (-1, a, values.shape[2]))
+    fitted = matmul(F, xp.reshape(values * T[:, None, :], (r, -1)))
+    R = (targets[:, None, :] - xp.reshape(fitted, (-1, a, q))) / left
+    return to_numpy(xp.sum(xp.sum(R * R, axis=2), axis=0)), float(xp.min(left))
 
 
 class ThinPath(SpectralPath):

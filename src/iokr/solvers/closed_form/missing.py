@@ -81,6 +81,7 @@ class _Entries(Path):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
+        self.penalised = problem.penalised
         labelled = np.ones(self.n) if self.weight is None else self.weight
         self.rows = np.flatnonzero(labelled > 0)
         # Rows of weight 0 stay among the points but carry no label.
@@ -101,6 +102,11 @@ class _Entries(Path):
         """𝐊̃ over labelled points × outputs, point-major, (n q, n q)."""
         E = to_numpy(self.operator.E)
         n, q = len(self.rows), E.shape[0]
+        if not self.penalised:  # K̃_j is a multiple of K
+            gamma = self.operator.gamma
+            Kt = to_numpy(self.base.deformed(alpha, float(gamma.max()))) / gamma.max()
+            whole = Kt[:, None, :, None] * ((E * gamma) @ E.T)[None, :, None, :]
+            return np.asarray(whole.reshape(n * q, n * q))
         total = np.zeros((n, q, n, q))
         for g, group in self.operator.groups(q):
             if g > 0:

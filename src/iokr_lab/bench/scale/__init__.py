@@ -8,8 +8,8 @@ A file of this folder lists its sections in `SECTIONS`.
 from __future__ import annotations
 
 from iokr_lab.bench.base import Benchmark
-from iokr_lab.bench.scale import device, exact
+from iokr_lab.bench.scale import device, exact, limits
 
 __all__ = ["BENCHMARK"]
 
-BENCHMARK = Benchmark("Scale", lambda seed, quick: (), sections=(*exact.SECTIONS, *device.SECTIONS))
+BENCHMARK = Benchmark("Scale", lambda seed, quick: (), sections=(*exact.SECTIONS, *limits.SECTIONS, *device.SECTIONS))

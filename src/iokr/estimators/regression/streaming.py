@@ -1,0 +1,321 @@
+"""Fits of rows that come in chunks: kernel and outputs from some rows, moments of all, h from the moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from iokr._array import Array, array_namespace, asarray_like, eigh, is_array, matmul, row_sq_norms, to_numpy
+from iokr._memory import human_bytes
+from iokr._objects import Parts, error_context, n_objects, take
+from iokr._validation import check_integer, check_number
+from iokr.estimators.inputs import fresh_solver
+from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, Given, check_data
+from iokr.gram.moments import Moments, moments_of, total
+from iokr.gram.operators import OutputOperator
+from iokr.kernels.nystroem import ProjectedKernel
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.problem import Solution
+from iokr.solvers.auto import Auto
+from iokr.solvers.closed_form.lowrank import LowRank, left_out_errors
+
+__all__ = [
+    "SETTLED",
+    "PartialFit",
+    "Settled",
+    "begin_partial",
+    "check_alone",
+    "chunk_moments",
+    "fit_chunks",
+    "select_chunks",
+    "settle",
+]
+
+_EACH = 4  # rows of a sample for each landmark
+_SAMPLE = 1000  # rows of one at least
+_NO_ROWS = 1e-5  # 1 − h_ii below which leave-one-out from moments has lost too many digits
+
+
+SETTLED = ("inputs_", "targets_", "solver_", "solution_", "_at", "_single_precision")  # what follows from moments
+
+
+class Settled:
+    """An attribute that `keep` sets; after `partial_fit` it is computed when it is first asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        state = None if model is None else vars(model).get("partial_")
+        if state is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+        model.keep(*settle(state, check_number(model.alpha, "alpha", minimum=0.0, strict=True), model.solver))
+        model.partial_ = state
+        return vars(model)[self.name]
+
+
+@dataclass(frozen=True, eq=False)
+class PartialFit:
+    """What is known of the rows so far: kernel and outputs, fitted to the first of them, and the moments of all."""
+
+    kernel: Any
+    outputs: FittedOutputs
+    single: bool
+    moments: Moments | None = None
+
+    def add(self, part: Moments) -> PartialFit:
+        """With some rows more."""
+        return replace(self, moments=part if self.moments is None else self.moments + part)
+
+
+def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any, weight: Any) -> PartialFit:
+    """Kernel and outputs from the rows that landmarks are chosen from; raises where rows cannot come in chunks."""
+    loss, embedding = model.loss, model.embedding
+    if loss is not None and not loss.quadratic:
+        raise ValueError(f"Rows in chunks are fitted through their moments, for quadratic losses only, not {loss!r}.")
+    if model.manifold is not None:
+        raise ValueError(
+            "A manifold couples all points, which rows in chunks do not have at once; set `manifold=None`."
+        )
+    if model.output_kernel is not None and (embedding is None or embedding.is_identity):
+        raise ValueError(
+            "Rows in chunks keep no training outputs to put weights on; set `embedding=Nystroem(rank)` for coordinates."
+        )
+    if getattr(embedding, "centered", False):
+        raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
+    if getattr(kernel, "spans", False):
+        raise ValueError(
+            f"{type(kernel).__name__} learns from all outputs, which come in chunks; use `Decomposable(kernel, A)`."
+        )
+    given = check_data(model, X, y, weight, None, kernel)
+    rank, n = getattr(scalar_of(kernel), "rank", 0), n_objects(given.y)
+    if isinstance(scalar_of(kernel), ProjectedKernel) and isinstance(rank, int | np.integer) and rank > n:
+        raise ValueError(
+            f"`rank` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk larger, "
+            'or `Stream(open, landmarks="reservoir")`.'
+        )
+    outputs, targets = encode(given.y, given.weight, **parts)
+    _check_complete(targets.mask is not None)
+    known, number = known_rows(given.X, given.weight)
+    learned = (targets.Psi if outputs.embedding.explicit else None,) if isinstance(kernel, OperatorKernel) else ()
+    with error_context("X", number):
+        fitted = clone(kernel).fit(known, *learned)
+    _features(fitted, known)
+    return PartialFit(fitted, outputs, given.single)
+
+
+def check_alone(sample_weight: Any, X_unlabeled: Any) -> None:
+    """Weights come with the chunks, and unlabelled inputs not at all."""
+    if sample_weight is not None or X_unlabeled is not None:
+        raise ValueError("Weights come with the chunks, as (X, y, weight), and there are no unlabelled inputs.")
+
+
+def scalar_of(kernel: Any) -> Any:
+    """The scalar kernel of k·A, or the kernel itself."""
+    return getattr(kernel, "kernel_", getattr(kernel, "kernel", kernel))
+
+
+def _check_complete(missing: bool) -> None:
+    if missing:
+        raise ValueError("`y` contains NaN, and moments need complete outputs; drop these rows.")
+
+
+def _check_kernel(kernel: Any, n: int | None) -> None:
+    """Refuse a kernel without features before any row is read."""
+    scalar = scalar_of(kernel)
+    if not hasattr(scalar, "features"):
+        size = "" if n is None else f": {n} rows take {human_bytes(4.0 * n * n)} on one device"
+        raise ValueError(
+            f"{scalar!r:.60} is exact and needs all rows at once{size}. Rows in chunks need few features: "
+            f"`kernel=Nystroem({scalar!r:.40}, rank=…)`."
+        )
+
+
+def _features(kernel: Any, X: Any) -> Array:
+    """Φ, dense; raises for a kernel that has none."""
+    _check_kernel(kernel, None)
+    scalar = scalar_of(kernel)
+    R = scalar.represent(X)
+    Phi = R.parts[0] if isinstance(R, Parts) else R
+    if not is_array(Phi):
+        raise ValueError(f"{scalar!r:.60} has sparse features, and moments need few dense ones; use `Nystroem`.")
+    return Phi
+
+
+def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, Array, float]:
+    """Φ, Ψ and Σ w(‖ψ(y)‖² − ‖z(y)‖²) of some rows: the work on a chunk, which depends on nothing else."""
+    embedding = state.outputs.embedding
+    with error_context("X"):
+        Phi = _features(state.kernel, X)
+    S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
+    Psi = embedding.coordinates(S, Phi)
+    xp = array_namespace(Psi)
+    _check_complete(bool(xp.any(xp.isnan(Psi))))
+    left = 0.0
+    if not embedding.explicit:
+        rest = np.maximum(to_numpy(embedding.sq_norms(S)) - to_numpy(row_sq_norms(Psi)), 0.0)
+        left = float(np.sum(rest if weight is None else weight * rest))
+    return Phi, Psi, left
+
+
+def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
+    """The moments of a chunk."""
+    Phi, Psi, left = coordinates(state, X, y, weight)
+    return moments_of(Phi, Psi, weight, left)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """h from moments, for every α: r rows that stand for all, which K̃ = diag(ω) makes trivial to solve."""
+
+    Phi: Array
+    Psi: Array
+    operator: OutputOperator
+
+    @property
+    def omega(self) -> Array:
+        """ω."""
+        return row_sq_norms(self.Phi)
+
+    def coefficients(self, alpha: float) -> Array:
+        """C̃ = [Ψ̃E/(λ + ωγᵀ)]Eᵀ."""
+        gamma = asarray_like(self.operator.gamma, self.Psi)[None, :]
+        return self.operator.unrotate(self.operator.rotate(self.Psi) / (alpha + self.omega[:, None] * gamma))
+
+    def D(self, alpha: float) -> Array:
+        """D A of h(x) = A Dᵀφ(x)."""
+        return matmul(self.Phi.T, self.operator.act(self.coefficients(alpha)))
+
+
+def _solved(state: PartialFit, moments: Moments) -> Solved:
+    Phi, Psi = moments.rows()
+    return Solved(Phi, Psi, state.kernel.gram(_points(state.kernel, Phi)).operator)
+
+
+def _points(kernel: Any, Phi: Array) -> Any:
+    """Rows of features as the kernel holds its points."""
+    return Parts(Phi) if isinstance(scalar_of(kernel), ProjectedKernel) else Phi
+
+
+def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
+    """The model of the rows so far."""
+    moments = state.moments
+    assert moments is not None
+    solved = _solved(state, moments)
+    inputs = FittedInputs(state.kernel, _points(state.kernel, solved.Phi), streamed=True)
+    kept = fresh_solver(solver)
+    if isinstance(kept, Auto):
+        kept.chosen_ = LowRank()
+        kept.reason_ = f"{moments.n} rows in chunks: their moments are all that is kept of them."
+    elif not isinstance(kept, LowRank):
+        raise ValueError(f"`solver` {kept!r} needs all rows at once; rows in chunks have `LowRank()`.")
+    data = Data(Given(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
+    return data, Fit(inputs, kept, Solution(solved.coefficients(alpha)), alpha, 0.0)
+
+
+def sample_size(model: Any, kernel: Any) -> int:
+    """Rows to choose landmarks from."""
+    ranks = [getattr(scalar_of(kernel), "rank", 0), getattr(model.embedding, "rank", 0)]
+    return max(_SAMPLE, _EACH * max(int(r) for r in ranks if isinstance(r, Integral)))
+
+
+def fit_chunks(
+    model: Any,
+    source: Any,
+    kernel: Any,
+    parts: dict[str, Any],
+    watch: Callable[[Any], Iterator[Any]],
+    folds: int = 1,
+) -> tuple[PartialFit, list[Moments]]:
+    """Kernel and outputs, and the moments of each fold, in one pass after the landmarks are chosen."""
+    _check_kernel(kernel, getattr(source, "n", None))
+    first = source.sample(sample_size(model, kernel))
+    state = begin_partial(model, kernel, parts, *first)
+    checkpoint = getattr(model.solver, "checkpoint", None)
+    width = int(_features(state.kernel, take(first[0], slice(0, 1))).shape[1])
+    return state, source.reduce(partial(chunk_moments, state), folds, watch, checkpoint=checkpoint, width=width)
+
+
+def select_chunks(
+    model: Any, source: Any, kernels: Sequence[Any], alphas: Sequence[float], parts: dict[str, Any], watch: Any
+) -> tuple[np.ndarray, tuple[int, int], PartialFit]:
+    """Errors (kernels × alphas), the best, and its fit: by leave-one-out in a second pass, or K-fold in the only one.
+
+    With K fold-wise moments the squared error of any D on a fold is s − 2⟨D, B⟩ + ⟨D, GD⟩; a chunk belongs to the fold
+    of its number modulo K, and landmarks are the same for all folds.
+    """
+    cv = model.cv
+    if cv is not None and (isinstance(cv, bool) or not isinstance(cv, Integral)):
+        raise TypeError(f"`cv` must be None or a number of folds for rows in chunks, got {cv!r:.60}.")
+    folds = 1 if cv is None else check_integer(cv, "cv", minimum=2)
+    errors, states = np.empty((len(kernels), len(alphas))), []
+    for i, kernel in enumerate(kernels):
+        state, found = fit_chunks(model, source, kernel, parts, watch, folds)
+        state = state.add(total(found))
+        moments = state.moments
+        assert moments is not None
+        if cv is None:
+            sums = _leave_one_out(state, source, alphas, watch)
+        else:
+            sums = np.zeros(len(alphas))
+            for k, part in enumerate(found):
+                solved = _solved(state, total([other for j, other in enumerate(found) if j != k]))
+                sums += [part.error(solved.D(alpha)) for alpha in alphas]
+        errors[i] = (sums + moments.left) / moments.weight
+        states.append(state)
+    i, k = (int(index) for index in np.unravel_index(np.argmin(errors), errors.shape))
+    return errors, (i, k), states[i]
+
+
+def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], watch: Any) -> np.ndarray:
+    """Σ w‖ψ_i − h₋ᵢ(x_i)‖² for each alpha, in one pass."""
+    moments = state.moments
+    assert moments is not None
+    omega, Q = eigh(moments.G)
+    operator = state.kernel.gram(_points(state.kernel, moments.G)).operator
+    xp = array_namespace(omega)
+    spectrum = xp.clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(moments.B))
+    (found,) = source.reduce(partial(_chunk_errors, state, operator, spectrum, tuple(alphas)), 1, watch)
+    if found.closest < _NO_ROWS:
+        raise ValueError(
+            "Some rows alone decide their own value (1 − h_ii is 0 to rounding), so leave-one-out from moments has no "
+            "digits; raise the alphas, lower the rank, or set `cv=5`."
+        )
+    return np.asarray(found.errors)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSum:
+    """Squared errors of some rows for each alpha, and the smallest 1 − h_ii; they add."""
+
+    errors: np.ndarray
+    closest: float
+
+    def __add__(self, other: ErrorSum) -> ErrorSum:
+        return ErrorSum(self.errors + other.errors, min(self.closest, other.closest))
+
+
+def _chunk_errors(
+    state: PartialFit,
+    operator: OutputOperator,
+    spectrum: tuple[Array, Array, Array],
+    alphas: tuple[float, ...],
+    X: Any,
+    y: Any,
+    weight: Any,
+) -> ErrorSum:
+    """Those of a chunk."""
+    Phi, Psi, _ = coordinates(state, X, y, weight)
+    omega, Q, T = spectrum
+    targets = operator.rotate(Psi)
+    if weight is not None:
+        root = asarray_like(np.sqrt(weight), Phi)[:, None]
+        Phi, targets = root * Phi, root * targets
+    return ErrorSum(*left_out_errors(matmul(Phi, Q), targets, omega, T, operator.gamma, alphas))

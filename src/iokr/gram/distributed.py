@@ -1,0 +1,251 @@
+"""Dask arrays: a task for each chunk, a tree of sums, lazy answers, candidates in shards. The only module with Dask.
+
+Tasks are functions of this package, pure, with their number: a chunk is computed again when its worker dies, to the
+same bits on the same kind of processor, and counted once. Nothing is scattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from iokr._memory import human_bytes
+from iokr.gram.checkpoint import Checkpoint, fingerprint
+
+__all__ = ["DaskSource", "lazy_answer", "rank_shards"]
+
+_FAN_IN = 4
+_RETRIES = 5
+_FAILURES = 50  # workers that may die while a task waits on them
+_SAMPLED = 16  # blocks that landmarks are drawn from, at most
+
+
+def _import_dask() -> Any:
+    try:
+        import dask
+        import dask.array
+    except ImportError:
+        raise ImportError("Dask arrays need Dask: pip install 'iokr[dask]'.") from None
+    return dask
+
+
+def _client() -> Any:
+    """The active client of `distributed`, None without one: then Dask's own scheduler computes."""
+    try:
+        from distributed import default_client
+
+        return default_client()  # type: ignore[no-untyped-call]
+    except (ImportError, ValueError):
+        return None
+
+
+def _compute(*tasks: Any) -> list[Any]:
+    client = _client()
+    if client is None:
+        return list(_import_dask().compute(*tasks))
+    with suppress(Exception):  # a scheduler that cannot be asked keeps its own limit
+        client.run_on_scheduler(_be_patient)
+    futures = client.compute(list(tasks), retries=_RETRIES)
+    return list(client.gather(futures))
+
+
+def _be_patient(dask_scheduler: Any = None) -> None:
+    """A task that merely waited on workers that died is not suspicious yet."""
+    dask_scheduler.allowed_failures = max(dask_scheduler.allowed_failures, _FAILURES)
+
+
+def _own_threads() -> Any:
+    """BLAS has the threads of the worker."""
+    try:
+        from distributed import get_worker
+        from threadpoolctl import threadpool_limits
+
+        return threadpool_limits(limits=int(get_worker().state.nthreads))
+    except (ImportError, ValueError, AttributeError):
+        return nullcontext()
+
+
+class DaskSource:
+    """X and y as Dask arrays, chunked by rows alike.
+
+    Parameters
+    ----------
+    X, y : dask.array.Array
+        With the same chunks of rows; X in one chunk of columns.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        da = _import_dask().array
+        if not isinstance(X, da.Array):
+            raise TypeError(f"`X` must be a Dask array, got a {type(X).__name__}; use `X.to_dask_array(lengths=True)`.")
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        if not isinstance(y, da.Array):
+            raise TypeError(
+                f"With a Dask array as X `y` must be one, too, got {type(y).__name__}; use "
+                "`dask.array.from_array(y, chunks=X.chunks[0])`."
+            )
+        if X.ndim != 2 or X.numblocks[1] != 1:
+            raise ValueError(
+                f"`X` must be a matrix in one chunk of columns, got {X.chunks!r:.60}; use `X.rechunk({{1: -1}})`."
+            )
+        if any(size != size for size in (*X.chunks[0], *y.chunks[0])):
+            raise ValueError("The chunks of `X` and `y` must have known lengths; use `X.compute_chunk_sizes()`.")
+        if y.ndim == 2 and y.numblocks[1] != 1:
+            raise ValueError("`y` must be in one chunk of columns; use `y.rechunk({1: -1})`.")
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} objects but y has {y.shape[0]}; they must have the same length.")
+        if X.chunks[0] != y.chunks[0]:
+            raise ValueError("`X` and `y` must have the same chunks of rows; use `y.rechunk({0: X.chunks[0]})`.")
+        if X.shape[0] == 0:
+            raise ValueError("`X` is empty; at least one object is needed.")
+        self.X, self.y, self.n = X, y, int(X.shape[0])
+        self.sizes = [int(size) for size in X.chunks[0]]
+
+    def _blocks(self) -> list[tuple[Any, Any]]:
+        X = self.X.to_delayed().ravel()
+        return list(zip(X, self.y.to_delayed().ravel(), strict=True))
+
+    def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, None]:
+        """(X, y, None): rows of at most 16 chunks, spread evenly, drawn by seeds from the numbers of the chunks."""
+        numbers = np.unique(np.linspace(0, len(self.sizes) - 1, _SAMPLED).astype(int))
+        each = -(-size // len(numbers))
+        blocks, delayed = self._blocks(), _import_dask().delayed
+        drawn = _compute(*(delayed(_drawn, pure=True)(int(i), *blocks[i], each) for i in numbers))
+        X, y = (np.concatenate([part[k] for part in drawn]) for k in range(2))
+        return X, y, None
+
+    def reduce(
+        self,
+        function: Callable[[Any, Any, Any], Any],
+        folds: int = 1,
+        watch: Callable[[Any], Any] = iter,
+        checkpoint: Any = None,
+        width: int = 0,
+    ) -> list[Any]:
+        """Sums of `function(X, y, None)` over the chunks, one for each number modulo `folds`: a tree of fan-in 4."""
+        if len(self.sizes) < folds:
+            raise ValueError(f"`X` has {len(self.sizes)} chunks, fewer than cv={folds} folds; use `X.rechunk`.")
+        self._check_workers(width)
+        delayed = _import_dask().delayed
+        manifest = fingerprint(function, self.sizes) if checkpoint is not None else ""
+        kept = None if checkpoint is None else Checkpoint(checkpoint, manifest)
+        shared = delayed(function, pure=True, traverse=False)  # in the graph, so that it survives its holder
+        levels: list[list[Any]] = [[] for _ in range(folds)]
+        for number, (X, y) in enumerate(self._blocks()):
+            if kept is not None and kept.load(number) is not None:
+                task = delayed(_known, pure=True)(str(kept.folder), manifest, number)
+            else:
+                place = None if kept is None else (str(kept.folder), manifest)
+                task = delayed(_chunk, pure=True)(shared, number, X, y, place)
+            levels[number % folds].append(task)
+        add, sums = delayed(_sum, pure=True), []
+        for tasks in levels:
+            while len(tasks) > 1:
+                tasks = [add(tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
+            sums.append(tasks[0])
+        for _ in watch([0]):
+            found = _compute(*sums)
+        return found
+
+    def _check_workers(self, width: int) -> None:
+        """Refuse a chunk that takes more than half the memory of the smallest worker."""
+        client = _client()
+        if client is None:
+            return
+        limits = [w.get("memory_limit") or 0 for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+        smallest = min((limit for limit in limits if limit > 0), default=0)
+        q = 1 if self.y.ndim == 1 else int(self.y.shape[1])
+        rows, p = max(self.sizes), int(self.X.shape[1])
+        needed = 8.0 * (rows * (p + q + 2 * width) + width**2)
+        if smallest and needed > smallest / 2:
+            fitting = int((smallest / 2 / 8 - width**2) / (p + q + 2 * width))
+            advice = (
+                f"`X.rechunk({{0: {fitting}}})`" if fitting > 0 else "a smaller `rank`, or workers with more memory"
+            )
+            raise MemoryError(
+                f"A chunk of {rows} rows needs about {human_bytes(needed)} on a worker, more than half of the "
+                f"{human_bytes(smallest)} that the smallest has; use {advice}."
+            )
+
+
+def _drawn(number: int, X: Any, y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows of a chunk."""
+    rng = np.random.default_rng([7, number])
+    rows = np.sort(rng.permutation(X.shape[0])[:count])
+    return np.asarray(X)[rows], np.asarray(y)[rows]
+
+
+def _chunk(function: Any, number: int, X: Any, y: Any, place: tuple[str, str] | None) -> Any:
+    """The work on a chunk; with a place, what it gives is kept there."""
+    kept = None if place is None else Checkpoint(*place)
+    known = None if kept is None else kept.load(number)
+    if known is not None:
+        return known
+    with _own_threads():
+        found = function(X, y, None)
+    if kept is not None:
+        kept.save(number, found)
+    return found
+
+
+def _known(folder: str, manifest: str, number: int) -> Any:
+    """What was kept of a chunk."""
+    return Checkpoint(folder, manifest).load(number)
+
+
+def _sum(parts: list[Any]) -> Any:
+    """From the first to the last."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def lazy_answer(X: Any, function: Callable[[Any], Any]) -> Any:
+    """`function` of each chunk of rows, a lazy Dask array; what one row gives says its form."""
+    if X.ndim != 2 or X.numblocks[1] != 1:
+        raise ValueError("`X` must be a matrix in one chunk of columns; use `X.rechunk({1: -1})`.")
+    form = function(np.zeros((1, int(X.shape[1])), dtype=X.dtype))
+    chunks = (X.chunks[0], *((int(size),) for size in form.shape[1:]))
+    answer = partial(_answer, function)
+    if form.ndim == 1:
+        return X.map_blocks(answer, dtype=form.dtype, chunks=(X.chunks[0],), drop_axis=1)
+    return X.map_blocks(answer, dtype=form.dtype, chunks=chunks)
+
+
+def _answer(function: Callable[[Any], Any], X: Any) -> Any:
+    with _own_threads():
+        return function(X)
+
+
+def rank_shards(
+    candidates: Any, rank: Callable[[Any], tuple[Any, Any]], k: int | None, *, ascending: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best candidates of all shards, chunks of a Dask array: those of each, merged by value, then by number."""
+    if candidates.ndim == 2 and candidates.numblocks[1] != 1:
+        raise ValueError("`candidates` must be in one chunk of columns; use `candidates.rechunk({1: -1})`.")
+    if any(size != size for size in candidates.chunks[0]):
+        raise ValueError("The chunks of `candidates` must have known lengths; use `candidates.compute_chunk_sizes()`.")
+    delayed = _import_dask().delayed
+    shared = delayed(rank, pure=True, traverse=False)
+    starts = np.concatenate([[0], np.cumsum(candidates.chunks[0])])
+    shards = [
+        delayed(_shard, pure=True)(shared, shard, int(start))
+        for shard, start in zip(candidates.to_delayed().ravel(), starts, strict=False)
+    ]
+    found = _compute(*shards)
+    index, values = (np.concatenate([part[i] for part in found], axis=1) for i in range(2))
+    order = np.lexsort((index, values if ascending else -values), axis=1)[:, :k]
+    return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def _shard(rank: Any, candidates: Any, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best of a shard, by their numbers among all."""
+    with _own_threads():
+        index, values = rank(candidates)
+    return np.asarray(index) + start, np.asarray(values)
