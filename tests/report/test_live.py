@@ -136,7 +136,8 @@ def saved(browser, selector):
         old.unlink()
     browser.click(selector)
     for _ in range(100):
-        found = [path for path in browser.downloads.iterdir() if path.suffix != ".crdownload"]
+        kinds = (".tsv", ".csv", ".png")  # while it is being written it has another name, or is empty
+        found = [path for path in browser.downloads.iterdir() if path.suffix in kinds and path.stat().st_size]
         if found:
             return found[0]
         browser.wait(0.05)
@@ -216,8 +217,9 @@ def test_a_reader_finds_a_node_and_reads_its_partners(browser, page):
 
 def test_a_reader_clicks_zooms_and_drags_the_network(browser, page):
     browser.open(page)
-    browser.wait()
+    browser.wait(0.5)
     browser.box("canvas")
+    browser.wait()
     where = "((i, v = iokr.networks[0], r = v.canvas.getBoundingClientRect()) => [r.x + v.px(i), r.y + v.py(i)])"
     node = browser.read("iokr.networks[0].byDegree[0]")
     x, y = browser.read(f"{where}({node})")

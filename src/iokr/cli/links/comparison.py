@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
 
 from iokr.cli.links.methods import METHODS, Sized, sample_of, searches
 from iokr.estimators.areas import areas_of, score_of
-from iokr.estimators.links.probability import fit_logistic
 from iokr.estimators.links.ranking import f1_threshold
 from iokr.model_selection import NodeKFold, cross_validate_links
 from iokr.report import Spread, Table
@@ -45,9 +45,16 @@ class Judged:
         return np.asarray(hits[np.clip(above, min(_FEWEST, len(hits)), len(hits)) - 1])
 
     def probability(self, scores: Matrix) -> Matrix:
-        """σ(a s + b), calibrated on the pairs of the folds."""
-        a, b = fit_logistic(self.truth, self.scores)
-        return np.asarray(1 / (1 + np.exp(-np.clip(a * scores + b, -500, 500))))
+        """Calibrated on the pairs of the folds, by isotonic regression on twenty at a time.
+
+        A logistic curve was far too sure of the first pairs.
+        """
+        order = np.argsort(self.scores, kind="stable")
+        parts = np.array_split(order, max(1, len(order) // _FEWEST))
+        means = np.array([(self.scores[part].mean(), self.truth[part].mean()) for part in parts])
+        weights = np.array([len(part) for part in parts], dtype=float)
+        rule = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(*means.T, sample_weight=weights)
+        return np.asarray(rule.predict(scores))
 
     @property
     def threshold(self) -> float:

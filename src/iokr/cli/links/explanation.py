@@ -74,5 +74,5 @@ def _row(ids: Any, linked: Any, a: int, b: int, share: float) -> dict[str, Any]:
         "like the one": str(ids[a]),
         "like the other": str(ids[b]),
         "they are": between,
-        "share of the score": f"{100 * share:.1f} %",
+        "share": f"{100 * share:.1f} %",
     }
