@@ -24,12 +24,13 @@ from iokr.model_selection import NodeKFold
 from iokr.report import CLASSES, MUTED, OURS, Figure, Spread, plot
 from iokr.report.figures import Canvas
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
+from iokr.rivals.classifier import PairClassifier
 from iokr.rivals.pairs import PairLinks
 from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
-OK3_ET = "OK3+ET"
+OK3_ET, BOOSTING = "OK3+ET", "Gradient boosting on pairs"
 PAIR_MODEL = "PairModel, δ = ½"
 SLOW = ("kCCA", "kML", "Local")  # these choose on one inner fold
 MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
@@ -180,6 +181,11 @@ def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
 def trees(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
     """Output-kernel trees on the nodes' vectors: 100 extra-trees, √p features at a split, as no paper says how many."""
     return {OK3_ET: [OK3(features=features, n_estimators=plan.n_trees, random_state=plan.seed)]}
+
+
+def boosting(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
+    """What users would pick instead: scikit-learn's histogram boosting on symmetric features of pairs."""
+    return {BOOSTING: [PairClassifier(features=features, random_state=plan.seed)]}
 
 
 # ----------------------------------------------------------------------------------------------- tables and figures
