@@ -111,11 +111,8 @@ class Kernel(Component, ABC):
         for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
             if n_objects(objects, name) == 0:
                 raise ValueError(f"`{name}` is empty; at least one object is needed.")
-        widths = [int(A.shape[1]) for A in (X, Z) if len(getattr(A, "shape", ())) == 2]
-        if self.numeric and len(widths) == 2 and widths[0] != widths[1]:
-            raise ValueError(
-                f"`Z` has {widths[1]} columns but X has {widths[0]}; k(x, z) compares vectors with as many entries."
-            )
+        if self.numeric and all(len(getattr(A, "shape", ())) == 2 for A in (X, Z)):
+            _check_widths(X, Z)
         with error_context("X"):
             k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
             R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
@@ -125,9 +122,8 @@ class Kernel(Component, ABC):
             _check_widths(R, R if S is None else S)
         check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
         with unwarned():
-            K = k.gram(R, S).dense()
             try:
-                return check_computed(K, what="k(x, z)")
+                return check_computed(k.gram(R, S).dense(), what="k(x, z)")
             except BadObject:  # k(x, x) knows better which object it is
                 for name, objects in {"X": R, "Z": R if S is None else S}.items():
                     with error_context(name):
@@ -142,8 +138,7 @@ class Kernel(Component, ABC):
             return Product(self, other)
         return Scaled(self, other) if isinstance(other, (int, float)) else NotImplemented
 
-    def __rmul__(self, other: Any) -> Kernel:
-        return self.__mul__(other)
+    __rmul__ = __mul__
 
 
 def _check_widths(R: Any, S: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -133,6 +132,8 @@ class Surrogate(StructuredEstimator):
         """A clone of the regressor, one per coordinate where it takes single numbers only."""
         regressor = clone(self.regressor)
         if Psi.shape[1] > 1 and _single_output(regressor):
+            from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
+
             regressor = MultiOutputRegressor(regressor)
         more = {}
         if weight is not None:
