@@ -147,6 +147,11 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         found = np.concatenate(parts)
         return found[:, 0] if self._flat else found
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def _check(self) -> None:
         check_integer(self.epochs, "epochs", minimum=1)
         check_integer(self.batch_size, "batch_size", minimum=1)
