@@ -113,7 +113,7 @@ def options_of(command, names=()):
     ("names", "option"), [pytest.param(n, o, id=f"{' '.join(n)} {o.name}") for n, o in options_of(get_command(app))]
 )
 def test_every_option_of_every_command_is_given_once_or_meant_to_be_repeated(names, option, here):
-    values = [] if option.is_flag else ["1"]
+    values = [] if option.is_flag else ["1"] * option.nargs
     again = [option.opts[0], *values]
     result = invoke(*names, *again, *again, *again)
     said = "given 3 times, but it takes one value" in " ".join(result.stderr.split())

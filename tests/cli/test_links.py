@@ -158,10 +158,12 @@ def test_what_stands_at_an_end_of_what_was_tried_is_said(folder):
     names, values = zip(*(line.split("\t", 1) for line in lines), strict=True)
     order = np.random.default_rng(0).permutation(len(values))
     mixed = [f"{name}\t{values[i]}" for name, i in zip(names, order, strict=True)]
+    plain = (folder / "nodes.tsv").read_text()
     (folder / "nodes.tsv").write_text("\n".join([head, *mixed]) + "\n")
     result = invoke("predict", *FILES, "--input-kernel", "linear", "--method", "iokr")
     words = " ".join(line for line in result.stdout.splitlines() if line.startswith("alpha"))
     assert result.exit_code == 0 and ("the largest tried" in words or "the smallest tried" in words), words
+    (folder / "nodes.tsv").write_text(plain)
     assert "tried" not in invoke("predict", *FILES, "-o", "plain", "--method", "iokr").stdout.partition("alpha")[2]
 
 

@@ -58,7 +58,8 @@ def by_hand(X, y, cv, candidates_of, model=None):
 @pytest.mark.parametrize("model", [IOKR(), IOKRCV()], ids=["IOKR", "IOKRCV"])
 def test_what_can_be_routed(model):
     requests = model.get_metadata_routing()
-    assert set(requests.fit.requests) == {"sample_weight", "X_unlabeled"}
+    more = {"groups"} if isinstance(model, IOKRCV) else set()
+    assert set(requests.fit.requests) == {"sample_weight", "X_unlabeled"} | more
     assert set(requests.predict.requests) == {"candidates"}
     assert set(requests.score.requests) == {"sample_weight", "candidates"}
 

@@ -32,7 +32,8 @@ def test_precision_stands_beside_the_prevalence(report):
 def test_the_path_shows_the_choice(report):
     path = report.tables[-1].rows
     [chosen] = [row for row in path if row[""]]
-    assert chosen["leave-one-out AUC-ROC %"] == max(row["leave-one-out AUC-ROC %"] for row in path)
+    best = max(row["leave-one-out AUC-ROC %"] for row in path)  # the choice is a mean over the good ones
+    assert best - 1.0 < chosen["leave-one-out AUC-ROC %"] <= best
 
 
 def test_both_networks_are_drawn_in_the_same_places(report):
@@ -44,7 +45,7 @@ def test_both_networks_are_drawn_in_the_same_places(report):
     ]
     assert len(places[0]) == len(places[1]) > 0
     page = report.html()
-    assert page.count("<svg") == 5 and "http" not in "".join(page.split("<svg")[0])
+    assert page.count("<svg") == 5 and "://" not in page.split("<svg")[0]
 
 
 def test_cosines_of_inner_products():

@@ -29,6 +29,7 @@ from iokr.estimators.regression.streaming import (
     chunk_moments,
     fit_chunks,
     settle,
+    takes_chunks,
 )
 from iokr.estimators.regression.variance import column_variances, covariances
 from iokr.gram.operators import IdentityMatrix
@@ -309,6 +310,7 @@ class IOKR(KernelRegression):
         end(progress, self, X=X, y=y)
         return self
 
+    @available_if(takes_chunks)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKR:
         """Learn from some rows more; for kernels with few features, such as `Nystroem`.
 
@@ -325,8 +327,6 @@ class IOKR(KernelRegression):
         kernel = check_kernel(self.kernel)
         state = vars(self).get("partial_")
         if state is None:
-            if "solution_" in vars(self):
-                raise ValueError("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
             state = begin_partial(self, kernel, self._output_parts(), X, y, sample_weight)
             self._keep_outputs(state.outputs)
             self.kernel_ = state.kernel

@@ -20,7 +20,9 @@ from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, 
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, Given, check_data
 from iokr.gram.moments import Moments, moments_of, total
 from iokr.gram.operators import OutputOperator
+from iokr.kernels.base import Kernel
 from iokr.kernels.nystroem import ProjectedKernel
+from iokr.kernels.vectors import RBF
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Solution
 from iokr.solvers.auto import Auto
@@ -36,6 +38,7 @@ __all__ = [
     "fit_chunks",
     "select_chunks",
     "settle",
+    "takes_chunks",
 ]
 
 _EACH = 4  # rows of a sample for each landmark
@@ -125,6 +128,24 @@ def scalar_of(kernel: Any) -> Any:
 def _check_complete(missing: bool) -> None:
     if missing:
         raise ValueError("`y` contains NaN, and moments need complete outputs; drop these rows.")
+
+
+class NoChunks(AttributeError, ValueError):
+    """`partial_fit` is not there for this model; both what `hasattr` and what users expect."""
+
+
+def takes_chunks(model: Any) -> bool:
+    """Whether rows may come in chunks; where they may not, an error says why."""
+    if "solution_" in vars(model) and "partial_" not in vars(model):
+        raise NoChunks("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
+    if getattr(model.embedding, "centered", False):
+        raise NoChunks("The mean of all outputs is not known while rows come in chunks; centre them before.")
+    if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
+        try:
+            _check_kernel(RBF() if model.kernel is None else model.kernel, None)
+        except ValueError as error:
+            raise NoChunks(str(error)) from None
+    return True
 
 
 def _check_kernel(kernel: Any, n: int | None) -> None:

@@ -138,7 +138,8 @@ class Jaccard(Kernel):
 
 def _packs(X: np.ndarray) -> bool:
     """Whether rows are bits, and many enough for a word."""
-    return X.shape[1] >= _WIDE and compiled(_bits_shared) is not None and bool(np.all((X == 0) | (X == 1)))
+    values = X.data if is_sparse(X) else X
+    return X.shape[1] >= _WIDE and compiled(_bits_shared) is not None and bool(np.all((values == 0) | (values == 1)))
 
 
 def _as_bits(X: Counts, Z: Counts) -> bool:

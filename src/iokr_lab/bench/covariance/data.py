@@ -42,9 +42,9 @@ class Data:
     def low_rank(self, operator: str, rank: int) -> IOKR:
         """The same on `rank` inputs and `rank` outputs."""
         return IOKR(
-            OPERATORS[operator](Nystroem(RBF(self.gamma), rank)),
+            OPERATORS[operator](Nystroem(RBF(self.gamma), rank, pivots="greedy")),
             output_kernel=RBF(self.gamma_y),
-            embedding=NystroemEmbedding(rank),
+            embedding=NystroemEmbedding(rank, pivots="greedy"),
             alpha=self.alpha,
             solver=LowRank(),
         )
