@@ -135,7 +135,9 @@ def saved(browser, selector):
     for old in browser.downloads.iterdir():
         old.unlink()
     browser.click(selector)
-    for _ in range(100):
+    for step in range(600):  # a busy machine takes its time to make a picture
+        if step == 200:
+            browser.click(selector)  # the page may have moved under the first
         kinds = (".tsv", ".csv", ".png")  # while it is being written it has another name, or is empty
         found = [path for path in browser.downloads.iterdir() if path.suffix in kinds and path.stat().st_size]
         if found:
