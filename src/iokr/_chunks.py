@@ -89,7 +89,7 @@ class Stream:
                 "`open` must be a function that returns an iterator of (X, y), a tuple (X, y) of arrays, or the path "
                 f"of a Parquet file, got {self.open!r:.60}."
             )
-        return self.open  # type: ignore[no-any-return]
+        return self.open  # type: ignore[no-any-return]  # a function of the user's, checked above
 
     def chunks(self) -> Iterator[Chunk]:
         """One pass: every chunk that has rows, checked against the first."""

@@ -110,7 +110,7 @@ def check_random(random_state: Any) -> np.random.RandomState:
 
     if isinstance(random_state, Integral) and not 0 <= int(random_state) < 2**32:
         raise ValueError(f"`random_state` must be an integer from 0 to 2**32 - 1, got {random_state!r:.60}.")
-    return check_random_state(random_state)  # type: ignore[no-any-return]
+    return check_random_state(random_state)  # type: ignore[no-any-return]  # scikit-learn is untyped
 
 
 def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:

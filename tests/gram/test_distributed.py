@@ -20,6 +20,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from iokr import IOKR, IOKRCV, Stream  # noqa: E402
+from iokr.decoders import MinimumRisk  # noqa: E402
 from iokr.embeddings import Nystroem as FewOutputs  # noqa: E402
 from iokr.gram.distributed import DaskSource  # noqa: E402
 from iokr.kernels import RBF, Nystroem  # noqa: E402
@@ -35,6 +36,10 @@ ALPHA = 0.1
 
 def lazy(A, rows=50):
     return da.from_array(A, chunks=(rows, -1) if A.ndim == 2 else rows)
+
+
+def _apart(y, z):
+    return float(abs(y - z).sum())
 
 
 def by_hand(model, targets=Y):
@@ -88,6 +93,8 @@ def test_outputs_on_a_kernel_and_candidates_in_shards():
     assert_array_equal(index, expected)
     assert_allclose(values, distances, atol=1e-12)
     assert model.rank(NEW, lazy(candidates, 60))[0].shape == (40, 500)
+    risk = IOKR(K, decoder=MinimumRisk(_apart), alpha=ALPHA).fit(X, Y)
+    assert_array_equal(risk.rank(NEW, lazy(candidates, 60), k=3)[0], risk.rank(NEW, candidates, k=3)[0])
     near = model.predict(lazy(NEW, 15), candidates).compute()
     assert_array_equal(near, model.predict(NEW, candidates))
 

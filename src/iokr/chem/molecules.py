@@ -124,7 +124,7 @@ class Molecule:
         from rdkit.Chem.Scaffolds import MurckoScaffold
 
         with _quiet():
-            core = MurckoScaffold.GetScaffoldForMol(self.mol)  # type: ignore[no-untyped-call]
+            core = MurckoScaffold.GetScaffoldForMol(self.mol)  # type: ignore[no-untyped-call]  # RDKit is untyped here
             return str(_rdkit().MolToSmiles(core))
 
     def __eq__(self, other: object) -> bool:

@@ -54,5 +54,5 @@ def _legible() -> Iterator[None]:
     except Exception as error:  # of usage, wherever the installed typer has its classes from
         message = getattr(error, "message", None)
         if isinstance(message, str) and hasattr(error, "exit_code"):
-            error.message = printable(message)  # type: ignore[attr-defined]
+            error.message = printable(message)  # type: ignore[attr-defined]  # it was asked for above
         raise

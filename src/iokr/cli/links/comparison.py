@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +93,11 @@ def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged
             found.append(_judged(method, pairs))
         except ValueError:  # too few links for folds
             return [], len(labeled)
-    best: Callable[[Judged], float] = lambda one: float(score_of(task.options.scoring, one.areas.mean(axis=0)))  # noqa: E731
-    return sorted(found, key=best, reverse=True), len(labeled)
+
+    def score(one: Judged) -> float:
+        return float(score_of(task.options.scoring, one.areas.mean(axis=0)))
+
+    return sorted(found, key=score, reverse=True), len(labeled)
 
 
 def _judged(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Judged:

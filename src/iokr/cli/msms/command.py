@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iokr._files import write_atomically
 from iokr.cli.group import Commands
 from iokr.cli.shared import Force, FormatOption, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, perform, say
 
 if TYPE_CHECKING:
     from iokr.cli.msms.options import Learning, Matching, Reading
+    from iokr.report import Progress, Report
 
 __all__ = ["msms"]
 
@@ -116,22 +118,24 @@ def train(
     """
     from iokr.cli.msms.training import train as learn
 
-    if output.exists() and not force:
-        raise FileExistsError(f"{output} exists; give --force to write over it, or another -o.")
+    beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
+    for path in (output, beside):
+        if path.exists() and not force:
+            raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
     _check_folds(folds)
     _check_matching(candidates, database, needed=False)
     reading, learning, matching = _parts(context)
     left: list[str] = []
 
-    def run(progress):  # type: ignore[no-untyped-def]
+    def run(progress: "Progress") -> "Report":
         report = learn(reading, learning, matching, output, progress)
         left.append(report.files["rejected.tsv"])
         return report
 
     perform(context, run, None)
-    beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
     if left and left[0].count("\n") > 1:
-        beside.write_text(left[0], "utf-8")
+        with write_atomically(beside) as file:
+            file.write(left[0].encode())
         say(f"records that did not fit are in {beside}", quiet=quiet)
     if not matching.paths() or not folds:
         say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)

@@ -63,12 +63,13 @@ class LazyAnswers(StructuredEstimator):
         indices : array of shape (m, min(k, c)), or a list of arrays for `CandidateSets`
             Positions among the candidates.
         values : of the same shape
-            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score.
+            ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score; or minus the risk,
+            descending, with `MinimumRisk`.
         """
         if not is_lazy(candidates):
             return super().rank(X, candidates, k)
         k = None if k is None else check_integer(k, "k", minimum=1)
-        H, embedding = self._for_candidates(X)
+        H, embedding = self._ranked(X)
         best = partial(rank_shared, to_numpy(H), embedding, k=k, by=self._by)
         index, values = rank_shards(candidates, best, k, ascending=self._by == "distance")
         return index, self._cast(values)
