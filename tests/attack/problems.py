@@ -26,6 +26,7 @@ LABELS = np.array(["ash", "birch", "cedar"], dtype=object)[np.argmax(np.c_[X[:, 
 _links = np.triu(((X[:, None] - X[None, :]) ** 2).sum(axis=2) < 5.0, 1)
 ADJACENCY = (_links | _links.T).astype(float)
 PAIRS = np.array([(i, j) for i in range(N) for j in range(i + 1, N) if (i + j) % 3 == 0])
+BAGS = [grid(np.roll(X, i, axis=0)[: 1 + i % 3]) for i in range(N)]
 LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 10])
 
 COMMON: dict[str, Any] = {
@@ -74,6 +75,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
         {"X": X, "Z": NEW, "links": (X @ NEW.T > 0).astype(float)},
         {"Z": X[:4], "links": (NEW @ X[:4].T > 0).astype(float), "leave": "row"},
+    ),
+    "bags": (
+        {},
+        {"sets": BAGS, "y": np.where(X[:, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT},
+        {"sets": BAGS[:M], "y": np.where(X[:M, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT[:M]},
     ),
     "pairs": (
         {},
@@ -124,6 +130,8 @@ def fitting(cls: type) -> list[str]:
         return ["pairs"]
     if "links" in names:
         return ["bipartite"]
+    if "sets" in names:
+        return ["bags"]
     if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):

@@ -117,15 +117,16 @@ class AllPairsCV(Component):
             raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
         return np.mean(np.array(found), axis=0)
 
-    def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes."""
+    def factors(self, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes of `fit`, or for new ones, X."""
         check_is_fitted(self)
-        K = to_numpy(self.kernel_(self.nodes_, take(self.nodes_, self.labeled_)))
+        K = to_numpy(self.kernel_(self.nodes_ if X is None else X, take(self.nodes_, self.labeled_)))
         own = np.full(len(K), -1)
-        own[self.labeled_] = np.arange(len(self.labeled_))
+        if X is None:
+            own[self.labeled_] = np.arange(len(self.labeled_))
         return self.pairs_.factors(K, own)
 
-    def decision_function(self) -> np.ndarray:
-        """f(u, v) for all nodes of `fit`."""
-        A, B = self.factors()
-        return np.asarray(matmul(A, np.ascontiguousarray(B.T)))
+    def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
+        """f(u, v), (m1, m2), for nodes of X1 and of X2; None is all nodes of `fit`."""
+        A, B = self.factors(X1)
+        return np.asarray(matmul(A, np.ascontiguousarray((B if X2 is X1 else self.factors(X2)[1]).T)))
