@@ -1,4 +1,4 @@
-"""`SetModel` of `estimators/sets.py`, labels of `estimators/labels.py`, the dual of `solvers/iterative/set_qp.py`."""
+"""`SetModel`, and what labels of sets may be: tests of `iokr.estimators.sets` and of `iokr.estimators.labels`."""
 
 import warnings
 
@@ -12,7 +12,6 @@ from iokr import IOKR, SetModel
 from iokr.kernels import RBF, Linear, Precomputed, SetKernel, Spectrum
 from iokr.losses import Huber, MaxMargin, Square
 from iokr.operator_kernels import Decomposable
-from iokr.solvers.iterative.set_qp import minimize_sets, set_gap
 
 K = RBF(0.7)
 
@@ -101,29 +100,6 @@ def test_the_maximum_loss_is_that_of_the_conic_solver(alpha, weighted):
     assert model.solution_.converged
 
 
-def test_the_gap_is_primal_minus_dual_and_bounds_the_error():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 5, size=15)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    X, w = rng.normal(size=(sizes.sum(), 2)), rng.uniform(0.5, 2, size=15)
-    y = np.repeat(rng.choice([-1.0, 1.0], 15), sizes)
-    Q = y[:, None] * y * K(X) / 0.1
-    best, _, gap = minimize_sets(Q, starts, w, 1e-9, 100)
-    assert gap <= 1e-9
-    assert np.all(best >= 0)
-    assert np.all(np.add.reduceat(best, starts) <= w * (1 + 1e-12))
-
-    def dual(a):
-        return a.sum() - a @ Q @ a / 2
-
-    a = np.repeat(w / sizes, sizes) * rng.uniform(size=sizes.sum())
-    g = Q @ a - 1
-    primal = w @ np.array([max(0.0, *(-g[s : s + k])) for s, k in zip(starts, sizes, strict=True)]) + a @ Q @ a / 2
-    np.testing.assert_allclose(set_gap(a, g, starts, w), primal - dual(a), rtol=1e-10)
-    assert dual(best) >= dual(a)
-    assert dual(best) <= primal
-
-
 def test_sets_of_one_member_are_plain_examples():
     """Then strategy 2, the maximum loss and the set kernel are one model."""
     X, y = np.random.default_rng(1).normal(size=(20, 3)), np.repeat([0.0, 1.0], 10)
@@ -131,7 +107,8 @@ def test_sets_of_one_member_are_plain_examples():
     plain = IOKR(K, loss=MaxMargin(), alpha=0.5).fit(X, 2 * y - 1).predict(new)
     for worst in (False, True):
         model = SetModel(K, loss=MaxMargin(), alpha=0.5, worst=worst).fit(sets, y)
-        np.testing.assert_allclose(model.decision_function([x[None] for x in new]), plain, atol=2 * within(1e-6, 20, 0.5))
+        f = model.decision_function([x[None] for x in new])
+        np.testing.assert_allclose(f, plain, atol=2 * within(1e-6, 20, 0.5))
     ridge = IOKR(SetKernel(K), alpha=0.5).fit(sets, 2 * y - 1).predict(sets)
     np.testing.assert_allclose(SetModel(K, alpha=0.5).fit(sets, y).decision_function(sets), ridge, rtol=1e-9)
 

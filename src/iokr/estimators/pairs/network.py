@@ -78,7 +78,8 @@ class AllPairsCV(Component):
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> AllPairsCV:
         """Choose, where there is a choice, and learn from all pairs of labelled nodes."""
         index = check_labeled(labeled, len(X))
-        linked = check_graph(adjacency, "adjacency").toarray()[np.ix_(index, index)] != 0
+        graph = check_graph(adjacency, "adjacency").toarray()
+        linked = (graph if len(graph) == len(index) < len(X) else graph[np.ix_(index, index)]) != 0
         kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
         fitted = [clone(kernel).fit(take(X, index)) for kernel in kernels]
