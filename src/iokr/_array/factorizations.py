@@ -109,6 +109,15 @@ class CholeskyFactor:
             return solve_triangular(L, B, lower=not transpose)
         return xp.linalg.solve(L, B)
 
+    def solve_rows(self, B: Array) -> Array:
+        """B L⁻ᵀ, each row b as L⁻¹b."""
+        if is_numpy(self.L, B) and B.size:
+            from scipy.linalg.blas import dtrsm
+
+            # Bᵀ is in Fortran order, and so is the upper triangle Lᵀ.
+            return dtrsm(1.0, self.L.T, B.T, trans_a=1).T
+        return self.solve_lower(B.T).T
+
     def largest_pivot(self) -> float:
         """max L_ii²: a lower bound of the largest eigenvalue of K."""
         xp = array_namespace(self.L)
