@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from iokr._adducts import parse_adduct
 from iokr._bits import Bits
 from iokr._formulas import parse_formula, write_formula
 from iokr.chem.fingerprints import Fingerprints
-from iokr.chem.molecules import BadMolecule, Molecule
+from iokr.chem.known import KnownMolecules
+from iokr.chem.molecules import Molecule
 from iokr.cli.msms.options import Learning, Matching, Reading
 from iokr.datasets.molecule_files import Candidate, MoleculeTable, read_candidates, read_database, read_structures
 from iokr.datasets.records import Rejected
@@ -49,19 +51,11 @@ class Molecules:
 
     kinds: str
     cache: Path | None = None
-    _read: dict[str, Molecule | str] = field(default_factory=dict)
 
-    def read(self, text: str) -> Molecule | str:
-        """The molecule, or why there is none."""
-        if text not in self._read:
-            try:
-                molecule: Molecule | str = Molecule(text)
-                assert isinstance(molecule, Molecule)
-                _ = molecule.identity
-            except BadMolecule as error:
-                molecule = str(error)
-            self._read[text] = molecule
-        return self._read[text]
+    @cached_property
+    def known(self) -> KnownMolecules:
+        """Molecules by their text."""
+        return KnownMolecules(self.cache)
 
     def bits(self, smiles: Sequence[str]) -> Bits:
         """Fingerprints, each distinct molecule once."""
@@ -89,7 +83,7 @@ class Library:
             ion_mode=reading.ion_mode,
             annotations=reading.annotations,
         )
-        files, structures = read_structures(found)
+        files, structures = read_structures(found, molecules.known)
         distinct = len({molecule.identity for molecule in structures})
         needed = 2 * max(learning.folds, 1)
         if distinct < needed:
@@ -192,7 +186,7 @@ class Sets:
             rejections = list(found.rejections)
             given = [found.sets.get(name, []) for name in files.ids]
         elif matching.database is not None:
-            table = read_database(matching.database)
+            table = read_database(matching.database, molecules.known)
             rejections = list(table.rejections)
             given = [
                 [table.candidates[int(k)] for k in _matching(files, i, table, matching, rejections)]
@@ -200,6 +194,7 @@ class Sets:
             ]
         else:
             raise ValueError("give --candidates, a set for each spectrum, or --database, a table of molecules.")
+        molecules.known.read(candidate.smiles for some in given for candidate in some)
         entries = []
         for i, candidates in enumerate(given):
             entries.append(_read_set(files, i, candidates, molecules, rejections))
@@ -247,7 +242,7 @@ def _read_set(
     formula = _hill(files.spectra.metadata[i].get("formula"))
     for candidate in candidates:
         where = (candidate.file, candidate.line, candidate.id or candidate.smiles[:40], "candidate")
-        molecule = molecules.read(candidate.smiles)
+        molecule = molecules.known[candidate.smiles]
         if isinstance(molecule, str):
             rejections.append(Rejected(*where, "structure not read", "left out", molecule))
             continue
