@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from iokr._adducts import parse_adduct
 from iokr._bits import Bits
 from iokr._formulas import parse_formula, write_formula
+from iokr._memory import available_memory, human_bytes
+from iokr._spectra import MassSpectra
 from iokr.chem.fingerprints import Fingerprints
 from iokr.chem.known import KnownMolecules
 from iokr.chem.molecules import Molecule
@@ -25,7 +27,18 @@ from iokr.datasets.records import Rejected
 from iokr.datasets.spectra_files import SpectraFiles, read_spectra_files
 from iokr.report import Table
 
-__all__ = ["Entry", "Library", "Molecules", "Sets", "cache_file", "input_table", "read_queries", "rejected_rows"]
+__all__ = [
+    "Entry",
+    "Library",
+    "Molecules",
+    "Sets",
+    "cache_file",
+    "check_room",
+    "input_table",
+    "read_queries",
+    "read_unlabeled",
+    "rejected_rows",
+]
 
 
 def cache_file() -> Path:
@@ -162,6 +175,36 @@ def _linked(bits: Bits, identities: Sequence[str], threshold: float) -> list[str
     _, label = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(len(rows), len(rows))), directed=False)
     of = dict(zip(names, label.tolist(), strict=True))
     return [f"group {of[name]}" for name in identities]
+
+
+def read_unlabeled(reading: Reading, learning: Learning, library: Library) -> MassSpectra | None:
+    """Spectra without structures of --unlabeled; None without any."""
+    if not learning.unlabeled:
+        return None
+    found = read_spectra_files(
+        list(learning.unlabeled), cleaning=reading.cleaning, ion_mode=reading.ion_mode or library.files.ion_mode
+    )
+    if not len(found.spectra):
+        raise ValueError(f"--unlabeled: none of its {found.n_read} spectra can be used.")
+    if found.ion_mode and library.files.ion_mode and found.ion_mode != library.files.ion_mode:
+        raise ValueError(
+            f"--unlabeled: spectra of {found.ion_mode} ion mode, and the library is of {library.files.ion_mode}."
+        )
+    return found.spectra
+
+
+def check_room(n: int, learning: Learning, limit: float | None, *, rivals: bool = False) -> None:
+    """Refuse n spectra whose matrices do not fit into `limit` bytes, or into the memory that there is."""
+    kernels = {"peaks,losses": 2, "six": 6}.get(learning.kernels, 1)
+    needed = 8.0 * n**2 * (kernels + 7 + (3 if rivals else 0))  # Gram matrices, both models, what fitting them takes
+    available = available_memory()
+    allowed = limit if limit is not None else available
+    if allowed is not None and needed > allowed:
+        said = f"--memory allows {human_bytes(allowed)}" if limit is not None else f"{human_bytes(allowed)} are free"
+        raise MemoryError(
+            f"learning from {n} spectra needs about {human_bytes(needed)}, and {said}; take fewer spectra, "
+            "use --kernels peaks, or a machine with more memory."
+        )
 
 
 def read_queries(reading: Reading) -> SpectraFiles:
