@@ -45,7 +45,7 @@ _LIBRARY: dict[str, tuple[str, int]] = {
     "library, cosine, best hit": ("cosine", 1),
     "library, nearest precursor mass": ("mass", 1),
 }
-_SIMILAR = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
+_SIMILAR: dict[str, Callable[..., Any]] = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
 
 
 def evaluate(
