@@ -33,8 +33,8 @@ INSIDE = {
     "iokr.estimators": [
         "identification",
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
-        *("multitask", "bipartite", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas", "summary"),
+        *("multitask", "bipartite", "links", "pairs", "sets", "regression"),
+        *("base", "inputs", "outputs", "labels", "areas", "summary"),
     ],
     "iokr.solvers": [
         "reduced_rank",
