@@ -27,7 +27,7 @@ from iokr.cli.signals import closing_words
 from iokr.estimators.identification.confidence import probabilities
 from iokr.estimators.identification.model import in_set
 from iokr.kernels.structured.sets import Tanimoto
-from iokr.report import LiveTable, Report, Table, run_info
+from iokr.report import LiveTable, Report, Spread, Table, run_info
 from iokr.report.progress import Progress
 from iokr.rivals.spectra import LibrarySearch
 
@@ -36,6 +36,10 @@ __all__ = ["COLUMNS", "SIRIUS", "identify"]
 _BLOCK = 64  # queries scored together
 _EVIDENCE = 5
 _MATCH, _PEAKS = 0.7, 6  # modified cosine and matched peaks of a library match
+_ON_PAGE = (
+    *("spectrum", "precursor", "candidates", "best", "formula", "probability", "set", "novelty"),
+    *("library match", "status"),
+)
 COLUMNS = (
     *("spectrum_id", "rank", "candidate_id", "name", "smiles", "inchikey14", "formula", "score", "score_forward"),
     *("score_reverse", "score_library", "probability", "in_set", "margin", "n_candidates", "tied_with", "in_library"),
@@ -127,7 +131,7 @@ def identify(
         f"{counts['rejected']} could not be used. {promise(model.calibration, request.delta)}",
         (
             LiveTable(
-                Table("Best candidates", best, ours=("probability",)),
+                Table("Best candidates", _shown(best), ours=("probability",)),
                 details=[_details(kept.parts.get(str(row["spectrum"]))) for row in best],
                 file=f"spectra.{request.format}",
                 safe=request.safe,
@@ -324,6 +328,17 @@ def _summary(files: Any, i: int, found: dict[str, Any] | None) -> dict[str, Any]
     }
 
 
+def _shown(best: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the table of the page has of each query: its other columns are in the file."""
+    there = [name for name in _ON_PAGE if any(row.get(name) not in (None, "") for row in best)]
+    rows = [{name: row.get(name) for name in there} for row in best]
+    for row, whole in zip(rows, best, strict=True):
+        if row.get("precursor") is not None:
+            row["precursor"] = Spread(float(row["precursor"]), np.nan, digits=4)
+        row["status"] = ", ".join(part for part in (whole["status"], whole.get("note")) if part)
+    return rows
+
+
 def _details(found: dict[str, Any] | None) -> list[Table | str]:
     if found is None:
         return ["There was nothing to rank."]
@@ -332,6 +347,7 @@ def _details(found: dict[str, Any] | None) -> list[Table | str]:
             "rank": row["rank"],
             "name": row["name"] or row["candidate_id"] or row["inchikey14"],
             "smiles": row["smiles"],
+            "formula": row["formula"],
             "score": round(row["score"], 4),
             "probability": None if row["probability"] is None else round(row["probability"], 3),
             "in the set": row["in_set"],

@@ -55,7 +55,6 @@ class Entry:
     smiles: str
     identity: str  # the first block of the InChIKey
     formula: str
-    flagged: str = ""  # what is odd about it, in words
 
 
 @dataclass
@@ -295,11 +294,12 @@ def _read_set(
             )
             continue
         seen.add(molecule.identity)
-        own = _hill(molecule.formula)
-        flagged = f"formula {own}, not {formula}" if formula and own != formula else ""
-        if flagged:
-            rejections.append(Rejected(*where, "formula differs", "kept", flagged))
-        found.append(Entry(candidate, molecule.smiles, molecule.identity, own, flagged))
+        found.append(Entry(candidate, molecule.smiles, molecule.identity, _hill(molecule.formula)))
+    others = [entry for entry in found if formula and entry.formula != formula]
+    if 2 * len(others) < len(found):  # else it is no set of one formula
+        for entry in others:
+            where = (entry.candidate.file, entry.candidate.line, entry.candidate.id or entry.smiles[:40], "candidate")
+            rejections.append(Rejected(*where, "formula differs", "kept", f"{entry.formula}, not {formula}"))
     return found
 
 

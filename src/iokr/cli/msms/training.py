@@ -200,7 +200,7 @@ def _write(
     used = [i for i, name in enumerate(library.identities) if name in inside]
     rows = np.array(used, dtype=np.intp)
     kept = library.files.spectra[rows]
-    stored = model if grams is None else model.compact(kept, np.asarray(library.bits[rows]), grams.unlabeled)
+    stored = model if grams is None else model.compact(kept, library.bits[rows], grams.unlabeled)
     save(
         stored,
         path,
