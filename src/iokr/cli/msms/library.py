@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -219,6 +219,20 @@ class Sets:
 
     entries: list[list[Entry]]
     rejections: tuple[Rejected, ...]
+
+    def without(self, known: Collection[str], files: SpectraFiles) -> Sets:
+        """The sets without molecules that are known; queries with no other are told."""
+        entries = [[entry for entry in some if entry.identity not in known] for some in self.entries]
+        rejections = [
+            Rejected(files.files[i], files.lines[i], files.ids[i], "query", "no new candidates", "not ranked", "")
+            for i, some in enumerate(entries)
+            if self.entries[i] and not some
+        ]
+        return Sets(entries, (*self.rejections, *rejections))
+
+    def many(self, most: int) -> bool:
+        """Whether there are more than `most` distinct candidates."""
+        return len({entry.identity for some in self.entries for entry in some}) > most
 
     @classmethod
     def of(cls, files: SpectraFiles, matching: Matching, molecules: Molecules) -> Sets:
