@@ -31,10 +31,10 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        "identification",
+        *("identification", "plain"),
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
         *("multitask", "bipartite", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas", "summary"),
+        *("base", "inputs", "outputs", "areas", "search", "summary"),
     ],
     "iokr.solvers": [
         "reduced_rank",

@@ -57,7 +57,7 @@ def _answer(model: Any, problem: str) -> Any:
         return model.decision_function()
     if problem == "pairs":
         return model.decision_function(PROBLEMS["pairs"][1]["pairs"])
-    if problem in ("vectors", "numbers"):
+    if problem in ("vectors", "numbers", "classes"):
         return getattr(model, "decision_function", model.predict)(COMMON["X"])
     return model.distances(COMMON["X"], PROBLEMS[problem][2]["candidates"])
 
@@ -112,7 +112,7 @@ def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     def call(**given: Any) -> Any:
         return _answer(build(cls, problem).fit(**given), problem)
 
-    lenient = problem not in ("vectors", "numbers", "links", "pairs", "bipartite", "fingerprints")
+    lenient = problem not in ("vectors", "numbers", "classes", "links", "pairs", "bipartite", "fingerprints")
     names = ("adjacency", "labeled", "kernel", "output_kernel", "candidates", "index", "node", "nodes", "task")
     for argument in valid:
         loose = lenient and argument == "y"

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import Ridge
 
 import iokr
@@ -69,6 +70,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"X": X, "y": LABELS},
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
+    "classes": (
+        {},
+        {"X": X, "y": LABELS, "sample_weight": WEIGHT},
+        {"y": LABELS[:M], "sample_weight": WEIGHT[:M]},
+    ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
     "bipartite": (
         {},
@@ -128,6 +134,8 @@ def fitting(cls: type) -> list[str]:
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
+    if issubclass(cls, ClassifierMixin):
+        return ["classes"]
     found = ["vectors"]
     if "output_kernel" in options:
         found.append("labels")
