@@ -13,7 +13,7 @@ SOURCES = Path(iokr.__file__).parents[1]
 ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
-    *("cli", "report", "files", "rivals"),
+    *("cli", "report", "files", "rivals", "extend"),
     *("estimators", "model_selection", "metrics", "datasets", "chem"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("_chunks", "problem", "losses", "gram"),

@@ -30,7 +30,7 @@ from attack.values import (
 
 __all__ = ["Target", "folders", "grid", "parameters", "public", "variants"]
 
-INSIDE = ("problem", "gram", "report", "cli", "estimators")  # documented as inside, or shown elsewhere
+INSIDE = ("extend", "problem", "gram", "report", "cli", "estimators")  # documented as inside, or shown elsewhere
 HOOKS = {
     "keep",
     "learn",

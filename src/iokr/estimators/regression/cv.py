@@ -172,7 +172,11 @@ class IOKRCV(Searching, KernelRegression):
 
     def _tally(self, grid: Grid) -> Tally:
         """Errors of every kernel, strength and alpha, by their names in `IOKR`."""
-        axes = {"kernel": grid.kernels, "manifold__strength": grid.strengths, "alpha": grid.alphas}
+        axes: dict[str, Sequence[Any]] = {
+            "kernel": grid.kernels,
+            "manifold__strength": grid.strengths,
+            "alpha": grid.alphas,
+        }
         return Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")
 
     def _folds(
