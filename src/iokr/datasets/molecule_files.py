@@ -146,9 +146,9 @@ def _table_sets(path: Path) -> dict[str, list[Candidate]]:
     columns: set[str] = set()
     for line, row in named_rows(path):
         columns |= row.keys()
-        if "spectrum_id" in row and "smiles" in row:
-            known = (str(row.get("candidate_id", row.get("inchikey", ""))), str(row.get("name", "")))
-            found.setdefault(str(row["spectrum_id"]), []).append(Candidate(str(row["smiles"]), *known, path.name, line))
+        known = (str(row.get("candidate_id", row.get("inchikey", ""))), str(row.get("name", "")))
+        candidate = Candidate(str(row.get("smiles", "")), *known, path.name, line)  # an empty one gets its reason later
+        found.setdefault(str(row.get("spectrum_id", "")), []).append(candidate)
     for name in ("spectrum_id", "smiles"):
         if name not in columns:
             raise ValueError(f"{path.name}: needs a column {name}; it has {', '.join(sorted(columns)[:10]) or 'none'}.")

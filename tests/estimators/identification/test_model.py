@@ -25,7 +25,7 @@ def candidates():
 
 
 def fitted(**arguments):
-    model = Identification(RBF(0.3), **{"alphas": (0.2,), "reverse_alphas": (1.0,), **arguments})
+    model = Identification(**{"kernel": RBF(0.3), "alphas": (0.2,), "reverse_alphas": (1.0,), **arguments})
     return model.fit(X, MOLECULES[WHICH], groups=GROUPS)
 
 
@@ -158,9 +158,76 @@ def test_bad_candidates_are_refused():
         model.scores(NEW, MOLECULES)
     with pytest.raises(ValueError, match="`candidate_groups` has 2 lists"):
         model.scores(NEW, candidates(), GIVEN[:2])
-    with pytest.raises(ValueError, match="`candidate_groups` has 6 names"):
+    with pytest.raises(ValueError, match="`candidate_groups` has 2 entries but candidate set 0 has 3"):
         model.scores(NEW, candidates(), [given[:2] for given in GIVEN])
     with pytest.raises(ValueError, match="`truth` 5 of query 0"):
         model.calibrate([np.zeros(3)], [5], ["a"])
     with pytest.raises(ValueError, match="X has 12 objects but y has 3"):
         Identification(RBF(0.3)).fit(X, MOLECULES[:3])
+
+
+def test_names_of_candidates_belong_to_their_own_set():
+    """As many names as candidates in all, but not set by set, is a slip."""
+    moved = [GIVEN[0][:2], [GIVEN[0][2], *GIVEN[1]], GIVEN[2]]
+    with pytest.raises(ValueError, match="`candidate_groups` has 2 entries but candidate set 0 has 3"):
+        fitted().scores(NEW, candidates(), moved)
+
+
+def test_units_of_the_scores_do_not_matter():
+    rng = np.random.default_rng(3)
+    scores = [rng.normal(size=4) for _ in range(30)]
+    truth = [int(np.argmax(f + 0.5 * rng.normal(size=4))) for f in scores]
+    model = fitted().calibrate(scores, truth, list(range(30)))
+    T, values = model.temperature_, model.calibration_
+    for unit in (2.0**-40, 2.0**40):
+        model.calibrate([unit * f for f in scores], truth, list(range(30)))
+        assert model.temperature_ == pytest.approx(unit * T, rel=1e-9)
+        np.testing.assert_allclose(model.calibration_, values, rtol=1e-9)
+
+
+def test_a_set_that_own_leaves_empty_has_no_answer():
+    known = CandidateSets([MOLECULES[WHICH[:3]]])
+    model = fitted(own="exclude").calibrate([np.array([0.1, 0.2])] * 2, [1, 0], ["a", "b"])
+    names = [[NAMES[i] for i in WHICH[:3]]]
+    assert np.all(model.predict_proba(NEW[:1], known, names)[0] == 0)
+    with pytest.raises(ValueError, match="all training molecules"):
+        model.predict(NEW[:1], known, names)
+
+
+@pytest.mark.parametrize(
+    ("scores", "truth", "groups", "words"),
+    [
+        ([[0.1, np.nan]], [0], ["a"], "`scores` of query 0 hold NaN"),
+        ([[0.1, np.inf]], [0], ["a"], "infinity"),
+        ([[[0.1, 0.2]]], [0], ["a"], "`scores` of query 0 must be a list of numbers"),
+        ([[]], [0], ["a"], "`scores` of query 0"),
+        ([["x"]], [0], ["a"], "`scores"),
+        ([[0.1, 0.2]], [0.5], ["a"], "`truth` 0.5 of query 0"),
+        ([[0.1, 0.2]], [2], ["a"], "`truth` 2 of query 0"),
+        ([[0.1, -np.inf]], [1], ["a"], "`truth` 1 of query 0"),
+        ([[0.1, 0.2]], [[0]], ["a"], "`truth` has shape"),
+        ([[0.1, 0.2]], [0], 5, "`groups`"),
+        (5, [0], ["a"], "`scores`"),
+        ({0: [0.1]}, [0], ["a"], "`scores`"),
+    ],
+)
+def test_bad_calibration_is_refused(scores, truth, groups, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        fitted().calibrate(scores, truth, groups)
+
+
+@pytest.mark.parametrize("name", ["kernel", "output_kernel", "alphas", "reverse_alphas", "method", "own", "selection"])
+@pytest.mark.parametrize("value", [False, 5j, "x", [None], ..., dict, np.array(0.5), object()])
+def test_bad_parameters_are_refused_by_name(name, value):
+    with pytest.raises((TypeError, ValueError), match=f"`{name}`"):
+        fitted(**{name: value})
+
+
+@pytest.mark.parametrize("form", ["dia_matrix", "bsr_array", "coo_array", "csr_matrix", "lil_array"])
+def test_one_set_may_be_sparse(form):
+    from scipy import sparse
+
+    sets = [MOLECULES[some] for some in SETS]
+    mixed = CandidateSets([getattr(sparse, form)(sets[0]), *sets[1:]])
+    for f, g in zip(fitted().scores(NEW, mixed, GIVEN), fitted().scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_allclose(f, g, rtol=0, atol=1e-12)

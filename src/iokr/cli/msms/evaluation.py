@@ -303,26 +303,26 @@ def _reliability(p: NDArray[Any], right: NDArray[Any]) -> Figure:
 
 def judge(results: Path, truth: Path) -> Report:
     """Judge a table of candidates by a table of truths, columns spectrum_id and smiles or inchikey."""
-    from iokr.chem.molecules import BadMolecule, Molecule
-
     start = perf_counter()
     known: dict[str, str] = {}
     for line, row in named_rows(truth):
-        if "spectrum_id" not in row or not {"smiles", "inchikey", "inchikey14"} & row.keys():
+        if "spectrum_id" not in row:
             raise ValueError(f"{truth.name} line {line}: needs columns spectrum_id and smiles, inchikey or inchikey14.")
-        key = str(row.get("inchikey14") or row.get("inchikey") or "")[:14]
-        try:
-            known[str(row["spectrum_id"])] = key or Molecule(str(row["smiles"])).identity
-        except BadMolecule as error:
-            raise ValueError(f"{truth.name} line {line}: {error}") from None
+        known[str(row["spectrum_id"])] = _identity(row, truth, line)
     listed: dict[str, list[tuple[float, str]]] = {}
     for line, row in named_rows(results):
         name = str(row.get("spectrum_id") or row.get("mappingfeatureid") or "")
         if not name:
             raise ValueError(f"{results.name} line {line}: needs a column spectrum_id.")
-        key = str(row.get("inchikey14") or row.get("inchikey2d") or "")
-        if key:
-            listed.setdefault(name, []).append((float(row.get("score", 0.0)), key))
+        if str(row.get("status", "ok")) != "ok":  # a query that was not ranked
+            continue
+        try:
+            score = float(row["score"])
+        except KeyError:
+            raise ValueError(f"{results.name} line {line}: needs a column score.") from None
+        except ValueError:
+            raise ValueError(f"{results.name} line {line}: the score {row['score']!r:.40} is no number.") from None
+        listed.setdefault(name, []).append((score, _identity(row, results, line)))
     if not set(known) & set(listed):
         raise ValueError(f"{truth.name}: none of its {len(known)} spectrum ids is in {results.name}.")
     ranks = []
@@ -340,3 +340,18 @@ def judge(results: Path, truth: Path) -> Report:
         ("A truth that is not listed counts as missed at every k.",),
     )
     return report.with_info(run_info(seconds=perf_counter() - start, files=[results, truth]))
+
+
+def _identity(row: dict[str, Any], path: Path, line: int) -> str:
+    """The first block of the InChIKey, as it stands there or from the SMILES."""
+    key = str(row.get("inchikey14") or row.get("inchikey2d") or row.get("inchikey") or "")[:14]
+    if key:
+        return key
+    if "smiles" not in row:
+        raise ValueError(f"{path.name} line {line}: needs columns spectrum_id and smiles, inchikey or inchikey14.")
+    from iokr.chem.molecules import BadMolecule, Molecule
+
+    try:
+        return Molecule(str(row["smiles"])).identity
+    except BadMolecule as error:
+        raise ValueError(f"{path.name} line {line}: {error}") from None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
 from iokr._component import component
-from iokr._objects import distinct, keys, n_objects, take
-from iokr._validation import check_choice, check_groups, check_integer, check_number, check_same_length
+from iokr._objects import as_objects, distinct, keys, n_objects, take
+from iokr._validation import (
+    check_choice,
+    check_groups,
+    check_integer,
+    check_number,
+    check_numbers,
+    check_same_length,
+)
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets
 from iokr.estimators.identification.confidence import (
     group_means,
@@ -23,17 +32,18 @@ from iokr.estimators.identification.confidence import (
     quantile,
     temperature,
 )
-from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.regression.selection import check_values
 from iokr.kernels.base import Kernel
 from iokr.kernels.structured.sets import Tanimoto
-from iokr.model_selection.own import scores_without_own
+from iokr.model_selection.own import groups_of_sets, scores_without_own
 
 __all__ = ["METHODS", "OWN", "Identification"]
 
 METHODS = ("reverse", "forward", "fusion")
 OWN = ("leave-out", "count", "exclude")
+_LARGEST = 1e300  # of a score: differences stay finite
 _BLOCK = 4096  # distinct molecules that the reverse model takes at a time
 _FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
 _REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
@@ -122,19 +132,14 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         if self.selection is not None:
             check_integer(self.selection, "selection", minimum=2)
         n = check_same_length(X, y)
-        kernel = check_kernel(default_kernel() if self.kernel is None else self.kernel)
-        output_kernel = Tanimoto() if self.output_kernel is None else self.output_kernel
-        if not isinstance(kernel, Kernel) or kernel.pairwise:
-            raise ValueError(
-                f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
-                "`Precomputed(matrix)` and row numbers as X."
-            )
-        names = keys(y) if groups is None else keys(groups)
-        self.groups_ = check_groups(names, n)
-        self.names_ = names
+        kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
+        output_kernel = _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
+        self.groups_ = distinct(y)[1] if groups is None else check_groups(groups, n)
+        self.names_ = keys(y if groups is None else groups)
+        forward, reverse = _values(self.alphas, "alphas"), _values(self.reverse_alphas, "reverse_alphas")
         some = self._chosen_rows(n)
-        self.forward_ = self._direction(kernel, output_kernel, self.alphas, X, y, some)
-        self.reverse_ = self._direction(output_kernel, kernel, self.reverse_alphas, y, X, some)
+        self.forward_ = self._direction(kernel, output_kernel, forward, X, y, some)
+        self.reverse_ = self._direction(output_kernel, kernel, reverse, y, X, some)
         for stale in ("temperature_", "calibration_", "best_scores_"):
             self.__dict__.pop(stale, None)
         return self
@@ -147,12 +152,12 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         kept = np.unique(np.linspace(0, n_groups - 1, max(2, round(n_groups * self.selection / n))).astype(int))
         return np.flatnonzero(np.isin(self.groups_, kept))
 
-    def _direction(self, kernel: Any, output_kernel: Any, alphas: Any, X: Any, y: Any, some: np.ndarray) -> IOKR:
+    def _direction(
+        self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray
+    ) -> IOKR:
         """The model of one direction at the alpha of the smallest leave-one-molecule-out error."""
-        alpha = alphas
-        if not np.isscalar(alphas):
-            alpha = next(iter(alphas)) if len(alphas) == 1 else None
-        if alpha is None:
+        alpha = alphas[0]
+        if len(alphas) > 1:
             search = IOKRCV(clone(kernel), output_kernel=clone(output_kernel), alphas=alphas)
             alpha = search.fit(take(X, some), take(y, some), groups=self.groups_[some]).alpha_
         model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha)
@@ -199,14 +204,7 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def _candidate_names(self, given: Any, Y: Any, starts: np.ndarray) -> list[Hashable]:
         if given is None:
             return keys(Y)
-        if n_objects(given, "candidate_groups") != len(starts) - 1:
-            raise ValueError(
-                f"`candidate_groups` has {len(given)} lists but there are {len(starts) - 1} sets; give one each."
-            )
-        names = [name for some in given for name in keys(some)]
-        if len(names) != starts[-1]:
-            raise ValueError(f"`candidate_groups` has {len(names)} names for {starts[-1]} candidates; give one each.")
-        return names
+        return groups_of_sets(given, starts)
 
     def _reverse_scores(self, X: Any, Y: Any, starts: np.ndarray, known: list[Hashable]) -> list[np.ndarray]:
         """r(x, y) = k_xᵀγ(y) / √(γᵀKγ), each distinct molecule once."""
@@ -232,7 +230,14 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
 
     def predict(self, X: Any, candidates: Any, candidate_groups: Any = None) -> np.ndarray:
         """The position of the best candidate of each spectrum in its set."""
-        return np.array([o[0] for o in self.rank(X, candidates, candidate_groups, k=1)[0]])
+        order, values = self.rank(X, candidates, candidate_groups, k=1)
+        none = next((i for i, f in enumerate(values) if np.isneginf(f[0])), None)
+        if none is not None:
+            raise ValueError(
+                f"`candidates` of spectrum {none} are all training molecules, and `own='exclude'` leaves none to "
+                "answer; leave the spectrum out, or use `own='leave-out'`."
+            )
+        return np.array([o[0] for o in order])
 
     # --------------------------------------------------------------------------------------------------- confidence
 
@@ -249,14 +254,17 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
             The molecule of each query; its spectra count as one.
         """
         check_is_fitted(self)
-        found = [np.asarray(to_numpy(f), dtype=float) for f in scores]
-        check_same_length(found, truth, "scores", "truth")
+        check_same_length(scores, truth, "scores", "truth")
+        found, places = _score_lists(scores), check_numbers(truth, "truth")
+        if places.ndim != 1:
+            raise ValueError(f"`truth` has shape {places.shape}; it must be a list, one position for each query.")
         check_groups(groups, len(found), rows="`scores`")
-        for i, (f, t) in enumerate(zip(found, truth, strict=True)):
-            if not 0 <= int(t) < len(f) or not np.isfinite(f[int(t)]):
-                raise ValueError(f"`truth` {t} of query {i} is none of its {len(f)} candidates.")
-        self.temperature_ = temperature(found, truth)
-        self.calibration_ = group_means(nonconformity(found, truth, self.temperature_), keys(groups))
+        for i, (f, t) in enumerate(zip(found, places, strict=True)):
+            if not (0 <= t < len(f) and t == math.floor(t)) or np.isneginf(f[int(t)]):
+                raise ValueError(f"`truth` {t:g} of query {i} is none of its {len(f)} candidates.")
+        right = places.astype(int).tolist()
+        self.temperature_ = temperature(found, right)
+        self.calibration_ = group_means(nonconformity(found, right, self.temperature_), keys(groups))
         self.best_scores_ = np.sort([float(f.max()) for f in found])
         return self
 
@@ -284,13 +292,44 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def novelty(self, scores: Sequence[Any]) -> np.ndarray:
         """The share of calibration queries whose best score was lower: a rank, not the probability of an absence."""
         self._check_calibrated()
-        best = [float(np.max(to_numpy(f))) for f in scores]
+        n_objects(scores, "scores")
+        best = [float(f.max()) for f in _score_lists(scores)]
         return np.asarray(np.searchsorted(self.best_scores_, best) / max(len(self.best_scores_), 1))
 
     def _check_calibrated(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "temperature_"):
             raise ValueError("The model is not calibrated; call `calibrate` with scores of queries it did not see.")
+
+
+def _scalar(kernel: Any, name: str, objects: str) -> Kernel:
+    """A kernel on objects, by the name of the argument."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+    if kernel.pairwise:
+        raise ValueError(
+            f"`{name}` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
+            f"`Precomputed(matrix)` and row numbers as {objects}."
+        )
+    return kernel
+
+
+def _values(alphas: Any, name: str) -> list[float]:
+    """Positive numbers; one alone is a list of it."""
+    return check_values([alphas] if isinstance(alphas, Real) else alphas, name, strict=True)
+
+
+def _score_lists(scores: Any) -> list[np.ndarray]:
+    """Scores of the candidates of each query: numbers, or −∞ for what is excluded."""
+    found = []
+    for i, part in enumerate(as_objects(scores)):
+        f = check_numbers(part, f"scores (query {i})")
+        if f.ndim != 1 or not len(f):
+            raise ValueError(f"`scores` of query {i} must be a list of numbers, one a candidate, got shape {f.shape}.")
+        if np.any(np.isnan(f) | (f > _LARGEST)) or np.any(f[np.isfinite(f)] < -_LARGEST):
+            raise ValueError(f"`scores` of query {i} hold NaN, infinity or numbers beyond {_LARGEST:g}.")
+        found.append(f)
+    return found
 
 
 def in_set(p: np.ndarray, level: float) -> np.ndarray:

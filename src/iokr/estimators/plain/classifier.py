@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from iokr._array import Array, array_namespace, is_array, row_sq_norms, to_numpy
 from iokr._component import component
+from iokr._objects import error_context
 from iokr._progress import with_callbacks
 from iokr._tables import read
-from iokr._validation import check_same_length
+from iokr._validation import check_same_length, check_weight
 from iokr.estimators.outputs import require_y
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.regression.probability import softmax, temperature
@@ -96,11 +98,8 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         sample_weight : array of shape (n,), default=None
             A weight of 2 is the row twice.
         """
-        require_y(y)
-        y = read(y)
-        labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
+        labels = _labels(y)
         check_same_length(X, labels)
-        check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -126,6 +125,20 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(to_numpy(self._values(X)), axis=1)])
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is y.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : sequence of m labels
+        sample_weight : array of shape (m,), default=None
+        """
+        check_is_fitted(self)
+        labels = _labels(y)
+        weight = check_weight(sample_weight, check_same_length(X, labels), X)
+        return float(np.average(self.predict(X) == labels, weights=weight))
+
     @available_if(_closed)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """exp(−‖h(x) − ψ(c)‖²/T) / Σ_c' exp(−‖h(x) − ψ(c')‖²/T), (m, c), in the order of `classes_`.
@@ -140,6 +153,31 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         """The logarithms of `predict_proba`."""
         p = self.predict_proba(X)
         return array_namespace(p).log(p)
+
+
+def _labels(y: Any) -> np.ndarray:
+    """Labels of one kind, checked, in an array of one dimension."""
+    require_y(y)
+    with error_context("y"):
+        y = read(y)
+    try:
+        labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
+        if labels.dtype == object:
+            kinds = {_kind(label) for label in labels}
+            if len(kinds) > 1 or None in kinds:
+                raise ValueError("labels must be texts, whole numbers or truth values, all of one kind")
+        check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`y` must hold a label for each row, all of one kind: {error}") from error
+    return np.asarray(labels)
+
+
+def _kind(label: Any) -> type | None:
+    """What a label is; None for what is none."""
+    for kind in (bool, str, bytes, Integral, float):
+        if isinstance(label, np.bool_ if kind is bool else kind) or (kind is bool and isinstance(label, bool)):
+            return kind  # type: ignore[return-value]
+    return None
 
 
 def _squares(H: Array) -> Array:

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import array_namespace, asarray_like, to_numpy
 from iokr._component import component
 from iokr._progress import with_callbacks
-from iokr._tables import as_frame
-from iokr._validation import check_choice
+from iokr._tables import as_frame, read
+from iokr._validation import check_choice, check_same_length, check_vectors, check_weight
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
+from iokr.estimators.outputs import as_outputs
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.regression.selection import ALPHAS
 from iokr.losses.base import Loss
@@ -142,6 +144,24 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         columns = columns[:, None] if len(columns.shape) == 1 else columns
         std = columns * asarray_like(np.atleast_1d(self.scale_), columns)[None, :]
         return found, as_frame(xp.reshape(std, tuple(found.shape)), self.model_.outputs_.frame, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² = 1 − Σ(y − ŷ)² / Σ(y − mean)², the mean over the columns of y, as scikit-learn's regressors have it.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : array of shape (m,) or (m, q), or a frame
+        sample_weight : array of shape (m,), default=None
+        """
+        check_is_fitted(self)
+        truth = to_numpy(as_outputs(y, None))
+        weight = check_weight(sample_weight, check_same_length(X, truth), X)
+        truth = check_vectors(truth[:, None] if truth.ndim == 1 else truth, "y")
+        found = to_numpy(read(self.model_.predict(X), matrix=True)).reshape(len(truth), -1)
+        if found.shape != truth.shape:
+            raise ValueError(f"Outputs had {found.shape[1]} coordinates at fit but `y` has {truth.shape[1]}.")
+        return float(r2_score(truth, found, sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
