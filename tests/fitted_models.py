@@ -98,6 +98,14 @@ def pairs(model: Any) -> Fitted:
     return Fitted(model, lambda m: (m.decision_function(ends), m.predict(ends[:7])), {})
 
 
+def bags(model: Any) -> Fitted:
+    """A model of sets of one to four vectors, with two labels."""
+    rng = np.random.default_rng(4)
+    sets = [rng.normal(size=(1 + i % 4, 3)) for i in range(N)]
+    model = model.fit(sets, np.arange(N) % 3 == 0)
+    return Fitted(model, lambda m: (m.decision_function(sets[:M]), m.predict(sets[:M])), {})
+
+
 def tasks(model: Any) -> Fitted:
     return Fitted(model.fit(vectors(), vectors(seed=3, p=3)), lambda m: m.predict(vectors(M, 1)), {})
 
@@ -211,6 +219,8 @@ CASES |= {
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
     "LinkStack": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], cv=3)),
     "LinkStack logits": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], combine="logits", cv=3)),
+    "SetModel": lambda: bags(iokr.SetModel(alpha=0.3)),
+    "SetModel worst": lambda: bags(iokr.SetModel(alpha=0.3, worst=True)),
     "PairModel kernel": lambda: pairs(iokr.PairModel(mix=0.3)),
     "PairModel duplicate": lambda: pairs(iokr.PairModel(strategy="duplicate")),
     "PairModel local": lambda: pairs(iokr.PairModel(strategy="local", loss=losses.MaxMargin())),

@@ -33,8 +33,8 @@ INSIDE = {
     "iokr.estimators": [
         *("identification", "plain"),
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
-        *("multitask", "bipartite", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas", "search", "summary"),
+        *("multitask", "bipartite", "links", "pairs", "sets", "regression"),
+        *("base", "inputs", "outputs", "labels", "areas", "search", "summary"),
     ],
     "iokr.solvers": [
         "reduced_rank",

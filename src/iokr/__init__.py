@@ -26,6 +26,7 @@ _HOMES = {
     "PairModelCV": "iokr.estimators.pairs.cv",
     "Neighbors": "iokr.estimators.neighbors",
     "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "SetModel": "iokr.estimators.sets",
     "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
@@ -67,6 +68,7 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "SetModel",
     "SharedCandidates",
     "Stream",
     "Surrogate",
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.sets import SetModel
     from iokr.estimators.surrogate.model import Surrogate
     from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting

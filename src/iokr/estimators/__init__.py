@@ -18,6 +18,7 @@ from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.sets import SetModel
 from iokr.estimators.surrogate.model import Surrogate
 from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
@@ -47,5 +48,6 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "SetModel",
     "Surrogate",
 ]
