@@ -43,7 +43,7 @@ Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
 InputKernel = enum.StrEnum("InputKernel", ["gaussian", "linear", "cosine", "tanimoto"])
 Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
 Scoring = enum.StrEnum("Scoring", ["roc_auc", "average_precision", "both"])
-Method = enum.StrEnum("Method", ["auto", "iokr", "pairs"])
+Method = enum.StrEnum("Method", ["auto", "iokr", "pairs", "stack"])
 
 Edges = Annotated[
     str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
@@ -73,7 +73,7 @@ CombineOption = Annotated[Combine, typer.Option("--combine", help="How several k
 Beta = Annotated[float, typer.Option("--beta", help="Diffusion time on the known links: larger reaches further.")]
 Semi = Annotated[bool, typer.Option("--unlabeled", help="Nodes without known links take part in learning.")]
 MethodOption = Annotated[
-    Method, typer.Option("--method", help="LinkPredictor, PairModel, or the better one by folds of nodes.")
+    Method, typer.Option("--method", help="LinkPredictor, PairModel, both together, or the best by folds of nodes.")
 ]
 Alphas = Annotated[
     str | None, typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.")

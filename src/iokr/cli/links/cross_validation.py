@@ -84,7 +84,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
-_CHOICE = {"iokr": "leave-one-out", "pairs": "folds"}
+_CHOICE = {"iokr": "leave-one-out", "pairs": "folds", "stack": "leave-one-out and folds"}
 
 
 def _score(metrics: Any, scoring: str) -> float:

@@ -74,6 +74,11 @@ class Options:
             compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
         if method == "pairs":
             return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
+        if method == "stack":
+            method_words = (
+                "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs "
+            )
+            return f"{method_words}and Input Output Kernel Regression; {compared}."
         graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
         semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
         return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."

@@ -60,15 +60,21 @@ def _chosen(value: float, tried: Any, best: float | None = None) -> tuple[float,
 
 def chosen_table(task: Task, scored: Scored) -> Table:
     """What was chosen, and on which nodes."""
-    rows = [
-        {"what": "model", "value": METHODS[scored.method], "": ""},
-        *chosen_rows(task, scored.search, scored.kernel),
-    ]
-    by = "by leave-one-out" if scored.method == "iokr" else "by folds of nodes"
+    rows: list[dict[str, Any]] = [{"what": "model", "value": METHODS[scored.method], "": ""}]
+    several = len(scored.searches) > 1
+    for method, search in scored.searches.items():
+        of = f"{METHODS[method]}, " if several else ""
+        found = chosen_rows(task, search, scored.kernels[method])
+        if several:
+            found.insert(0, {"what": "weight of a deviation of its scores", "value": scored.shares[method], "": ""})
+        rows += [{**row, "what": of + row["what"]} for row in found]
+    by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(scored.method, "by leaving out nodes")
     if scored.sampled is None:
         return Table(f"Chosen {by}", rows)
     n = len(task.network.labeled)
-    note = f"Chosen on {scored.sampled} of {n} labelled nodes, then learned from all; `--all` searches on all of them."
+    others = " and as many others" if task.options.unlabeled else ""
+    some = f"{scored.sampled} of {n} labelled nodes{others}"
+    note = f"Chosen on {some}, then learned from all; `--all` searches on all of them."
     return Table(f"Chosen {by} on a sample", rows, note=note)
 
 
