@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 def task(folder):
     given = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
     more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc"}
-    return Task.of(Options(str(folder / "edges.tsv"), str(folder / "nodes.tsv"), (), **given, **more))
+    return Task.of(Options(str(folder / "edges.tsv"), (str(folder / "nodes.tsv"),), (), **given, **more))
 
 
 @pytest.fixture(scope="module", params=["iokr", "pairs", "stack"])

@@ -37,12 +37,19 @@ def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> 
 
 def _kernel_words(task: Task, kernel: Any) -> tuple[Any, str]:
     """The input kernel, given ones by their names, and a note."""
-    names = list(task.network.nodes.kernels or {})
+    views = task.network.nodes.views
+    names = list(task.network.nodes.kernels or {}) or [name for name, _ in views if len(views) > 1]
     if isinstance(kernel, RBF):
         value, note = _chosen(float(kernel.gamma_), [tried.gamma for tried in task.model.kernel])
         return f"gaussian, gamma {value:.4g}", note
     if not names:
         return task.options.input_kernel, ""
+    if len(views) > 1:
+        bases = [getattr(part, "base_", None) for part in kernel.kernels_]
+        names = [
+            f"{name} (gaussian, gamma {base.gamma_:.4g})" if isinstance(base, RBF) else name
+            for name, base in zip(names, bases, strict=True)
+        ]
     weights = getattr(kernel, "weights_", None)
     if weights is not None:
         return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True)), ""

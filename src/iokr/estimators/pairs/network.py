@@ -114,7 +114,9 @@ class AllPairsCV(Component):
             linked = linked[np.ix_(index, index)]
         kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
-        fitted = [clone(kernel).fit(take(X, index)) for kernel in kernels]
+        target = np.where(linked, 1.0, 0.0) + np.eye(len(linked))  # what a kernel that is aligned with outputs sees
+        given = [(take(X, index), target) if kernel.supervised else (take(X, index),) for kernel in kernels]
+        fitted = [clone(kernel).fit(*parts) for kernel, parts in zip(kernels, given, strict=True)]
         best: tuple[int, ...] = (0, 0)
         if len(kernels) * len(grid) > 1:
             found = []
