@@ -113,7 +113,7 @@ def _signal(words: str, number: int, after: float) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ}, text=True)
     time.sleep(after)
     process.send_signal(number)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=600)
     expected = {0, 128 + number, -number}
     if process.returncode not in expected:
         raise Wrong(f"exit code {process.returncode} after signal {number}: {said[-200:]}")

@@ -174,7 +174,7 @@ def check_same(answer: Any, expected: Any, what: str = "", tol: float = TIGHT) -
         for name in b:
             check_same(a[name], b[name], f"{what}[{name}]", tol)
         return
-    if isinstance(b, (list, tuple)) and isinstance(a, (list, tuple)) and any(hasattr(x, "shape") for x in b):
+    if isinstance(b, (list, tuple)) and isinstance(a, (list, tuple)) and _holds_arrays(b):
         if len(a) != len(b):
             raise Wrong(f"{what}: {len(a)} parts for {len(b)}")
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
@@ -208,6 +208,11 @@ def check_same(answer: Any, expected: Any, what: str = "", tol: float = TIGHT) -
             gap, size = float(np.abs(x - y)[known].max()), float(np.abs(y[np.isfinite(y)]).max(initial=0.0))
         if not gap <= tol * size:
             raise Wrong(f"{what}: off by {gap:.3g} where answers are up to {size:.3g} (tolerance {tol:.1g} of it)")
+
+
+def _holds_arrays(answer: Any) -> bool:
+    """Whether arrays are somewhere in the lists of an answer."""
+    return any(hasattr(x, "shape") or (isinstance(x, (list, tuple)) and _holds_arrays(x)) for x in answer)
 
 
 def _dtype(a: Any) -> Any:

@@ -12,6 +12,7 @@ import iokr
 import iokr.rivals
 import members
 from attack.targets import HOOKS, grid, parameters, public
+from iokr._objects import as_objects
 from iokr.estimators.quantiles.base import QuantileRegression
 from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, WeisfeilerLehman
 from samples import regression
@@ -26,6 +27,9 @@ LABELS = np.array(["ash", "birch", "cedar"], dtype=object)[np.argmax(np.c_[X[:, 
 _links = np.triu(((X[:, None] - X[None, :]) ** 2).sum(axis=2) < 5.0, 1)
 ADJACENCY = (_links | _links.T).astype(float)
 PAIRS = np.array([(i, j) for i in range(N) for j in range(i + 1, N) if (i + j) % 3 == 0])
+MOLECULES = members.objects("fingerprints", N, 3)
+GROUPS = np.array([f"molecule {i // 2}" for i in range(N)], dtype=object)
+SETS = [[0, 5], [1, 2, 7], [3, 4, 8, 11], [6, 9], [10, 2, 0]]
 LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 10])
 
 COMMON: dict[str, Any] = {
@@ -85,6 +89,19 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         },
         {"pairs": np.array([[0, N], [1, 2], [N + 1, 3]])},
     ),
+    "spectra": (
+        {"kernel": None, "reverse_alphas": (0.5, 2.0)},
+        {"X": members.objects("spectra", N), "y": MOLECULES, "groups": GROUPS},
+        {
+            "X": members.objects("spectra", M, 1),
+            "candidates": iokr.CandidateSets([MOLECULES[some] for some in SETS]),
+            "candidate_groups": as_objects([[f"molecule {i}" for i in some] for some in SETS]),
+            "method": "forward",
+            "scores": as_objects([np.linspace(-0.5, 0.25 + 0.125 * len(some), len(some)) for some in SETS]),
+            "truth": np.array([1, 0, 2, 0, 1]),
+            "groups": GROUPS[:M],
+        },
+    ),
     **{
         domain: (
             {"output_kernel": kernel},
@@ -128,6 +145,8 @@ def fitting(cls: type) -> list[str]:
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
+    if "candidate_groups" in parameters(getattr(cls, "scores", cls.fit)):
+        return ["spectra"]
     found = ["vectors"]
     if "output_kernel" in options:
         found.append("labels")

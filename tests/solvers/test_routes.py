@@ -79,6 +79,26 @@ def test_four_hundred_thousand_points_are_refused_at_once():
     assert re.search(r"needs about 6\d\d GB", words)
 
 
+def test_the_shapes_are_enough_to_refuse(monkeypatch):
+    """Before a value is read: on a device the first look at one would be a compilation."""
+
+    def fail(*args, **kwargs):
+        raise AssertionError("a value was looked at")
+
+    monkeypatch.setattr("iokr.estimators.regression.posing.check_inputs", fail)
+    many = np.full((400_000, 3), np.nan)
+    for model, outputs in (
+        (IOKR(RBF(0.1)), many),
+        (IOKR(RBF(0.1)), many[:, 0]),
+        (IOKR(RBF(0.1), output_kernel=RBF()), many),
+        (IOKRCV(RBF(0.1)), many),
+    ):
+        assert "`Nystroem(RBF(gamma=0.1), rank=" in refused(model, many, outputs)
+    for model in (IOKR(Nystroem(RBF(0.1), 5)), IOKR(RBF(0.1), loss=Huber())):
+        with pytest.raises(AssertionError, match="looked at"):
+            model.fit(many, many)
+
+
 def test_a_device_that_runs_out_says_it_in_the_same_words():
     class OutOfMemoryError(RuntimeError):
         """As torch and CuPy call it."""

@@ -15,13 +15,18 @@ def bench(
     seed: Seed = 0,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Rounds; times are medians over them.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that everything runs.")] = False,
+    section: Annotated[
+        list[str] | None,
+        typer.Option("--section", metavar="WORDS", help="Only sections whose title holds these words; several times."),
+    ] = None,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Measure against rivals and the arithmetic lower bound.
 
-    A contender that is not installed is named as skipped. With -o, the folder gets the table, metrics.json, run.json
+    A contender that is not installed is named as skipped. Large ones come in sections, which can be run one by one:
+    iokr bench scale --section "low rank on the CPU". With -o, the folder gets the table, metrics.json, run.json
     and report.html.
     """
     from iokr.report import Table
@@ -36,5 +41,9 @@ def bench(
         hint = f"there is no benchmark {name!r}; there is {', '.join(titles)}."
         raise typer.BadParameter(hint, param_hint="NAME")
     perform(
-        context, lambda progress: benchmarks.run(name, repeat=repeat, seed=seed, progress=progress, quick=quick), output
+        context,
+        lambda progress: benchmarks.run(
+            name, repeat=repeat, seed=seed, progress=progress, quick=quick, sections=section
+        ),
+        output,
     )

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, is_array, matmul, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    CholeskyFactor,
+    array_namespace,
+    asarray_like,
+    cholesky,
+    eigh,
+    is_array,
+    matmul,
+    row_sq_norms,
+    to_numpy,
+)
 from iokr._memory import human_bytes
 from iokr._objects import Parts, error_context, n_objects, take
 from iokr._validation import check_integer, check_number
@@ -220,6 +231,21 @@ def _solved(state: PartialFit, moments: Moments) -> Solved:
     return Solved(Phi, Psi, state.kernel.gram(_points(state.kernel, Phi)).operator)
 
 
+def _once(state: PartialFit, moments: Moments, alpha: float) -> tuple[Solved, Array]:
+    """h from moments for one α, and C̃: by two Cholesky factors where A = γI and G has its digits."""
+    rows = moments.triangular_rows()
+    if rows is not None:
+        L, Psi = rows
+        operator = state.kernel.gram(_points(state.kernel, L.T)).operator
+        if operator.scale is not None:
+            g = float(operator.gamma[0])
+            # (γLᵀL + λI)⁻¹L⁻¹B = L⁻¹(γG + λI)⁻¹B
+            D = cholesky(moments.G if g == 1 else g * moments.G, alpha).solve(moments.B)
+            return Solved(L.T, Psi, operator), CholeskyFactor(L).solve_lower(D)
+    solved = _solved(state, moments)
+    return solved, solved.coefficients(alpha)
+
+
 def _points(kernel: Any, Phi: Array) -> Any:
     """Rows of features as the kernel holds its points."""
     return Parts(Phi) if isinstance(scalar_of(kernel), ProjectedKernel) else Phi
@@ -229,7 +255,7 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
     """The model of the rows so far."""
     moments = state.moments
     assert moments is not None
-    solved = _solved(state, moments)
+    solved, C = _once(state, moments, alpha)
     inputs = FittedInputs(state.kernel, _points(state.kernel, solved.Phi), streamed=True)
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
@@ -238,7 +264,7 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
     elif not isinstance(kept, LowRank):
         raise ValueError(f"`solver` {kept!r} needs all rows at once; rows in chunks have `LowRank()`.")
     data = Data(Given(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
-    return data, Fit(inputs, kept, Solution(solved.coefficients(alpha)), alpha, 0.0)
+    return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
 
 
 def sample_size(model: Any, kernel: Any) -> int:
