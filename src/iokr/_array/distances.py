@@ -123,12 +123,14 @@ def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: floa
 
 
 def _cancels_there(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
-    """The same where the arrays are: a device is waited for once."""
+    """The same where the arrays are: a device is waited for once, or twice."""
     xp = array_namespace(E)
+    reach = -scale * float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms))) ** 2
+    if reach <= slack:
+        return False
     i, j = (xp.reshape(xp.argmax(norms), (1,)) for norms in (x_norms, z_norms))
-    reach = -scale * (xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms))) ** 2
-    nearest = xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1)))
-    return bool(~(reach <= slack) & ~(reach <= -slack * nearest))
+    nearest = float(xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1))))
+    return not reach <= -slack * nearest
 
 
 def _recentred(X: Any, Z: Any, scale: float) -> Array:

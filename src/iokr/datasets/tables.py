@@ -59,6 +59,8 @@ def read_table(
         With file and line, when a row has too few or too many cells, or a cell is no number.
     """
     layout = Layout() if layout is None else layout
+    if not isinstance(path, (str, Path)):
+        raise TypeError(f"`path` must be the name of a file, a string or a `Path`, got {type(path).__name__}.")
     path, part = split_name(path)
     if str(path) == STDIN:
         return table_of_cells(read_cells(path, max(n_text, layout.least)), n_text, names, layout)

@@ -109,9 +109,8 @@ class AllPairsCV(Component):
         `watch` is called with the numbers of kernel, fold and (mix, alpha), each time that one is done.
         """
         index = check_labeled(labeled, len(X))
-        linked = check_graph(adjacency, "adjacency").toarray() != 0
-        if len(linked) == len(X):  # over all nodes; else over the labelled ones, in their order
-            linked = linked[np.ix_(index, index)]
+        graph = check_graph(adjacency, "adjacency").toarray()
+        linked = (graph if len(graph) == len(index) < len(X) else graph[np.ix_(index, index)]) != 0
         kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
         target = np.where(linked, 1.0, 0.0) + np.eye(len(linked))  # what a kernel that is aligned with outputs sees
@@ -160,7 +159,7 @@ class AllPairsCV(Component):
         return np.mean(np.array(found), axis=0)
 
     def factors(self, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for new nodes; None is all nodes of `fit`."""
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes of `fit`, or for new ones, X."""
         check_is_fitted(self)
         K = to_numpy(self.kernel_(self.nodes_ if X is None else X, take(self.nodes_, self.labeled_)))
         own = np.full(len(K), -1)
@@ -169,6 +168,6 @@ class AllPairsCV(Component):
         return self.pairs_.factors(K, own)
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
-        """f(u, v), (m1, m2), for new nodes u of X1 and v of X2; None is the nodes of `fit`."""
-        one, other = self.factors(X1), self.factors(X2)
-        return np.asarray(matmul(one[0], np.ascontiguousarray(other[1].T)))
+        """f(u, v), (m1, m2), for nodes of X1 and of X2; None is all nodes of `fit`."""
+        A, B = self.factors(X1)
+        return np.asarray(matmul(A, np.ascontiguousarray((B if X2 is X1 else self.factors(X2)[1]).T)))
