@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from iokr._files import abandon, exchange, locked, write_atomically
+from iokr._files import abandon, exchange, locked, remove_unfinished, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="locks and links of POSIX")
 
@@ -179,3 +179,15 @@ with locked(pathlib.Path("x.lock"), "busy"), write_atomically("model") as file:
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert run.returncode == 7 and names(tmp_path) == []
     abandon()  # nothing is under way here
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    path, new = tmp_path / "a.txt", tmp_path / ".a.txt.iokr-new"
+    new.write_bytes(b"half")
+    remove_unfinished(path)
+    assert not new.exists()
+    with write_atomically(path) as file:
+        remove_unfinished(path)
+        assert new.exists()
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"

@@ -21,7 +21,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["abandon", "exchange", "locked", "naming", "on_abandon", "refuse_link", "sync_folder", "write_atomically"]
+__all__ = [
+    "abandon",
+    "exchange",
+    "locked",
+    "naming",
+    "on_abandon",
+    "refuse_link",
+    "remove_unfinished",
+    "sync_folder",
+    "write_atomically",
+]
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
@@ -77,6 +87,17 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
+
+
+def remove_unfinished(path: Path) -> None:
+    """What a process that was killed left of `path`; nothing where another one is writing it."""
+    new = path.with_name(f".{path.name}.iokr-new")
+    if not new.is_file() or new.is_symlink():
+        return
+    with contextlib.suppress(BlockingIOError), naming(path):
+        descriptor = _take(new, "")
+        new.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 def refuse_link(path: Path) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from iokr._files import write_atomically
 from iokr.cli.group import Commands
-from iokr.cli.shared import Force, FormatOption, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, perform, say
+from iokr.cli.shared import Force, FormatOption, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, new_file, perform, say
 
 if TYPE_CHECKING:
     from iokr.cli.msms.options import Learning, Matching, Reading
@@ -119,24 +119,24 @@ def train(
     from iokr.cli.msms.training import train as learn
 
     beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
-    for path in (output, beside):
-        if path.exists() and not force:
-            raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
     _check_folds(folds)
     _check_matching(candidates, database, needed=False)
     reading, learning, matching = _parts(context)
-    left: list[str] = []
+    paths, left = [*reading.paths(), *matching.paths()], list[str]()
 
     def run(progress: "Progress") -> "Report":
         report = learn(reading, learning, matching, output, progress)
         left.append(report.files["rejected.tsv"])
         return report
 
-    perform(context, run, None)
-    if left and left[0].count("\n") > 1:
-        with write_atomically(beside) as file:
-            file.write(left[0].encode())
-        say(f"records that did not fit are in {beside}", quiet=quiet)
+    with new_file(output, beside, force=force, inputs=paths):
+        perform(context, run, None)
+        if left[0].count("\n") > 1:
+            with write_atomically(beside) as file:
+                file.write(left[0].encode())
+            say(f"records that did not fit are in {beside}", quiet=quiet)
+        else:
+            beside.unlink(missing_ok=True)  # of an earlier model
     if not matching.paths() or not folds:
         say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)
     say(f"\nwrote {output}", quiet=quiet)

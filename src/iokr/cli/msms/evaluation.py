@@ -74,7 +74,7 @@ def evaluate(
     kept = Kept(folder.with_name(f"{folder.name}.partial") / "folds.jsonl", learning.key(paths, rivals=rivals))
     found: dict[str, OutOfFold] = {}
     methods = ("reverse", "forward", "fusion")
-    with closing_words(lambda: f"{len(kept.parts)} folds are kept; the same command goes on from there."):
+    with closing_words(lambda: kept.words("folds")):
         for g, group in enumerate(groups):
             fold = library.fold_numbers(replace(learning, group=group))
             numbers = list(range(int(fold.max()) + 1))
