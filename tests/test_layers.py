@@ -13,7 +13,7 @@ SOURCES = Path(iokr.__file__).parents[1]
 ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
-    *("cli", "report", "files", "rivals"),
+    *("cli", "report", "files", "rivals", "extend"),
     *("estimators", "model_selection", "metrics", "datasets", "chem"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("_chunks", "problem", "losses", "gram"),
@@ -31,10 +31,10 @@ INSIDE = {
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        "identification",
+        *("identification", "plain"),
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
-        *("multitask", "bipartite", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas", "summary"),
+        *("multitask", "bipartite", "links", "pairs", "sets", "regression"),
+        *("base", "inputs", "outputs", "labels", "areas", "search", "summary"),
     ],
     "iokr.solvers": [
         "reduced_rank",

@@ -110,10 +110,12 @@ class Cells:
         work: Callable[[Case], Mapping[str, Any]],
         step: Callable[[str], None],
         n_jobs: int = 1,
+        elsewhere: Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
     ) -> int:
         """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is called for each.
 
         A cell is kept by the thread that finished it, so an interruption loses only those that are being worked on.
+        With `elsewhere`, which gives (case, metrics) of those that are missing in any order, nothing is run here.
         Returns how many were there.
         """
         from joblib import Parallel, delayed
@@ -123,6 +125,12 @@ class Cells:
         for case in every:
             if str(case) in self:
                 step(f"{case} (found)")
+
+        if elsewhere is not None:
+            for case, metrics in elsewhere(missing):
+                self.add(str(case), metrics)
+                step(str(case))
+            return len(every) - len(missing)
 
         def one(case: Case) -> Case:
             self.add(str(case), work(case))

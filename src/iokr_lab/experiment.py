@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from iokr.report import Progress, Report
@@ -64,6 +64,7 @@ class Experiment:
         progress: Progress | None = None,
         folder: Path | None = None,
         n_jobs: int | None = None,
+        scheduler: str | None = None,
     ) -> Report:
         """Run it, as `iokr_lab.study.run` does: the published numbers beside ours.
 
@@ -78,12 +79,31 @@ class Experiment:
             How often to repeat the random choices; None is the number of the plan.
         progress, folder, n_jobs
             As there.
+        scheduler : str, optional
+            The address of a Dask scheduler, tcp://HOST:8786: its workers, which need the same version and the data,
+            work on the cases, and this process keeps what they find.
         """
         from iokr.datasets.home import data_files
         from iokr.report import silent
         from iokr_lab.study import run
 
-        study = import_module(f"iokr_lab.{self.module}").STUDY
+        module = f"iokr_lab.{self.module}"
+        study = import_module(module).STUDY
         chosen = study.plan(plan, seed=seed, repeat=repeat)
         files = [path for name in self.data for path in data_files(name)]
-        return run(study, chosen, folder=folder, progress=progress or silent, n_jobs=n_jobs, files=files)
+        elsewhere = None
+        if scheduler is not None:
+            from iokr_lab.scheduler import on_workers
+
+            def elsewhere(cases: Any, data: Any) -> Any:
+                return on_workers(scheduler, module, chosen, cases, self.data, data)
+
+        return run(
+            study,
+            chosen,
+            folder=folder,
+            progress=progress or silent,
+            n_jobs=n_jobs,
+            files=files,
+            elsewhere=elsewhere,
+        )

@@ -1,4 +1,4 @@
-"""Rows of a stream on a torch device: the same model, chunks in order, errors of the source where they are waited for."""
+"""Rows of a stream on a torch device: the same model, chunks in order, errors of the source come out."""
 
 from __future__ import annotations
 

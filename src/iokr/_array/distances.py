@@ -112,12 +112,25 @@ def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: floa
     if 0 in E.shape:
         return False
     xp = array_namespace(E)
+    if not is_numpy(E):
+        return _cancels_there(E, x_norms, z_norms, scale, slack)
     i, j = int(xp.argmax(x_norms)), int(xp.argmax(z_norms))
     reach = -scale * (float(x_norms[i]) ** 0.5 + float(z_norms[j]) ** 0.5) ** 2  # |s|ρ²
     if reach <= slack:
         return False
     apart = max(-float(xp.min(E[i, :])), -float(xp.min(E[:, j])))  # |s|δ²
     return not reach <= slack * apart
+
+
+def _cancels_there(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
+    """The same where the arrays are: a device is waited for once, or twice."""
+    xp = array_namespace(E)
+    reach = -scale * float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms))) ** 2
+    if reach <= slack:
+        return False
+    i, j = (xp.reshape(xp.argmax(norms), (1,)) for norms in (x_norms, z_norms))
+    nearest = float(xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1))))
+    return not reach <= -slack * nearest
 
 
 def _recentred(X: Any, Z: Any, scale: float) -> Array:

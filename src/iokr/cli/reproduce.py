@@ -20,6 +20,14 @@ def reproduce(
     repeat: Repeat = None,
     short: Annotated[bool, typer.Option("--short", help="A smaller plan, minutes at most.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole published protocol of a long experiment.")] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Work on the workers of this Dask scheduler, tcp://HOST:8786; they need the same iokr and the data.",
+        ),
+    ] = None,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -56,7 +64,9 @@ def reproduce(
         with closing_words(kept):
             perform(
                 context,
-                lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
+                lambda progress: experiment.run(
+                    plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder, scheduler=scheduler
+                ),
                 folder,
             )
     except KeyboardInterrupt:

@@ -10,9 +10,12 @@ import numpy as np
 
 from iokr._array import (
     Array,
+    CholeskyFactor,
+    NotPositiveDefinite,
     array_namespace,
     asarray_like,
     blocks,
+    cholesky,
     eigh,
     is_cuda,
     is_numpy,
@@ -22,9 +25,10 @@ from iokr._array import (
     to_numpy,
 )
 
-__all__ = ["Moments", "chunk_rows", "moments_of", "squares", "total"]
+__all__ = ["ROWS", "Moments", "chunk_rows", "moments_of", "squares", "total"]
 
-_CHUNK, _ON_CUDA = 1 << 22, 1 << 25  # numbers of a chunk of features: 32 MB, and 256 MB on a CUDA device
+ROWS = 16_384  # of a chunk of a stream, by default
+_CHUNK, _ON_CUDA = 1 << 22, 1 << 26  # numbers of a chunk of features: 32 MB, and 512 MB on a CUDA device
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -97,6 +101,21 @@ class Moments:
         xp = array_namespace(Q)
         root, Q = xp.sqrt(xp.clip(omega[first:], min=float(np.finfo(float).tiny))), Q[:, first:]
         return root[:, None] * Q.T, matmul(Q.T, self.B) / root[:, None]
+
+    def triangular_rows(self) -> tuple[Array, Array] | None:
+        """L and Ψ̃ = L⁻¹B with G = L Lᵀ: the rows of Lᵀ stand for all, too, at a tenth of the flops of `rows`.
+
+        None where a pivot is so small that L⁻¹ would lose half of the digits.
+        """
+        xp = array_namespace(self.G)
+        try:
+            L = xp.tril(cholesky(self.G).L)
+        except NotPositiveDefinite:
+            return None
+        pivots = xp.linalg.diagonal(L) ** 2
+        if not float(xp.min(pivots)) > _EPS**0.5 * float(xp.max(xp.linalg.diagonal(self.G))):
+            return None
+        return L, CholeskyFactor(L).solve_lower(self.B)
 
 
 def moments_of(Phi: Array, Psi: Array, weight: np.ndarray | None = None, left: float = 0.0) -> Moments:

@@ -36,7 +36,7 @@ ENTRIES = ("signs", "normal")
 _EPS = float(np.finfo(np.float64).eps)
 _FIRST, _SHARE = 8, 8  # objects drawn at a time: at least 8, an eighth of those that there are
 _PER_ROW = 4  # objects in a sketch for each of its rows, by default
-_PANEL, _IN_CACHE = 1 << 24, 1 << 21  # numbers of a panel of features; under NumPy, whose memory is new to it each time
+_PANEL, _IN_CACHE = 1 << 25, 1 << 21  # numbers of a panel of features; under NumPy, whose memory is new to it each time
 _DIGITS = 1e3  # times n·eps·max k(x, x), from which pivots are beyond doubt
 
 
@@ -69,9 +69,14 @@ class FeatureMap(ABC):
     error: float  # tr(K − K̂) / tr K
     _at_fit: Any = None
 
+    @property
     @abstractmethod
-    def whiten(self, B: Array) -> Array:
-        """φ(x) from rows k(x, P)."""
+    def width(self) -> int:
+        """Numbers of φ(x)."""
+
+    @abstractmethod
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
+        """φ(x) from rows k(x, P), in `out` if that is given."""
 
     @abstractmethod
     def weights(self, H: Array) -> Array:
@@ -80,14 +85,14 @@ class FeatureMap(ABC):
     def features(self, R: Any) -> Array:
         """φ(x), a row per object, so many at a time that little but the answer is held."""
         n, Phi = int(R.shape[0]), None
-        for rows in blocks(n, _height(len(self.pivots), self.P)):
-            B = self.kernel.block(R if rows.stop - rows.start == n else take_rows(R, rows), self.P)
-            part = self.whiten(B)
-            if rows.stop - rows.start == n:
-                return part
-            Phi = empty_like((n, int(part.shape[1])), part) if Phi is None else Phi
-            Phi[rows, :] = part
-        return self.whiten(self.kernel.block(R, self.P)) if Phi is None else Phi
+        height = _height(len(self.pivots), self.P)
+        if n <= height:
+            return self.whiten(self.kernel.block(R, self.P))
+        for rows in blocks(n, height):
+            B = self.kernel.block(take_rows(R, rows), self.P)
+            Phi = empty_like((n, self.width), B) if Phi is None else Phi
+            self.whiten(B, Phi[rows, :])
+        return Phi
 
     def remember(self, X: Any) -> None:
         """X is what R was made of: then Φ need not be computed again when X is represented next."""
@@ -110,7 +115,7 @@ class FeatureMap(ABC):
         """tr(K − K̂) / tr K; Φ is kept."""
         xp, diagonal = array_namespace(Phi), asarray_like(diagonal, Phi)
         parts = blocks(int(Phi.shape[0]), _height(int(Phi.shape[1]), Phi))
-        rest = [xp.sum(xp.clip(diagonal[rows] - row_sq_norms(Phi[rows, :]), min=0.0)) for rows in parts]
+        rest = [xp.sum(xp.clip(diagonal[rows] - _sq_norms(Phi[rows, :]), min=0.0)) for rows in parts]
         trace = float(xp.sum(diagonal))
         self.error = float(sum(rest[1:], rest[0])) / trace if trace > 0 else 0.0
         self._at_fit = Phi
@@ -190,12 +195,13 @@ class Landmarks(FeatureMap):
                 J = np.minimum(to_numpy(xp.searchsorted(summed, asarray_like(drawn, left), side="right")), n - 1)
                 J, L = self._keep(R, J, to_numpy(take_rows(room, J)), Phi[:, :found], floor, rng)
             J, L = J[: rank - found], L[: rank - found, : rank - found]
-            columns = self.kernel.block(R, take_rows(R, J))
+            there = J if is_numpy(left) else asarray_like(J, left)
+            columns = self.kernel.block(R, take_rows(R, there))
             if found:
-                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], J).T)
+                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], there).T)
             new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_rows(columns)
             Phi[:, found : found + len(J)] = new
-            left = left - row_sq_norms(new)
+            left = left - _sq_norms(new)
             chosen.append(J)
             closed[J] = True
             found += len(J)
@@ -208,17 +214,17 @@ class Landmarks(FeatureMap):
         self, R: Any, J: np.ndarray, room: np.ndarray, Phi: Array, floor: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Of the drawn objects J, with residuals `room`, those that are kept, and the factor of their residual."""
-        some, rows = take_rows(R, J), take_rows(Phi, J)
-        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T)).copy()
+        there = J if is_numpy(Phi) else asarray_like(J, Phi)
+        some, rows = take_rows(R, there), take_rows(Phi, there)
+        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T))
         kept: list[int] = []
         L, chances = np.zeros(S.shape), rng.uniform(size=len(J))
         for i, (chance, before) in enumerate(zip(chances.tolist(), room.tolist(), strict=True)):
-            now = before if i == 0 else float(S[i, i])
+            own = L[i, : len(kept)]
+            now = before if i == 0 else float(S[i, i] - own @ own)
             if i and not (now > floor and chance * before < now):
                 continue
-            column = S[i:, i] / now**0.5
-            S[i + 1 :, i + 1 :] -= column[1:, None] * column[1:]
-            L[i:, len(kept)] = column
+            L[i:, len(kept)] = (S[i:, i] - L[i:, : len(kept)] @ own) / now**0.5
             kept.append(i)
         return J[kept], np.tril(L[kept, : len(kept)])
 
@@ -230,10 +236,15 @@ class Landmarks(FeatureMap):
         self.pivots, self.P, self.L = self.pivots[:r], take_rows(self.P, slice(0, r)), self.L[:r, :r]
         return Phi[:, :r]
 
-    def whiten(self, B: Array) -> Array:
+    @property
+    def width(self) -> int:
+        """One for each object of P."""
+        return len(self.pivots)
+
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
         """L⁻¹ k(P, x)."""
         self.L = asarray_like(self.L, B)  # beside the rows from now on
-        return CholeskyFactor(self.L).solve_rows(B)
+        return CholeskyFactor(self.L).solve_rows(B, out)
 
     def weights(self, H: Array) -> Array:
         """L⁻ᵀ h."""
@@ -271,10 +282,19 @@ class SketchedLandmarks(FeatureMap):
         self.T = np.ascontiguousarray(matmul(S.T, V[:, keep] / np.sqrt(values[keep])))
         self._state_error(self.features(R), diagonal)
 
-    def whiten(self, B: Array) -> Array:
+    @property
+    def width(self) -> int:
+        """One for each direction that is not 0 to rounding."""
+        return int(self.T.shape[1])
+
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
         """Wᵀ S k(P, x)."""
         self.T = asarray_like(self.T, B)  # beside the rows from now on
-        return matmul(B, self.T)
+        Phi = matmul(B, self.T)
+        if out is None:
+            return Phi
+        out[...] = Phi
+        return out
 
     def weights(self, H: Array) -> Array:
         """SᵀW h."""
@@ -286,6 +306,11 @@ def _height(width: int, like: Any) -> int:
     while hasattr(like, "parts"):
         like = like.parts[0]
     return max(1, (_IN_CACHE if is_numpy(like) else _PANEL) // max(width, 1))
+
+
+def _sq_norms(Phi: Array) -> Array:
+    """‖φ_i‖², on a device without an array of squares."""
+    return row_sq_norms(Phi) if is_numpy(Phi) else array_namespace(Phi).linalg.vector_norm(Phi, axis=1) ** 2
 
 
 def _lower(M: Array) -> Array | None:

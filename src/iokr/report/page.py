@@ -47,7 +47,7 @@ class Report:
         What a reader has to know to interpret the numbers.
     info : dict
         Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
-    files : mapping of str to str
+    files : mapping of str to str or bytes
         Further files for the folder of the run, by name.
 
     Examples
@@ -64,7 +64,7 @@ class Report:
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[Table]:

@@ -145,9 +145,9 @@ def write_run(
         check_folder(folder, force=force, format=format, more=tuple(report.files))
         table, metrics, run, page = _run_files(format)
         rows = report.table_text(format, spreadsheet_safe=spreadsheet_safe)
-        texts = {table: rows, metrics: _json(report.metrics()), run: "", **report.files}
+        texts: dict[str, str | bytes] = {table: rows, metrics: _json(report.metrics()), run: "", **report.files}
         texts[page] = report.html()
-        contents = {name: text.encode() for name, text in texts.items()}
+        contents = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts.items()}
         sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
         contents[run] = _json({**report.info, "files": sums}).encode()
         result.write(contents, dropped=_unchanged(folder) - set(contents))

@@ -20,6 +20,7 @@ from iokr.datasets import DataNotFound
 from iokr.kernels import ProbabilityProduct, Tanimoto
 from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict
 from iokr_lab.bench.memory import Footprint
+from iokr_lab.bench.spectra_commands import COMMANDS
 from iokr_lab.data import load_massbank_msms
 
 __all__ = ["BENCHMARK", "fingerprints", "gram", "library", "made_spectra"]
@@ -191,4 +192,6 @@ def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
     return [Verdict("memory of the Gram of 3991 spectra / (1.2 times the result and 100 MB)", sizes[0] / limit, 1.0)]
 
 
-BENCHMARK = Benchmark("Gram matrices of mass spectra", _questions, _footprints, _judge_memory, n_threads=1)
+BENCHMARK = Benchmark(
+    "Gram matrices of mass spectra", _questions, _footprints, _judge_memory, n_threads=1, sections=(COMMANDS,)
+)

@@ -6,8 +6,10 @@ Tests of `iokr.estimators.identification.model`.
 import numpy as np
 import pytest
 
-from iokr import CandidateSets, Identification, load, save
+from iokr import IOKR, CandidateSets, Identification, load, save
 from iokr.kernels import RBF, Precomputed, Tanimoto
+from iokr.manifolds import Laplacian
+from iokr.model_selection import scores_without_own
 
 RNG = np.random.default_rng(0)
 MOLECULES = (RNG.uniform(size=(14, 30)) < 0.4).astype(np.uint8)
@@ -129,6 +131,49 @@ def test_a_saved_model_gives_the_same_scores(tmp_path):
     again = load(tmp_path / "model.safetensors")
     for f, g in zip(*(m.predict_proba(NEW, candidates(), GIVEN) for m in (model, again)), strict=True):
         np.testing.assert_array_equal(f, g)
+
+
+@pytest.mark.parametrize("manifold", [None, Laplacian(0.3, 3)])
+def test_a_compact_copy_fits_itself_again(tmp_path, manifold):
+    more = None if manifold is None else RNG.normal(size=(5, 3))
+    model = Identification(RBF(0.3), method="fusion", manifold=manifold)
+    model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    model.calibrate([[0.1, 0.5], [0.3, 0.2]], [1, 0], ["a", "b"])
+    small = model.compact(X, MOLECULES[WHICH], more)
+    save(small, tmp_path / "small.safetensors")
+    save(model, tmp_path / "large.safetensors")
+    assert (tmp_path / "small.safetensors").stat().st_size < (tmp_path / "large.safetensors").stat().st_size
+    again = load(tmp_path / "small.safetensors")
+    assert "forward_" not in again.__dict__
+    for f, g in zip(again.scores(NEW, candidates(), GIVEN), model.scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_array_equal(f, g)
+    assert again.temperature_ == model.temperature_
+
+
+def test_spectra_without_molecules_change_the_forward_model_alone():
+    """The scores are those of a forward model with the manifold; the strength is chosen, and 0 is a choice."""
+    more = RNG.normal(size=(6, 3)) + 1
+    model = Identification(RBF(0.3), manifold=Laplacian(n_neighbors=3))
+    model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    plain = Identification(RBF(0.3), reverse_alphas=(model.reverse_.alpha,))
+    plain.fit(X, MOLECULES[WHICH], groups=GROUPS)
+    for f, g in zip(model.scores(NEW, candidates(), GIVEN), plain.scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_allclose(f, g, atol=1e-12)
+    strong = Identification(RBF(0.3), alphas=(0.2,), manifold=Laplacian(0.5, 3))
+    strong.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    assert strong.forward_.manifold.strength == 0.5
+    direct = IOKR(RBF(0.3), output_kernel=Tanimoto(), alpha=0.2, manifold=Laplacian(0.5, 3))
+    direct.fit(X, MOLECULES[WHICH], X_unlabeled=more)
+    expected = scores_without_own(direct, NEW, candidates(), GROUPS, GIVEN)
+    for f, g in zip(strong.scores(NEW, candidates(), GIVEN, method="forward"), expected, strict=True):
+        np.testing.assert_allclose(f, g, atol=1e-12)
+
+
+def test_spectra_without_molecules_need_a_manifold():
+    with pytest.raises(ValueError, match="go together"):
+        Identification(RBF(0.3)).fit(X, MOLECULES[WHICH], X_unlabeled=NEW)
+    with pytest.raises(ValueError, match="go together"):
+        Identification(RBF(0.3), manifold=Laplacian()).fit(X, MOLECULES[WHICH])
 
 
 def test_spectra_are_compared_by_peaks_and_losses_unless_said_otherwise():

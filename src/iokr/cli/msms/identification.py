@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.chem.fingerprints import Fingerprints
 from iokr.chem.molecules import rdkit_version
 from iokr.chem.similarities import modified_cosine
 from iokr.cli.msms.kept import Kept
@@ -18,7 +20,8 @@ from iokr.cli.msms.learning import query_sets
 from iokr.cli.msms.library import Entry, Molecules, Sets, cache_file, input_table, read_queries, rejected_rows
 from iokr.cli.msms.options import Learning, Matching, Reading
 from iokr.cli.msms.page import Card, cards
-from iokr.cli.msms.tables import table_text
+from iokr.cli.msms.stages import Stages
+from iokr.cli.msms.tables import table_file, table_text
 from iokr.cli.msms.training import Model, promise
 from iokr.cli.signals import closing_words
 from iokr.estimators.identification.confidence import probabilities
@@ -44,6 +47,7 @@ SIRIUS = {
     "formula": "molecularFormula",
     "probability": "ConfidenceScoreExact",
     "spectrum_id": "mappingFeatureId",
+    "spectrum": "mappingFeatureId",
 }
 
 
@@ -60,12 +64,19 @@ class Request:
     format: str = "tsv"
     safe: bool = False
 
+    def table(self, rows: list[dict[str, Any]], columns: tuple[str, ...] = ()) -> str | bytes:
+        """Rows of a file, in the format and with the names that were asked for."""
+        if self.sirius:
+            rows = [{SIRIUS.get(k, k): v for k, v in row.items()} for row in rows]
+        names = [SIRIUS.get(name, name) for name in columns] if self.sirius else list(columns)
+        return table_file(rows, self.format, columns=names, safe=self.safe)
+
 
 def identify(
     reading: Reading, model_path: Path, matching: Matching, request: Request, folder: Path, progress: Progress
 ) -> Report:
     """Rank the candidates of every spectrum; finished queries are kept when the run is interrupted."""
-    start = perf_counter()
+    start, progress = perf_counter(), Stages(progress)
     progress(0, 1, "reading the model")
     model = Model(model_path)
     if model.beside["kernels"] == "six" and matching.database is not None and matching.match == "mass":
@@ -82,7 +93,9 @@ def identify(
     molecules = Molecules(model.fingerprints, cache_file())
     sets = Sets.of(files, matching, molecules)
     paths = [*reading.paths(), *matching.paths(), model_path]
-    key = Learning(own=request.own).key(paths, top=request.top, delta=request.delta)
+    key = Learning(own=request.own).key(
+        paths, top=request.top, delta=request.delta, matching=matching, cleaning=reading.cleaning
+    )
     kept = Kept(folder.with_name(f"{folder.name}.partial") / "queries.jsonl", key)
     asked = [i for i, entries in enumerate(sets.entries) if entries]
     todo = [i for i in asked if files.ids[i] not in kept.parts]
@@ -93,7 +106,7 @@ def identify(
             for i, found in zip(some, _answers(model, files, sets, some, molecules, request), strict=True):
                 kept.put(files.ids[i], found)
     progress(len(asked), max(len(asked), 1), "writing")
-    rows = [row for i in range(len(files.spectra)) for row in _rows(files.ids[i], kept.parts.get(files.ids[i]))]
+    rows = [row for i in range(len(files.spectra)) for row in _rows(files, i, kept.parts.get(files.ids[i]))]
     rows += [{"spectrum_id": r.id, "status": "rejected"} for r in files.rejections if r.action == "left out"]
     best = [_summary(files, i, kept.parts.get(files.ids[i])) for i in range(len(files.spectra))]
     best += [
@@ -102,9 +115,8 @@ def identify(
     rejections = (*files.rejections, *sets.rejections)
     shown = [_card(model, files, i, kept.parts[files.ids[i]], request) for i in asked[: request.pages]]
     counts = {status: sum(row["status"] == status for row in best) for status in ("ok", "no_candidates", "rejected")}
-    renamed = [{SIRIUS.get(k, k): v for k, v in row.items()} for row in rows] if request.sirius else rows
-    columns = [SIRIUS.get(name, name) for name in COLUMNS] if request.sirius else list(COLUMNS)
-    text = table_text(renamed, request.format, columns=columns, safe=request.safe)
+    columns = (*COLUMNS, "adduct") if request.sirius else COLUMNS
+    bits = {"fingerprints.npz": _fingerprints(model, files, asked)} if request.fingerprints else {}
     report = Report(
         "Molecules of unknown spectra",
         f"{counts['ok']} of {files.n_read} spectra have ranked candidates, {counts['no_candidates']} have none, "
@@ -128,15 +140,31 @@ def identify(
             matching.in_words(),
         ),
         files={
-            f"candidates.{request.format}": text,
-            f"spectra.{request.format}": table_text(best, request.format, safe=request.safe),
+            f"candidates.{request.format}": request.table(rows, columns),
+            f"spectra.{request.format}": request.table(best),
             "rejected.tsv": table_text(rejected_rows(rejections), safe=request.safe),
+            **bits,
         },
     )
     info = run_info(seconds=perf_counter() - start, files=paths)
     info["versions"]["rdkit"] = rdkit_version()
+    info |= {"model": hashlib.sha256(model_path.read_bytes()).hexdigest(), "counts": counts}
     kept.forget()
-    return report.with_info({**info, "model": hashlib.sha256(model_path.read_bytes()).hexdigest(), "counts": counts})
+    return report.with_info({**info, **progress.info()})
+
+
+def _fingerprints(model: Model, files: Any, rows: list[int]) -> bytes:
+    """fingerprints.npz: β(x)ᵀY of the forward model, within [0, 1], for each query and bit."""
+    found = np.empty((len(rows), len(_training_bits(model)[0])), dtype=np.float32)
+    Y = _training_bits(model).astype(np.float32)
+    for begin in range(0, len(rows), _BLOCK):
+        some = rows[begin : begin + _BLOCK]
+        B = np.asarray(model.identification.forward_.weights(files.spectra[np.array(some, dtype=np.intp)]))
+        found[begin : begin + len(some)] = np.clip(B.astype(np.float32) @ Y, 0.0, 1.0)
+    buffer = io.BytesIO()
+    names = Fingerprints(model.fingerprints).get_feature_names_out().astype(str)
+    np.savez_compressed(buffer, spectrum_id=np.array([files.ids[i] for i in rows], dtype=str), bits=found, names=names)
+    return buffer.getvalue()
 
 
 def _answers(
@@ -246,11 +274,13 @@ def _match(model: Model, files: Any, i: int, similar: NDArray[Any], matched: NDA
     return f"{model.ids[j]}:{similar[j]:.3f}:{int(matched[j])}"
 
 
-def _rows(name: str, found: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _rows(files: Any, i: int, found: dict[str, Any] | None) -> list[dict[str, Any]]:
+    name = files.ids[i]
     if found is None:
         return [{"spectrum_id": name, "status": "no_candidates"}]
     shared = {
         "spectrum_id": name,
+        "adduct": files.spectra.metadata[i].get("adduct"),
         "margin": found["margin"],
         "n_candidates": found["n_candidates"],
         "library_match": found["library_match"],
@@ -283,6 +313,7 @@ def _summary(files: Any, i: int, found: dict[str, Any] | None) -> dict[str, Any]
         "set": found["set_size"],
         "margin": None if found["margin"] is None else round(found["margin"], 4),
         "novelty": None if found["novelty"] is None else round(found["novelty"], 3),
+        "best similarity": round(found["best_similarity"], 3),
         "library match": found["library_match"],
         "status": "ok",
         "note": found["note"],

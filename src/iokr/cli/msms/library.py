@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,29 @@ from numpy.typing import NDArray
 from iokr._adducts import parse_adduct
 from iokr._bits import Bits
 from iokr._formulas import parse_formula, write_formula
+from iokr._memory import available_memory, human_bytes
+from iokr._spectra import MassSpectra
 from iokr.chem.fingerprints import Fingerprints
-from iokr.chem.molecules import BadMolecule, Molecule
+from iokr.chem.known import KnownMolecules
+from iokr.chem.molecules import Molecule
 from iokr.cli.msms.options import Learning, Matching, Reading
 from iokr.datasets.molecule_files import Candidate, MoleculeTable, read_candidates, read_database, read_structures
 from iokr.datasets.records import Rejected
 from iokr.datasets.spectra_files import SpectraFiles, read_spectra_files
 from iokr.report import Table
 
-__all__ = ["Entry", "Library", "Molecules", "Sets", "cache_file", "input_table", "read_queries", "rejected_rows"]
+__all__ = [
+    "Entry",
+    "Library",
+    "Molecules",
+    "Sets",
+    "cache_file",
+    "check_room",
+    "input_table",
+    "read_queries",
+    "read_unlabeled",
+    "rejected_rows",
+]
 
 
 def cache_file() -> Path:
@@ -49,19 +64,11 @@ class Molecules:
 
     kinds: str
     cache: Path | None = None
-    _read: dict[str, Molecule | str] = field(default_factory=dict)
 
-    def read(self, text: str) -> Molecule | str:
-        """The molecule, or why there is none."""
-        if text not in self._read:
-            try:
-                molecule: Molecule | str = Molecule(text)
-                assert isinstance(molecule, Molecule)
-                _ = molecule.identity
-            except BadMolecule as error:
-                molecule = str(error)
-            self._read[text] = molecule
-        return self._read[text]
+    @cached_property
+    def known(self) -> KnownMolecules:
+        """Molecules by their text."""
+        return KnownMolecules(self.cache)
 
     def bits(self, smiles: Sequence[str]) -> Bits:
         """Fingerprints, each distinct molecule once."""
@@ -89,7 +96,7 @@ class Library:
             ion_mode=reading.ion_mode,
             annotations=reading.annotations,
         )
-        files, structures = read_structures(found)
+        files, structures = read_structures(found, molecules.known)
         distinct = len({molecule.identity for molecule in structures})
         needed = 2 * max(learning.folds, 1)
         if distinct < needed:
@@ -170,6 +177,36 @@ def _linked(bits: Bits, identities: Sequence[str], threshold: float) -> list[str
     return [f"group {of[name]}" for name in identities]
 
 
+def read_unlabeled(reading: Reading, learning: Learning, library: Library) -> MassSpectra | None:
+    """Spectra without structures of --unlabeled; None without any."""
+    if not learning.unlabeled:
+        return None
+    found = read_spectra_files(
+        list(learning.unlabeled), cleaning=reading.cleaning, ion_mode=reading.ion_mode or library.files.ion_mode
+    )
+    if not len(found.spectra):
+        raise ValueError(f"--unlabeled: none of its {found.n_read} spectra can be used.")
+    if found.ion_mode and library.files.ion_mode and found.ion_mode != library.files.ion_mode:
+        raise ValueError(
+            f"--unlabeled: spectra of {found.ion_mode} ion mode, and the library is of {library.files.ion_mode}."
+        )
+    return found.spectra
+
+
+def check_room(n: int, learning: Learning, limit: float | None, *, rivals: bool = False) -> None:
+    """Refuse n spectra whose matrices do not fit into `limit` bytes, or into the memory that there is."""
+    kernels = {"peaks,losses": 2, "six": 6}.get(learning.kernels, 1)
+    needed = 8.0 * n**2 * (kernels + 7 + (3 if rivals else 0))  # Gram matrices, both models, what fitting them takes
+    available = available_memory()
+    allowed = limit if limit is not None else available
+    if allowed is not None and needed > allowed:
+        said = f"--memory allows {human_bytes(allowed)}" if limit is not None else f"{human_bytes(allowed)} are free"
+        raise MemoryError(
+            f"learning from {n} spectra needs about {human_bytes(needed)}, and {said}; take fewer spectra, "
+            "use --kernels peaks, or a machine with more memory."
+        )
+
+
 def read_queries(reading: Reading) -> SpectraFiles:
     """Spectra to be identified; structures are not asked for."""
     return read_spectra_files(
@@ -192,7 +229,7 @@ class Sets:
             rejections = list(found.rejections)
             given = [found.sets.get(name, []) for name in files.ids]
         elif matching.database is not None:
-            table = read_database(matching.database)
+            table = read_database(matching.database, molecules.known)
             rejections = list(table.rejections)
             given = [
                 [table.candidates[int(k)] for k in _matching(files, i, table, matching, rejections)]
@@ -200,6 +237,7 @@ class Sets:
             ]
         else:
             raise ValueError("give --candidates, a set for each spectrum, or --database, a table of molecules.")
+        molecules.known.read(candidate.smiles for some in given for candidate in some)
         entries = []
         for i, candidates in enumerate(given):
             entries.append(_read_set(files, i, candidates, molecules, rejections))
@@ -247,7 +285,7 @@ def _read_set(
     formula = _hill(files.spectra.metadata[i].get("formula"))
     for candidate in candidates:
         where = (candidate.file, candidate.line, candidate.id or candidate.smiles[:40], "candidate")
-        molecule = molecules.read(candidate.smiles)
+        molecule = molecules.known[candidate.smiles]
         if isinstance(molecule, str):
             rejections.append(Rejected(*where, "structure not read", "left out", molecule))
             continue

@@ -78,14 +78,17 @@ def _structures(card: Card) -> Figure | None:
     legends = []
     for row in card.candidates:
         p = "" if row["probability"] is None else f" p {row['probability']:.2f}"
-        mark = " in the set" if row["in_set"] else ""
+        mark = (" in the set" if row["in_set"] else "") + (" the truth" if row.get("truth") else "")
         legends.append(f"{row['rank']}.{p}{mark}")
     svg = draw_molecules(
         [row["smiles"] for row in card.candidates], legends, like=card.spoken[0] if card.spoken else None
     )
     if svg is None:
         return None
-    names = ", ".join(str(row["name"] or row["candidate_id"] or row["inchikey14"]) for row in card.candidates)
+    said = [str(row["name"] or row["candidate_id"] or row["inchikey14"]) for row in card.candidates]
+    names = ", ".join(
+        f"{name} (the truth)" if row.get("truth") else name for name, row in zip(said, card.candidates, strict=True)
+    )
     caption = f"The first candidates of {card.name}: {names}. Coloured is what the first training "
     caption += "molecule that speaks for the best has, too."
     label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -37,12 +37,14 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.selection import check_values
 from iokr.kernels.base import Kernel
 from iokr.kernels.structured.sets import Tanimoto
+from iokr.manifolds.base import Manifold
 from iokr.model_selection.own import groups_of_sets, scores_without_own
 
 __all__ = ["METHODS", "OWN", "Identification"]
 
 METHODS = ("reverse", "forward", "fusion")
 OWN = ("leave-out", "count", "exclude")
+_STRENGTHS = (0.0, 0.001, 0.01, 0.1, 1.0)  # of the manifold
 _LARGEST = 1e300  # of a score: differences stay finite
 _BLOCK = 4096  # distinct molecules that the reverse model takes at a time
 _FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
@@ -72,6 +74,9 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         Values of λ for the forward and for the reverse model.
     selection : int or None, default=1500
         Rows, taken evenly, on which alphas are chosen; None is all. The choice costs about 30n³ flops, a fit n³.
+    manifold : Manifold, default=None
+        Penalty of the forward model that uses spectra without structures, `X_unlabeled` of `fit`; its strength is
+        chosen with alpha. The reverse model has no use for them: they are answers without questions.
     own : {"leave-out", "count", "exclude"}, default="leave-out"
         What a candidate's own spectra do: nothing, vote, or keep it from being an answer (f = −∞), which is right only
         when the unknown is known to be new.
@@ -116,8 +121,9 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     reverse_alphas: Sequence[float] = _REVERSE
     selection: int | None = 1500
     own: str = "leave-out"
+    manifold: Manifold | None = None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Identification:
+    def fit(self, X: Any, y: Any, groups: Any = None, X_unlabeled: Any = None) -> Identification:
         """Learn both directions.
 
         Parameters
@@ -126,23 +132,55 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         y : array or sequence of n molecules that the output kernel takes
         groups : sequence of n names, default=None
             The molecule of each row, such as the first block of its InChIKey; None takes equal y as one molecule.
+        X_unlabeled : array or sequence of spectra, default=None
+            Without molecules, for the `manifold`.
         """
         check_choice(self.method, "method", METHODS)
         check_choice(self.own, "own", OWN)
         if self.selection is not None:
             check_integer(self.selection, "selection", minimum=2)
         n = check_same_length(X, y)
-        kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
-        output_kernel = _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
+        if (X_unlabeled is None) != (self.manifold is None):
+            raise ValueError("`X_unlabeled` and `manifold` go together: spectra without molecules, and how they count.")
+        kernels = self._kernels()
         self.groups_ = distinct(y)[1] if groups is None else check_groups(groups, n)
         self.names_ = keys(y if groups is None else groups)
-        forward, reverse = _values(self.alphas, "alphas"), _values(self.reverse_alphas, "reverse_alphas")
-        some = self._chosen_rows(n)
-        self.forward_ = self._direction(kernel, output_kernel, forward, X, y, some)
-        self.reverse_ = self._direction(output_kernel, kernel, reverse, y, X, some)
-        for stale in ("temperature_", "calibration_", "best_scores_"):
+        for stale in ("temperature_", "calibration_", "best_scores_", "fitted_to_"):
             self.__dict__.pop(stale, None)
+        self._learn(*kernels, X, y, X_unlabeled)
         return self
+
+    def _learn(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
+        forward, reverse = _values(self.alphas, "alphas"), _values(self.reverse_alphas, "reverse_alphas")
+        some = self._chosen_rows(len(self.groups_))
+        more = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
+        self.forward_ = self._direction(kernel, output_kernel, forward, X, y, some, more)
+        self.reverse_ = self._direction(output_kernel, kernel, reverse, y, X, some, {})
+
+    def compact(self, X: Any, y: Any, X_unlabeled: Any = None) -> Identification:
+        """A copy to be saved, with the data of `fit` in place of both fitted models, which hold 16n² bytes.
+
+        The first use of the copy fits them again, at the alphas that were chosen, to the same bits on the same machine.
+        """
+        check_is_fitted(self)
+        check_same_length(X, y)
+        copy: Identification = clone(self)
+        copy.alphas, copy.reverse_alphas = (self.forward_.alpha,), (self.reverse_.alpha,)
+        copy.manifold = None if self.manifold is None else clone(self.forward_.manifold)
+        kept = ("groups_", "names_", "temperature_", "calibration_", "best_scores_")
+        copy.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        copy.fitted_to_ = (X, y, X_unlabeled)
+        return copy
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("forward_", "reverse_") and "fitted_to_" in self.__dict__:
+            self._learn(*self._kernels(), *self.fitted_to_)
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
+        return kernel, _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
 
     def _chosen_rows(self, n: int) -> np.ndarray:
         """Rows taken evenly, at most `selection`, whole groups."""
@@ -153,15 +191,24 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         return np.flatnonzero(np.isin(self.groups_, kept))
 
     def _direction(
-        self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray
+        self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray, more: Any
     ) -> IOKR:
-        """The model of one direction at the alpha of the smallest leave-one-molecule-out error."""
-        alpha = alphas[0]
+        """The model of one direction at the alpha (and strength) of the smallest leave-one-molecule-out error."""
+        alpha, manifold = alphas[0], self.manifold if more else None
         if len(alphas) > 1:
-            search = IOKRCV(clone(kernel), output_kernel=clone(output_kernel), alphas=alphas)
-            alpha = search.fit(take(X, some), take(y, some), groups=self.groups_[some]).alpha_
-        model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha)
-        model.fit(X, y)
+            search = IOKRCV(
+                clone(kernel),
+                output_kernel=clone(output_kernel),
+                alphas=alphas,
+                manifold=manifold,
+                strengths=None if manifold is None else _STRENGTHS,
+            )
+            search.fit(take(X, some), take(y, some), groups=self.groups_[some], **more)
+            alpha = search.alpha_
+            if manifold is not None:
+                manifold = clone(manifold).set_params(strength=search.strength_)
+        model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
+        model.fit(X, y, **more)
         return model
 
     # ------------------------------------------------------------------------------------------------------- scores

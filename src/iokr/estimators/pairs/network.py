@@ -78,7 +78,8 @@ class AllPairsCV(Component):
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> AllPairsCV:
         """Choose, where there is a choice, and learn from all pairs of labelled nodes."""
         index = check_labeled(labeled, len(X))
-        linked = check_graph(adjacency, "adjacency").toarray()[np.ix_(index, index)] != 0
+        graph = check_graph(adjacency, "adjacency").toarray()
+        linked = (graph if len(graph) == len(index) < len(X) else graph[np.ix_(index, index)]) != 0
         kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
         fitted = [clone(kernel).fit(take(X, index)) for kernel in kernels]
@@ -117,15 +118,16 @@ class AllPairsCV(Component):
             raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
         return np.mean(np.array(found), axis=0)
 
-    def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes."""
+    def factors(self, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes of `fit`, or for new ones, X."""
         check_is_fitted(self)
-        K = to_numpy(self.kernel_(self.nodes_, take(self.nodes_, self.labeled_)))
+        K = to_numpy(self.kernel_(self.nodes_ if X is None else X, take(self.nodes_, self.labeled_)))
         own = np.full(len(K), -1)
-        own[self.labeled_] = np.arange(len(self.labeled_))
+        if X is None:
+            own[self.labeled_] = np.arange(len(self.labeled_))
         return self.pairs_.factors(K, own)
 
-    def decision_function(self) -> np.ndarray:
-        """f(u, v) for all nodes of `fit`."""
-        A, B = self.factors()
-        return np.asarray(matmul(A, np.ascontiguousarray(B.T)))
+    def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
+        """f(u, v), (m1, m2), for nodes of X1 and of X2; None is all nodes of `fit`."""
+        A, B = self.factors(X1)
+        return np.asarray(matmul(A, np.ascontiguousarray((B if X2 is X1 else self.factors(X2)[1]).T)))

@@ -306,7 +306,7 @@ class IOKR(KernelRegression):
             self.keep(*settle(state.add(parts[0]), alpha, self.solver))
         else:
             given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-            data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+            data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
             self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
         return self

@@ -181,10 +181,10 @@ def _add_rows(
 ) -> None:  # fmt: skip
     """`near_pairs_sums` into K, which is zero, up to the column last[i] of row i; Numba compiles it.
 
-    A window is taken in pieces of 256 peaks. The first loop over a piece has no branch and no call, so that it becomes
-    vector instructions: e^x = 2^k e^r with k = round(x/log 2) and the series of e^r, |r| ≤ log(2)/2, to degree 13, whose
-    error is below a rounding; x below −708, where e^x is no normal number, counts as −708. Adding 1.5 · 2^52 rounds to an
-    integer, which then stands in the last bits: the second loop moves it to the exponent. The third adds to the row.
+    A window is taken in pieces of 256 peaks. The loops over a piece have no branch and no call, so that they become
+    vector instructions: e^x = 2^k e^r with k = round(x/log 2) and the series of e^r, |r| ≤ log(2)/2, to degree 13,
+    whose error is below a rounding; x below −708, where e^x is no normal number, counts as −708. Adding 1.5 · 2^52
+    rounds to an integer, which then stands in the last bits: the next loop moves it to the exponent, the last adds.
     """
     n_others = len(places)
     exponents, terms, powers = np.empty(_PIECE), np.empty(_PIECE), np.empty(_PIECE)
