@@ -121,11 +121,11 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int], None] | None = None
+        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int, int], None] | None = None
     ) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
 
-        In leave-one-out `watch` is called with the numbers of kernel and strength, each time that all alphas are done.
+        In leave-one-out `watch` is called with the numbers of kernel, strength and alpha, each time that one is done.
         """
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.choice, "choice", ("soft", "maximum"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def search_by_leave_one_out(
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
     rule: AreaRule,
     solver: Solver | None,
-    watch: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int, int], None] | None = None,
     track: Track = iter,
     seen: Seen = lambda index, areas: None,
 ) -> Searched:
@@ -124,16 +125,15 @@ def search_by_leave_one_out(
         for j, (inputs, kept, problem, path) in enumerate(track(closed_paths(one, part, manifold, solver))):
             if j == 0:
                 free[i, group, m] = _freedom(problem, rule, grid.alphas)
+            told = None if watch is None else partial(watch, i, j)
             for b in group:
                 Psi = asarray_like(targets[b].targets.Psi, problem.like)
-                areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas)
+                areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas, told)
                 seen((i, b, m, j), areas[:, i, b, m, j])
                 score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas, free[i, b, m, j])
                 if score > best:
                     best, solution = score, Solution(path.coefficients(Psi, alpha))
                     found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
-            if watch is not None:
-                watch(i, j)
     if found is None:
         raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
     return Searched(areas, free, *found)
@@ -152,14 +152,20 @@ def _freedom(problem: Problem, rule: AreaRule, alphas: Sequence[float]) -> np.nd
 
 
 def _leave_one_out_areas(
-    pairs: tuple[np.ndarray, np.ndarray, np.ndarray], path: Path, targets: Array, alphas: Sequence[float]
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    path: Path,
+    targets: Array,
+    alphas: Sequence[float],
+    watch: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """Both areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, a column per alpha."""
     rows, columns, linked = pairs
     found = []
-    for alpha in alphas:
+    for k, alpha in enumerate(alphas):
         H = targets - path.loo_residuals(targets, alpha)
         found.append(areas_of(linked, to_numpy(gemm(H, H))[rows, columns]))
+        if watch is not None:
+            watch(k)
     return np.array(found).T
 
 
