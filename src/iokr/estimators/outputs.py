@@ -223,6 +223,8 @@ def r2(residual: float, spread: float, n: int) -> float:
     """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
     if n < 2:
         return float("nan")
+    if not (np.isfinite(residual) and np.isfinite(spread)):
+        raise ValueError("`y` has entries whose squares overflow, so there is no score; divide it by a constant.")
     if spread <= 0:
         return 1.0 if residual <= 0 else 0.0
     return 1.0 - residual / spread
