@@ -16,10 +16,10 @@ from iokr._objects import concat, n_objects, take
 from iokr._tables import column_names, is_table
 from iokr._validation import check_choice, check_integer, check_same_length, check_weight
 from iokr.gram.checkpoint import Checkpoint, fingerprint
+from iokr.gram.moments import ROWS
 
 __all__ = ["Chunk", "Stream", "as_source", "is_lazy", "row_blocks"]
 
-ROWS = 16_384  # of a chunk, by default
 _ANSWER = 1 << 24  # numbers that are held beside the answer, when rows are taken in turn
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import Ridge
 
 import iokr
@@ -27,6 +28,7 @@ LABELS = np.array(["ash", "birch", "cedar"], dtype=object)[np.argmax(np.c_[X[:, 
 _links = np.triu(((X[:, None] - X[None, :]) ** 2).sum(axis=2) < 5.0, 1)
 ADJACENCY = (_links | _links.T).astype(float)
 PAIRS = np.array([(i, j) for i in range(N) for j in range(i + 1, N) if (i + j) % 3 == 0])
+BAGS = [grid(np.roll(X, i, axis=0)[: 1 + i % 3]) for i in range(N)]
 MOLECULES = members.objects("fingerprints", N, 3)
 GROUPS = np.array([f"molecule {i // 2}" for i in range(N)], dtype=object)
 SETS = [[0, 5], [1, 2, 7], [3, 4, 8, 11], [6, 9], [10, 2, 0]]
@@ -73,11 +75,21 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"X": X, "y": LABELS},
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
+    "classes": (
+        {},
+        {"X": X, "y": LABELS, "sample_weight": WEIGHT},
+        {"y": LABELS[:M], "sample_weight": WEIGHT[:M]},
+    ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
     "bipartite": (
         {},
         {"X": X, "Z": NEW, "links": (X @ NEW.T > 0).astype(float)},
         {"Z": X[:4], "links": (NEW @ X[:4].T > 0).astype(float), "leave": "row"},
+    ),
+    "bags": (
+        {},
+        {"sets": BAGS, "y": np.where(X[:, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT},
+        {"sets": BAGS[:M], "y": np.where(X[:M, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT[:M]},
     ),
     "pairs": (
         {},
@@ -141,10 +153,14 @@ def fitting(cls: type) -> list[str]:
         return ["pairs"]
     if "links" in names:
         return ["bipartite"]
+    if "sets" in names:
+        return ["bags"]
     if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
+    if issubclass(cls, ClassifierMixin):
+        return ["classes"]
     if "candidate_groups" in parameters(getattr(cls, "scores", cls.fit)):
         return ["spectra"]
     found = ["vectors"]

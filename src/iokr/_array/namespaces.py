@@ -98,7 +98,8 @@ def take_rows(R: Any, rows: Any) -> Any:
         return R[rows, ...]
     xp = array_namespace(R)
     known = is_array_api_obj(rows) and not is_numpy_array(rows)
-    return xp.take(R, rows if known else xp.asarray(np.asarray(rows), device=_device(R)), axis=0)
+    index = rows if known else xp.asarray(np.asarray(rows), device=_device(R))
+    return R[index] if is_torch_array(R) and index.dtype == xp.int64 else xp.take(R, index, axis=0)
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

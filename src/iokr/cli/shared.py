@@ -32,6 +32,7 @@ __all__ = [
     "bar",
     "command_line",
     "guarded",
+    "new_file",
     "perform",
     "print_tables",
     "say",
@@ -235,6 +236,38 @@ def _aligned(table: "Table") -> str:
         for row in rows
     ]
     return "\n".join([printable(table.title), *lines] + ([printable(table.note)] if table.note else []))
+
+
+@contextmanager
+def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
+    """Work whose result is a file, with others beside it: whether they can be written is asked before, what a killed
+    run left of them is removed, and no other run may write them meanwhile.
+    """
+    from iokr._files import locked, remove_unfinished
+
+    for file in (path, *beside):
+        _check_new(file, force, inputs)
+    lock = path.with_name(f".{path.name}.iokr-lock")
+    with locked(lock, f"{path} is being made by another run; wait for it, or give another -o."):
+        for file in (path, *beside):
+            _check_new(file, force, inputs)  # again, now that nobody else writes it
+            remove_unfinished(file)
+        yield
+
+
+def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
+    """No link, no folder, no input of the command, and nothing unforced."""
+    from iokr._files import refuse_link
+
+    refuse_link(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; -o names the file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder, so {path.name} cannot be written there; make it first.")
+    if any(other.exists() and path.exists() and path.samefile(other) for other in inputs):
+        raise FileExistsError(f"{path} is read by this command; give another -o.")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
 
 
 def perform(

@@ -25,8 +25,9 @@ from iokr._array import (
     to_numpy,
 )
 
-__all__ = ["Moments", "chunk_rows", "moments_of", "squares", "total"]
+__all__ = ["ROWS", "Moments", "chunk_rows", "moments_of", "squares", "total"]
 
+ROWS = 16_384  # of a chunk of a stream, by default
 _CHUNK, _ON_CUDA = 1 << 22, 1 << 26  # numbers of a chunk of features: 32 MB, and 512 MB on a CUDA device
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -16,6 +16,7 @@ from iokr.manifolds import Heat, Laplacian
 from iokr.report import Report, Table, Text
 from iokr_lab.data.networks import load_yeast_ppi
 from iokr_lab.links import protocol
+from iokr_lab.links.boosted import SplitOff, against_boosting, split_cases, split_work
 from iokr_lab.links.few import BOTH_NEW, ONE_NEW, Few, few_labels, labeled_draw, with_maximum
 from iokr_lab.links.protocol import BOTH, IOKR_RIDGE, MEASURES, OK3_ET, Fold, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS, Rule, ridge_by_rules
@@ -65,6 +66,7 @@ class Data:
     K: Matrix
     rivals: Mapping[str, Sequence[Any]]
     variants: Mapping[str, Sequence[Matrix]]
+    expression: Matrix
 
 
 def load(plan: LinkPlan) -> Data:
@@ -78,6 +80,7 @@ def load(plan: LinkPlan) -> Data:
         K,
         rivals | protocol.trees(data.expression, plan) | protocol.boosting(data.expression, plan),
         {UNSCALED: [K], WIDTH: widths, MORE: [(K + Normalized(Linear())(data.loc)) / 2]},
+        data.expression,
     )
 
 
@@ -87,6 +90,7 @@ def cases(plan: LinkPlan, data: Data) -> list[Case]:
         *(Fold(name, EXPRESSION, 0, i) for name in (*data.rivals, *data.variants) for i in range(5)),
         *(Ridge(split, i) for split in range(plan.repeat) for i in range(5)),
         *few_cases(SEMI, plan, _n_draws(plan)),
+        *split_cases(plan.repeat),
     ]
 
 
@@ -94,9 +98,11 @@ def _n_draws(plan: LinkPlan) -> int:
     return (plan.repeat + 1) // 2
 
 
-def work(case: Fold | Ridge | Few, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
+def work(case: Fold | Ridge | Few | SplitOff, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
     """One fold, or one draw of labelled proteins with all others unlabelled."""
     K, W = data.K, data.W
+    if isinstance(case, SplitOff):
+        return split_work(case, data.variants[WIDTH], data.expression, W, plan.seed)
     if isinstance(case, Ridge):
         return ridge_by_rules([K], W, _rules(plan), split=plan.seed + case.split, fold=case.fold)
     if isinstance(case, Few):
@@ -144,6 +150,7 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
             ),
             Text("What makes the difference", (_WHY,)),
             _gains(folds),
+            *against_boosting(results, "the 156 expression values"),
             Text("Few labelled proteins", (_FEW,)),
             *(_table_3(results, plan, measure) for measure in MEASURES),
             _both_new(results, plan),

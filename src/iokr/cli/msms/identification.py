@@ -110,11 +110,7 @@ def identify(
     kept = Kept(folder.with_name(f"{folder.name}.partial") / "queries.jsonl", key)
     asked = [i for i, entries in enumerate(sets.entries) if entries]
     todo = [i for i in asked if files.ids[i] not in kept.parts]
-
-    def words() -> str:
-        return f"{len(kept.parts)} of {len(asked)} queries are finished and kept; the same command goes on from there."
-
-    with closing_words(words):
+    with closing_words(lambda: kept.words(f"of {len(asked)} queries")):
         for begin in range(0, len(todo), _BLOCK):
             some = todo[begin : begin + _BLOCK]
             progress(len(asked) - len(todo) + begin, len(asked), "identifying")

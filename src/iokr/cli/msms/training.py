@@ -73,7 +73,7 @@ def train(
     calibration: dict[str, Any] = {"kind": "none"}
     model: Identification | None = None
     if sets is not None:
-        with closing_words(lambda: f"{len(kept.parts)} folds are kept; the same command goes on from there."):
+        with closing_words(lambda: kept.words("folds")):
             model, calibration = _calibrated(library, grams, sets, molecules, learning, kept, progress)
     if model is None:
         model = _final(library, grams, learning, np.arange(len(library.molecules)))

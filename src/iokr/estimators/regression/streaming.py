@@ -115,7 +115,7 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
             f"`rank` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk larger, "
             'or `Stream(open, landmarks="reservoir")`.'
         )
-    outputs, targets = encode(given.y, given.weight, **parts)
+    outputs, targets = encode(given.y, given.weight, frame=given.frame, **parts)
     _check_complete(targets.mask is not None)
     known, number = known_rows(given.X, given.weight)
     learned = (targets.Psi if outputs.embedding.explicit else None,) if isinstance(kernel, OperatorKernel) else ()
@@ -184,12 +184,11 @@ def _features(kernel: Any, X: Any) -> Array:
 def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, Array, float]:
     """Φ, Ψ and Σ w(‖ψ(y)‖² − ‖z(y)‖²) of some rows: the work on a chunk, which depends on nothing else."""
     embedding = state.outputs.embedding
+    # Outputs first: what looks at their values would wait for the features of a device.
+    S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
     with error_context("X"):
         Phi = _features(state.kernel, X)
-    S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
     Psi = embedding.coordinates(S, Phi)
-    xp = array_namespace(Psi)
-    _check_complete(bool(xp.any(xp.isnan(Psi))))
     left = 0.0
     if not embedding.explicit:
         rest = np.maximum(to_numpy(embedding.sq_norms(S)) - to_numpy(row_sq_norms(Psi)), 0.0)
@@ -200,7 +199,9 @@ def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, 
 def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
     """The moments of a chunk."""
     Phi, Psi, left = coordinates(state, X, y, weight)
-    return moments_of(Phi, Psi, weight, left)
+    found = moments_of(Phi, Psi, weight, left)
+    _check_complete(found.s != found.s)  # one NaN is enough for the sum of squares to be one
+    return found
 
 
 @dataclass(frozen=True, eq=False)
