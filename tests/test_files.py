@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from iokr._files import abandon, exchange, locked, write_atomically
+from iokr._files import abandon, exchange, locked, refuse_name, remove_unfinished, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="locks and links of POSIX")
 
@@ -179,3 +179,27 @@ with locked(pathlib.Path("x.lock"), "busy"), write_atomically("model") as file:
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert run.returncode == 7 and names(tmp_path) == []
     abandon()  # nothing is under way here
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    path, new = tmp_path / "a.txt", tmp_path / ".a.txt.iokr-new"
+    new.write_bytes(b"half")
+    remove_unfinished(path)
+    assert not new.exists()
+    with write_atomically(path) as file:
+        remove_unfinished(path)
+        assert new.exists()
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("name", ["aux", "NUL.tsv", "com1", "lpt9.old.txt", "a:b", "what?", "end.", "end ", "con .txt"])
+def test_names_that_windows_does_not_have(name, tmp_path):
+    with pytest.raises(ValueError, match="no name of a file or folder on Windows"):
+        refuse_name(tmp_path / name, windows=True)
+    refuse_name(tmp_path / name, windows=False)
+
+
+@pytest.mark.parametrize("name", ["auxiliary.tsv", "com10", "console", "a.b.c", "λ.tsv", ".hidden", "com"])
+def test_names_that_it_has(name, tmp_path):
+    refuse_name(tmp_path / name, windows=True)

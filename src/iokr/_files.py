@@ -21,9 +21,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["abandon", "exchange", "locked", "naming", "on_abandon", "refuse_link", "sync_folder", "write_atomically"]
+__all__ = [
+    "abandon",
+    "exchange",
+    "locked",
+    "naming",
+    "on_abandon",
+    "refuse_link",
+    "refuse_name",
+    "remove_unfinished",
+    "sync_file",
+    "sync_folder",
+    "write_atomically",
+]
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 
 _unfinished: dict[int, Callable[[], None]] = {}
@@ -51,6 +64,7 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     (b'whole', 1)
     """
     path = Path(path)
+    refuse_name(path)
     refuse_link(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file is to be written there.")
@@ -68,7 +82,7 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
                         os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
                     yield file
                     file.flush()
-                    os.fsync(descriptor)
+                    sync_file(descriptor)
                     if os.name == "posix":  # as long as the lock is held
                         os.replace(new, path)
                 if os.name != "posix":
@@ -77,6 +91,41 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
+
+
+def remove_unfinished(path: Path) -> None:
+    """What a process that was killed left of `path`; nothing where another one is writing it."""
+    new = path.with_name(f".{path.name}.iokr-new")
+    if not new.is_file() or new.is_symlink():
+        return
+    with contextlib.suppress(BlockingIOError), naming(path):
+        descriptor = _take(new, "")
+        new.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def sync_file(descriptor: int) -> None:
+    """What was written, to the disk: on macOS `fsync` stops at the cache of the drive, and this asks for more."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        with contextlib.suppress(OSError):  # not every file system has it
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
+
+
+def refuse_name(path: Path, *, windows: bool = os.name == "nt") -> None:
+    """ValueError for a name that Windows gives to a device, changes, or does not have, where we are on Windows.
+
+    `aux.tsv` is a device there, whatever its suffix; a dot or a space at the end is dropped without a word.
+    """
+    name = path.name
+    if not windows or not name:
+        return
+    stem = name.partition(".")[0].rstrip(" ").upper()
+    if stem in _DEVICES or name[-1] in ". " or any(letter in '<>:"|?*' or ord(letter) < 32 for letter in name):
+        raise ValueError(f"{name!r} is no name of a file or folder on Windows; give another.")
 
 
 def refuse_link(path: Path) -> None:

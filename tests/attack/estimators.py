@@ -26,7 +26,7 @@ REFUSED = {  # outputs are mixed, so there are no weights; a full conformal set 
     *((name, "weights") for name in ("MultiTask", "MultiTaskCV", "Functional", "FunctionalCV")),
     ("Conformal", "band"),
 }
-NUMERIC = ("vectors", "numbers", "links", "pairs", "bipartite")  # problems of numbers alone
+NUMERIC = ("vectors", "numbers", "links", "pairs", "bipartite", "classes")  # problems of numbers (and labels) alone
 QUICK = {
     "n_estimators": 4,
     "random_state": 0,
@@ -61,7 +61,7 @@ def answer(model: Any, problem: str) -> Any:
     if problem == "spectra":
         more = PROBLEMS[problem][2]
         return model.scores(more["X"], more["candidates"], more["candidate_groups"])
-    if problem in ("vectors", "numbers"):
+    if problem in ("vectors", "numbers", "classes"):
         return getattr(model, "decision_function", model.predict)(COMMON["X"])
     return model.distances(COMMON["X"], PROBLEMS[problem][2]["candidates"])
 

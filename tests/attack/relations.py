@@ -169,7 +169,7 @@ def _data(cls: type, problem: str) -> dict[str, Any]:
 def _ask(model: Any, problem: str) -> Any:
     if problem == "spectra":
         return answer(model, problem)
-    if problem in ("links", "bipartite"):
+    if problem in ("links", "bipartite", "classes"):
         return model.decision_function(NEW)
     if problem == "pairs":
         return model.decision_function(np.array([[0, N], [1, 2], [N + 1, 3]]), NEW)

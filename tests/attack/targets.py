@@ -31,7 +31,7 @@ from iokr._objects import as_objects
 
 __all__ = ["Target", "folders", "grid", "parameters", "public", "variants"]
 
-INSIDE = ("problem", "gram", "report", "cli", "estimators")  # documented as inside, or shown elsewhere
+INSIDE = ("extend", "problem", "gram", "report", "cli", "estimators")  # documented as inside, or shown elsewhere
 HOOKS = {
     "keep",
     "learn",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from iokr._objects import n_objects
+from iokr._tables import read
 from iokr._validation import check_choice
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
@@ -103,6 +104,7 @@ class DecodedScorer:
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         """± metric(y, model.predict(X))."""
         predicted = model.predict(X) if self.candidates is None else model.predict(X, candidates=self.candidates)
+        predicted = read(predicted, matrix=True)
         return self.sign * float(self.metric(y, predicted, **self.options))
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from iokr.kernels import RBF, Fourier, Nystroem, Sketch
 from iokr.metrics import f1_samples
 from iokr.report import Figure, Report, Table, Text, plot
 from iokr.report.figures import Canvas
+from iokr.solvers import LowRank
 from iokr_lab.bench.scale.low_rank import falkon
 from iokr_lab.data.massbank import load_massbank_msms
 from iokr_lab.data.multilabel import load_multilabel
@@ -118,7 +119,7 @@ def _work(case: Fit, plan: Ranks, data: dict[str, Split]) -> Mapping[str, Any]:
         chosen["alpha"] = float(ridge.alpha_)
     elif case.method == FALKON:
         landmarks = Nystroem(base, case.rank, pivots="uniform", random_state=seed)
-        direct = IOKRCV(landmarks, alphas=ALPHAS).fit(d.X, d.Y)
+        direct = IOKRCV(landmarks, alphas=ALPHAS, solver=LowRank()).fit(d.X, d.Y)
         P = d.X[direct.kernel_.pivots_]
         chosen["alpha"] = alpha = float(direct.alpha_)  # the iteration has no leave-one-out to choose it by
         start = thread_time()
@@ -126,7 +127,7 @@ def _work(case: Fit, plan: Ranks, data: dict[str, Split]) -> Mapping[str, Any]:
         seconds, H = thread_time() - start, RBF(1.0).fit(P)(d.X_test, P) @ weights
     else:
         used = base if case.method == EXACT else KERNELS[case.method](base, case.rank, seed)
-        model = IOKRCV(used, alphas=ALPHAS).fit(d.X, d.Y)
+        model = IOKRCV(used, alphas=ALPHAS, solver=None if case.method == EXACT else LowRank()).fit(d.X, d.Y)
         seconds, H = thread_time() - start, model.decision_function(d.X_test)
         chosen["alpha"] = float(model.alpha_)
     return {

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
 from iokr._objects import concat, error_context, take
+from iokr._tables import Frame, frame_of
 from iokr._validation import check_computed, check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
@@ -41,6 +42,7 @@ class Given:
     weight: np.ndarray | None = None  # (n,)
     X_unlabeled: Any = None
     single: bool = False  # whether answers are float32
+    frame: Frame | None = None  # the form of y when it was a frame
 
     def restrict(self, rows: np.ndarray, *, pairwise: bool) -> Given:
         """The part at some rows; unlabelled inputs stay."""
@@ -120,13 +122,13 @@ def check_data(
     """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
     if X_unlabeled is None:
         _ask_by_shapes(estimator, X, y, kernel)
-    single = single_precision(X, y)
+    single, frame = single_precision(X, y), frame_of(y)
     X = check_inputs(estimator, X, kernel, reset=True)
     y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
-    return Given(X, y, weight, X_unlabeled, single)
+    return Given(X, y, weight, X_unlabeled, single, frame)
 
 
 def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
