@@ -41,6 +41,7 @@ __all__ = [
 
 
 Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
+_SOON = 5.0  # seconds that are not worth a word
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
@@ -162,16 +163,28 @@ def _rich_bar() -> "Iterator[Progress]":
 
 
 def _plain_lines() -> "Progress":
-    """A line whenever something else is begun."""
-    last = ""
+    """A line whenever something else is begun, with the time that is left where that can be told."""
+    from time import monotonic
+
+    last, since, first, of = "", monotonic(), 0, 0
 
     def progress(done: int, total: int, what: str) -> None:
-        nonlocal last
+        nonlocal last, since, first, of
+        if total != of or done < first:  # a new stretch of work
+            since, first, of = monotonic(), done, total
         if what != last:
-            say(f"{what} ({done} of {total})")
+            say(f"{what} ({done} of {total}{_time_left(monotonic() - since, done - first, total - done)})")
             last = what
 
     return progress
+
+
+def _time_left(seconds: float, done: int, left: int) -> str:
+    """Words, when something of the work is done and the rest takes more than a few seconds."""
+    wait = seconds * left / done if done > 0 else 0.0
+    if wait < _SOON:
+        return ""
+    return f", about {wait / 60:.0f} min left" if wait >= 90 else f", about {wait:.0f} s left"
 
 
 def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spreadsheet_safe: bool = False) -> None:
