@@ -28,7 +28,7 @@ INSIDE = {
         *("selection", "pairs", "synthetic_networks", "links"),
         *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks"),
         *("coverage", "spectra", "bench"),
-        *("experiment", "study", "cells", "tables", "published", "data"),
+        *("experiment", "study", "scheduler", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
         *("identification", "plain"),
