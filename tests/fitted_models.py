@@ -176,6 +176,17 @@ def bipartite(model: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.decision_function(*new), m.loo_decision_function("column")), {})
 
 
+def labels(model: Any) -> Fitted:
+    """A classifier, with its probabilities."""
+    model = model.fit(vectors(), np.array(["ash", "birch", "cedar"])[np.arange(N) % 3])
+    return Fitted(model, lambda m: (m.predict_proba(vectors(M, 1)), m.decision_function(vectors(M, 1))), {})
+
+
+def regressor(model: Any) -> Fitted:
+    model = model.fit(vectors(), vectors(seed=3)[:, 0])
+    return Fitted(model, lambda m: m.predict(vectors(M, 1), return_std=True), {})
+
+
 def semi(manifold: Any) -> Fitted:
     model = iokr.IOKR(manifold=manifold).fit(vectors(), vectors(seed=3, p=2), X_unlabeled=vectors(6, 4))
     return Fitted(model, lambda m: m.decision_function(vectors(M, 1)), {})
@@ -200,6 +211,8 @@ CASES |= {
         lambda **k: iokr.IOKRCV([kernels.RBF(), kernels.Linear()], cv=3, loss=losses.Huber(), alphas=(0.1, 1.0), **k),
         "vectors",
     ),
+    "IOKRClassifier": lambda: labels(iokr.IOKRClassifier()),
+    "IOKRRegressor": lambda: regressor(iokr.IOKRRegressor(alphas=(0.1, 1.0))),
     "BipartitePredictor": lambda: bipartite(iokr.BipartitePredictor(alpha=(0.1, 1.0))),
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),

@@ -106,6 +106,7 @@ from iokr.operator_kernels import (
 from iokr.solvers import (
     ADMM,
     IRLS,
+    LBFGS,
     Auto,
     Cholesky,
     ConjugateGradient,
@@ -282,6 +283,7 @@ SOLVERS = {
     "ReducedRank": [ReducedRank(), ReducedRank(1, 0.1)],
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
+    "LBFGS": [LBFGS(1e-22), LBFGS(1e-22, history=5)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
     "ConjugateGradient": [ConjugateGradient(1e-12), ConjugateGradient(1e-13, rank=5)],
     "MixedPrecision": [MixedPrecision(1e-13)],

@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "IOKR": "iokr.estimators.regression.iokr",
     "IOKRCV": "iokr.estimators.regression.cv",
+    "IOKRClassifier": "iokr.estimators.plain.classifier",
+    "IOKRRegressor": "iokr.estimators.plain.regressor",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
     "BipartitePredictor": "iokr.estimators.bipartite",
@@ -49,6 +51,8 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "IOKRClassifier",
+    "IOKRRegressor",
     "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
@@ -91,6 +95,8 @@ if TYPE_CHECKING:
     from iokr.estimators.neighbors import Neighbors
     from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.plain.classifier import IOKRClassifier
+    from iokr.estimators.plain.regressor import IOKRRegressor
     from iokr.estimators.quantiles.cv import QuantileCurvesCV
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import Ridge
 
 import iokr
@@ -73,6 +74,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"output_kernel": Delta()},
         {"X": X, "y": LABELS},
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
+    ),
+    "classes": (
+        {},
+        {"X": X, "y": LABELS, "sample_weight": WEIGHT},
+        {"y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
     "bipartite": (
@@ -153,6 +159,8 @@ def fitting(cls: type) -> list[str]:
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
+    if issubclass(cls, ClassifierMixin):
+        return ["classes"]
     if "candidate_groups" in parameters(getattr(cls, "scores", cls.fit)):
         return ["spectra"]
     found = ["vectors"]

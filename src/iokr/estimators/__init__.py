@@ -12,6 +12,8 @@ from iokr.estimators.multitask.model import MultiTask
 from iokr.estimators.neighbors import Neighbors
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
+from iokr.estimators.plain.classifier import IOKRClassifier
+from iokr.estimators.plain.regressor import IOKRRegressor
 from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
@@ -30,6 +32,8 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "IOKRClassifier",
+    "IOKRRegressor",
     "Identification",
     "LinkPredictor",
     "LinkPredictorCV",

@@ -111,7 +111,7 @@ class Neighbors(StructuredEstimator):
         given = check_data(self, X, y, sample_weight, None, kernel)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
-        outputs, targets = encode(given.y, given.weight, **self._output_parts())
+        outputs, targets = encode(given.y, given.weight, frame=given.frame, **self._output_parts())
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
         self._keep_outputs(outputs)

@@ -212,7 +212,7 @@ class MultiTask(TaskRegression):
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         if self.learn_tasks:
             check_coordinates(data.outputs.embedding)
             inputs, problem = pose(data, kernel, self.manifold)

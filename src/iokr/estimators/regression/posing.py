@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
 from iokr._objects import concat, error_context, take
+from iokr._tables import Frame, frame_of
 from iokr._validation import check_computed, check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
@@ -41,6 +42,7 @@ class Given:
     weight: np.ndarray | None = None  # (n,)
     X_unlabeled: Any = None
     single: bool = False  # whether answers are float32
+    frame: Frame | None = None  # the form of y when it was a frame
 
     def restrict(self, rows: np.ndarray, *, pairwise: bool) -> Given:
         """The part at some rows; unlabelled inputs stay."""
@@ -118,20 +120,20 @@ def check_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
 ) -> Given:
     """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
-    if X_unlabeled is None:
+    if X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
         _ask_by_shapes(estimator, X, y, kernel)
-    single = single_precision(X, y)
+    single, frame = single_precision(X, y), frame_of(y)
     X = check_inputs(estimator, X, kernel, reset=True)
     y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
-    return Given(X, y, weight, X_unlabeled, single)
+    return Given(X, y, weight, X_unlabeled, single, frame)
 
 
 def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
     """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
-    if not is_array(X) or X.ndim != 2 or X.shape[0] < _MANY or not isinstance(kernel, Kernel) or kernel.pairwise:
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
         return
     quadratic = estimator.loss is None or estimator.loss.quadratic
     stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix

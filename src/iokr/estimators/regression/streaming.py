@@ -115,7 +115,7 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
             f"`rank` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk larger, "
             'or `Stream(open, landmarks="reservoir")`.'
         )
-    outputs, targets = encode(given.y, given.weight, **parts)
+    outputs, targets = encode(given.y, given.weight, frame=given.frame, **parts)
     _check_complete(targets.mask is not None)
     known, number = known_rows(given.X, given.weight)
     learned = (targets.Psi if outputs.embedding.explicit else None,) if isinstance(kernel, OperatorKernel) else ()

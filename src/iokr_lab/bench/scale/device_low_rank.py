@@ -181,19 +181,24 @@ def streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     rng = np.random.default_rng(run.seed)
     X = rng.standard_normal((sizes[-1], P))
     Y = np.sin(X @ rng.standard_normal((P, Q)) / P**0.5) + 0.3 * rng.standard_normal((sizes[-1], Q))
-    model = IOKR(Nystroem(RBF(GAMMA), m, random_state=run.seed), alpha=ALPHA)
+    drawn, pivoted = (
+        IOKR(Nystroem(RBF(GAMMA), m, pivots=way, random_state=run.seed), alpha=ALPHA) for way in ("uniform", "random")
+    )
     rows, peaks, rate = [], [], 0.0
     for n in sizes:
         run.step(f"stream of {n} rows to the device")
         points = torch.asarray(X[rng.permutation(CHUNK)[:m]], device="cuda")
-        (ours, held), (floor, least) = _taking_turns(
+        source = Stream((X[:n], Y[:n]), rows=CHUNK).to("cuda")
+        found = _taking_turns(
             run.repeat if n < sizes[-1] else min(run.repeat, 3),
-            lambda n=n: model.fit(Stream((X[:n], Y[:n]), rows=CHUNK).to("cuda")),
+            partial(drawn.fit, source),
+            partial(pivoted.fit, source),
             lambda n=n, points=points: chunk_floor(_pinned(X[:n], Y[:n]), points, Q),
         )
-        peaks.append(held)
-        rate = n / ours
-        for who, seconds, size in (("IOKR", ours, held), ("floor, landmarks given", floor, least)):
+        peaks.append(found[0][1])
+        rate = n / found[0][0]
+        names = ("IOKR, landmarks drawn uniformly", "IOKR, random pivots", "floor, landmarks given")
+        for who, (seconds, size) in zip(names, found, strict=True):
             rows.append({"contender": who, "n": n, "seconds": seconds, "rows a second": n / seconds, "MB": size / 1e6})
     bound = 8.0 * (4 * m * m + 3 * CHUNK * (P + Q + 2 * m))
     note = (
