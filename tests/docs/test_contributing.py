@@ -1,4 +1,7 @@
-"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind."""
+"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind.
+
+Tests of `iokr.extend`, from which they import.
+"""
 
 import ast
 import doctest

@@ -1,4 +1,7 @@
-"""A smooth loss from its value and gradient alone: found, chosen by `Auto`, and bounded."""
+"""A smooth loss from its value and gradient alone: found, chosen by `Auto`, and bounded.
+
+Tests of `iokr.solvers.iterative.lbfgs`.
+"""
 
 import numpy as np
 import pytest

@@ -14,7 +14,9 @@ from iokr.report.figures import Figure, Pictures, require_report_packages
 from iokr.report.live import LiveNetwork, LiveTable, script, style
 from iokr.report.tables import Table, no_formula, plain, text_of
 
-__all__ = ["Report", "Text"]
+__all__ = ["METRICS", "Report", "Text"]
+
+METRICS = 1  # the format of metrics.json, as metrics.schema.json has it
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,9 @@ class Report:
         return {f"table{f'-{k}' if k > 1 else ''}.{format}": text for k, text in enumerate(texts, start=1)}
 
     def metrics(self) -> dict[str, Any]:
-        """The numbers as plain data."""
+        """The numbers as plain data, in the form that `metrics.schema.json` in this folder describes."""
         tables = [{"title": table.title, "note": table.note, "rows": list(table.rows)} for table in self.tables]
-        return {"title": self.title, "tables": plain(tables), "notes": list(self.notes)}
+        return {"format": METRICS, "title": self.title, "tables": plain(tables), "notes": list(self.notes)}
 
 
 def _rows_text(rows: list[dict[str, Any]], format: str, spreadsheet_safe: bool) -> str:

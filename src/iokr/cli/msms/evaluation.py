@@ -80,7 +80,7 @@ def evaluate(
     kept = Kept(folder.with_name(f"{folder.name}.partial") / "folds.jsonl", key)
     found: dict[str, OutOfFold] = {}
     done = 0
-    with closing_words(lambda: f"{len(kept.parts)} folds are kept; the same command goes on from there."):
+    with closing_words(lambda: kept.words("folds")):
         for group in kinds:
             fold = library.fold_numbers(replace(learning, group=group))
             numbers = list(range(int(fold.max()) + 1))
