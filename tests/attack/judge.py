@@ -116,6 +116,8 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
         return Outcome("memory", said, where)
     if isinstance(error, SystemExit):
         return Outcome("refused" if error.code else "right", said, where)
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return Outcome("refused", said, where)  # the system's words, and the file
     if kind not in _REFUSALS or trace is None:
         return Outcome("traceback", said, where)
     file = trace.tb_frame.f_code.co_filename

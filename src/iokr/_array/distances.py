@@ -48,9 +48,7 @@ def scaled_sq_distances(
     """
     p = int(X.shape[1])
     if Z.shape[1] != p:
-        raise ValueError(
-            f"Vectors must have as many columns as those they are compared with, got {int(Z.shape[1])} and {p}."
-        )
+        raise ValueError(f"`X` must have as many columns as what it is compared with, got {p} and {int(Z.shape[1])}.")
     if p != 1:
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
         E = _from_product(A, x_norms, B, z_norms, scale)
