@@ -4,7 +4,7 @@ Sets: a label for many members
 
 .. rst-class:: formula
 
-| min over g of Σ_p (1/|p|) Σ_{x∈p} ℓ(g(x), y_p) + (α/2)‖g‖²
+| min over g of Σ_p (1/\\|p\\|) Σ_{x∈p} ℓ(g(x), y_p) + (α/2)‖g‖²
 | f(p) = mean of g(x) over x ∈ p
 
 A molecule has many shapes, a slide many patches, and one label for all of them. Three

@@ -33,7 +33,7 @@ from iokr.decoders import (
     Threshold,
 )
 from iokr.decoders import Identity as IdentityDecoder
-from iokr.embeddings import Curves, Identity, Implicit, KernelPCA
+from iokr.embeddings import Curves, Explicit, Identity, Implicit, KernelPCA
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.embeddings import Sketch as SketchEmbedding
@@ -257,6 +257,7 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
 EMBEDDINGS = {
     "Identity": [Identity(), Identity(centered=True)],
     "Curves": [Curves(), Curves(centered=False, quadrature="uniform")],
+    "Explicit": [Explicit()],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
     "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],

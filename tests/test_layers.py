@@ -20,15 +20,15 @@ LAYERS = [
     *("_curves", "_edits", "_bits", "_spectra", "_adducts", "_formulas"),
     *("_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
-    *("_folders", "_files", "_text"),
+    *("_lines", "_folders", "_files", "_text"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks"),
+        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks", "surrogates"),
         *("coverage", "spectra", "bench"),
-        *("experiment", "study", "cells", "tables", "published", "data"),
+        *("experiment", "study", "scheduler", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
         *("identification", "plain"),

@@ -25,18 +25,19 @@ from sklearn.model_selection import GridSearchCV, RepeatedKFold
 from sklearn.preprocessing import scale
 
 from iokr import IOKR
+from iokr.extend import Loss
 from iokr.kernels import RBF
-from iokr.losses import Huber, Loss, Square
-from iokr.solvers import ADMM
+from iokr.losses import Huber, Square
+from iokr.solvers import ADMM, LBFGS
 from iokr_lab.tables import difference, paired
 
 # %%
 # Four methods
 # ------------
-# ``value`` and ``gradient`` say what the loss is. ``prox`` is the minimiser of ℓ(u, ψ)
-# + (t/2)‖u − z‖², from which ADMM solves it with any kernel, operator and unlabelled
-# inputs. ``dual`` is minus the conjugate, and makes the certificate. Everything goes by
-# rows.
+# ``value`` and ``gradient`` say what the loss is, by rows; a smooth loss needs no more,
+# ``LBFGS`` solves it. With two more methods ``ADMM`` does, and its certificate is
+# sharper: ``prox`` is the minimiser of ℓ(u, ψ) + (t/2)‖u − z‖², ``dual`` is minus the
+# conjugate. :mod:`iokr.extend` has everything that a class of yours may need.
 #
 # With s = √(1 + r²/κ²) the gradient is (h − ψ)/s, and its conjugate κ² (1 − √(1 −
 # a²/κ²)) for a = ‖W‖ ≤ κ. The prox keeps the direction z − ψ; its length ρ solves ρ/√(1
@@ -117,6 +118,11 @@ model = IOKR(RBF(0.02), alpha=1.0, loss=PseudoHuber(0.5), solver=ADMM(tol=1e-8))
     X, y
 )
 print(f"relative gap {model.solution_.gap:.0e} after {model.solution_.n_iter} steps")
+other = IOKR(RBF(0.02), alpha=1.0, loss=PseudoHuber(0.5), solver=LBFGS(tol=1e-8)).fit(
+    X, y
+)
+apart = np.abs(other.predict(X) - model.predict(X)).max()
+print(f"by LBFGS, from the gradient alone: {apart:.0e} away")
 wide = IOKR(RBF(0.02), alpha=1.0, loss=PseudoHuber(1e4), solver=ADMM(tol=1e-10)).fit(
     X, y
 )

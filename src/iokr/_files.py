@@ -29,6 +29,7 @@ __all__ = [
     "on_abandon",
     "refuse_link",
     "refuse_name",
+    "remove_unfinished",
     "sync_file",
     "sync_folder",
     "write_atomically",
@@ -70,9 +71,9 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     new = path.with_name(f".{path.name}.iokr-new")
-    with naming(path):
-        descriptor = _take(new, f"{path} is being written by another process; wait for it.")
-    with on_abandon(lambda: new.unlink(missing_ok=True)):
+    with on_abandon(lambda: _discard(new)):  # before there is anything to discard: a signal may come at any moment
+        with naming(path):
+            descriptor = _take(new, f"{path} is being written by another process; wait for it.")
         try:
             with naming(path):
                 with os.fdopen(descriptor, "wb") as file:
@@ -90,6 +91,31 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
+
+
+def remove_unfinished(path: Path) -> None:
+    """What a process that was killed left of `path`; nothing where another one is writing it."""
+    new = path.with_name(f".{path.name}.iokr-new")
+    if not new.is_file() or new.is_symlink():
+        return
+    with contextlib.suppress(BlockingIOError), naming(path):
+        descriptor = _take(new, "")
+        new.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _discard(new: Path) -> None:
+    """Remove a file that this process has open, or nobody has a lock on: what another one is writing stays."""
+    if not new.is_file() or new.is_symlink():
+        return
+    try:
+        mine = os.name != "posix" or any(_is(int(number), new) for number in os.listdir("/dev/fd"))
+    except OSError:
+        mine = False
+    descriptor = None if mine else _take(new, "")
+    new.unlink(missing_ok=True)
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 def sync_file(descriptor: int) -> None:
@@ -187,24 +213,20 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         finally:
             _held[key] -= 1
         return
-    with naming(path):
-        descriptor = _take(path, busy)
-    _held[key] = 1
-
-    def release() -> None:
-        with contextlib.suppress(OSError):  # before the lock ends: a file with a lock is never removed by others
-            path.unlink()
-        os.close(descriptor)
-        if os.name != "posix":
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-    with on_abandon(release):
+    with on_abandon(lambda: _discard(path)):
+        with naming(path):
+            descriptor = _take(path, busy)
+        _held[key] = 1
         try:
             yield
         finally:
             del _held[key]
-            release()
+            with contextlib.suppress(OSError):  # before the lock ends: a file with a lock is never removed by others
+                path.unlink()
+            os.close(descriptor)
+            if os.name != "posix":
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 def _take(path: Path, busy: str) -> int:
@@ -227,7 +249,7 @@ def _take(path: Path, busy: str) -> int:
 def _is(descriptor: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
+    except OSError:  # it is gone, or the descriptor is
         return False
 
 

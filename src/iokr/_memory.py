@@ -70,8 +70,8 @@ def available_memory(like: Any = None) -> int | None:
         import torch
 
         free, _ = torch.cuda.mem_get_info(like.device)
-        known = torch.cuda.memory_stats(like.device)
-        held = known.get("reserved_bytes.all.current", 0) - known.get("allocated_bytes.all.current", 0)
+        stats = torch.cuda.memory_stats(like.device)
+        held = stats.get("reserved_bytes.all.current", 0) - stats.get("allocated_bytes.all.current", 0)
         return int(free + held)
     if "CUDA" in device:
         import cupy

@@ -183,6 +183,13 @@ EXPERIMENTS = (
         data=("multilabel", "msms_fp490"),
     ),
     Experiment(
+        name="surrogate",
+        title="Closed form, network and forest on the same coordinates of an output kernel, over the training rows",
+        paper="after the DSOKR papers (El Ahmad et al. 2024), on USPS halves and bibtex",
+        module="surrogates.surrogate",
+        data=("usps", "multilabel"),
+    ),
+    Experiment(
         name="digits",
         title="The lower half of a digit from its upper half, on scikit-learn's digits",
         paper="after K12, Table 2, on data that needs no file",

@@ -58,6 +58,8 @@ def answer(model: Any, problem: str) -> Any:
         return model.decision_function()
     if problem == "pairs":
         return model.decision_function(PROBLEMS["pairs"][1]["pairs"])
+    if problem == "bags":
+        return model.decision_function(PROBLEMS[problem][2]["sets"])
     if problem == "spectra":
         more = PROBLEMS[problem][2]
         return model.scores(more["X"], more["candidates"], more["candidate_groups"])
@@ -119,7 +121,7 @@ def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     lenient = problem not in (*NUMERIC, "fingerprints")
     names = ("adjacency", "labeled", "kernel", "output_kernel", "candidates", "index", "node", "nodes", "task")
     for argument in valid:
-        loose = lenient and argument == ("X" if problem == "spectra" else "y")
+        loose = lenient and argument == {"spectra": "X", "bags": "sets"}.get(problem, "y")
         tol = 1e-4 if name == "NeuralRegressor" else TIGHT  # it computes in float32
         target = Target(f"{name}/fit {problem}", call, valid, (argument,), tol, lenient=loose, names=names)
         yield from target.cases()
@@ -174,16 +176,16 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
                 return
             raise Wrong("a model that was not fitted answered")
 
-        if problem in NUMERIC or problem == "spectra":
+        if problem in (*NUMERIC, "spectra", "bags"):
             yield Case(f"{name}/{method} before fit", early, tuple(valid))
         names = ("X", "X1", "X2", "y", "candidates", "fit", "kernel", "output_kernel", "nodes", "node", "index")
         for argument in valid:
-            if problem not in (*NUMERIC, "spectra") and argument not in ("candidates", "y"):
+            if problem not in (*NUMERIC, "spectra", "bags") and argument not in ("candidates", "y"):
                 continue
             loose = problem == "labels" or (
                 argument in ("candidates", "y") and problem not in ("vectors", "numbers", "fingerprints", "spectra")
             )
-            loose |= problem == "spectra" and argument == "X"
+            loose |= (problem, argument) in (("spectra", "X"), ("bags", "sets"))
             target = Target(f"{name}/{method} {problem}", call, valid, (argument,), lenient=loose, names=names)
             # inputs and candidates stay in the library that the model was fitted in
             target.skip = ("torch", "strict") if argument in ("X", "X1", "X2", "candidates", "y") else ()

@@ -116,6 +116,8 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
         return Outcome("memory", said, where)
     if isinstance(error, SystemExit):
         return Outcome("refused" if error.code else "right", said, where)
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return Outcome("refused", said, where)  # the system's words, and the file
     if kind not in _REFUSALS or trace is None:
         return Outcome("traceback", said, where)
     file = trace.tb_frame.f_code.co_filename
@@ -144,7 +146,7 @@ def clear(words: str, arguments: tuple[str, ...]) -> bool:
     if len(words) < 20:
         return False
     named = [name for name in arguments if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)]
-    return bool(named) or bool(re.search(r"`[^`]+`", words)) or "iokr[" in words
+    return bool(named) or bool(re.search(r"`[^`]+`|(?<!\w)--[a-z]", words)) or "iokr[" in words
 
 
 # --------------------------------------------------------------------------------------------- are answers the same?

@@ -167,7 +167,7 @@ def _data(cls: type, problem: str) -> dict[str, Any]:
 
 
 def _ask(model: Any, problem: str) -> Any:
-    if problem == "spectra":
+    if problem in ("spectra", "bags"):
         return answer(model, problem)
     if problem in ("links", "bipartite", "classes"):
         return model.decision_function(NEW)
@@ -268,6 +268,10 @@ def by_rows(cls: type, problem: str) -> None:
     elif problem == "pairs":
         whole = plain(model.decision_function(PAIRS))
         parts = np.concatenate([plain(model.decision_function(PAIRS[i : i + 1])) for i in range(len(PAIRS))])
+    elif problem == "bags":
+        sets = PROBLEMS[problem][2]["sets"]
+        whole = model.decision_function(sets)
+        parts = np.concatenate([model.decision_function(sets[i : i + 1]) for i in range(len(sets))])
     elif problem == "spectra":
         more = PROBLEMS[problem][2]
         queries, sets, names = more["X"], more["candidates"], more["candidate_groups"]

@@ -211,3 +211,12 @@ def test_libraries_are_not_mixed(kernel):
             clone(kernel)(A, B)
     with pytest.raises(TypeError, match="in different libraries"):
         Nystroem(RBF(0.5), 3).fit(X)(torch.tensor(X))
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.5), Laplacian(0.5), Linear(), Cosine()])
+def test_wide_indices_of_sparse_rows(kernel):
+    X = sparse.csr_array(vectors(6, seed=0))
+    wide = X.copy()
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert_close(clone(kernel)(wide, X), clone(kernel)(X, X))
+    assert wide.indices.dtype == np.int64

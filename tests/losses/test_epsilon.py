@@ -53,3 +53,10 @@ def test_what_they_say_of_themselves():
     assert EpsilonSquare.radial
     assert not EpsilonSquare.reweighted
     assert not EpsilonInsensitive.box_dual
+
+
+@pytest.mark.parametrize("base", [1e-300, None, "huber", Huber])
+def test_a_base_that_is_no_radial_loss_is_refused_by_name(base):
+    X = np.linspace(0, 1, 8)[:, None]
+    with pytest.raises(TypeError, match="`base`"):
+        IOKR(loss=Insensitive(base)).fit(X, X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,9 @@ class _Mover:
     """Copies the arrays of an item; `hand_over` is called by whoever is going to use them."""
 
     def __init__(self, device: Any) -> None:
-        import torch
-
-        self.torch, self.device = torch, device
-        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.torch: Any = import_module("torch")
+        self.device = device
+        self.stream = self.torch.cuda.Stream(device) if device.type == "cuda" else None
         self._locked: list[Array | None] = [None, None]
 
     def __call__(self, item: Any) -> Any:

@@ -102,7 +102,9 @@ def _key(text: str) -> str:
 def _molecule(text: str) -> Molecule | str:
     try:
         molecule = Molecule(text)
-        _ = molecule.identity
+        for name in _COLUMNS:
+            getattr(molecule, name)
     except BadMolecule as error:
         return str(error)
+    molecule.__dict__.pop("mol", None)  # RDKit's own is large, and made again when it is asked for
     return molecule

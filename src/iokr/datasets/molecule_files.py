@@ -50,7 +50,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateFiles:
-    """Candidates of each spectrum by its id, and what was not taken."""
+    """Candidates of each spectrum by its id, and what was not taken: see `read_candidates`.
+
+    Examples
+    --------
+    >>> from iokr.datasets import CandidateFiles
+    >>> CandidateFiles({"S1": []}).rejections
+    ()
+    """
 
     sets: dict[str, list[Candidate]]
     rejections: tuple[Rejected, ...] = ()
@@ -67,6 +74,19 @@ def read_structures(library: SpectraFiles, known: KnownMolecules | None = None) 
     library : SpectraFiles
     known : KnownMolecules, optional
         Molecules that were read before.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_spectra_files, read_structures
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "library.mgf")
+    ...     peaks = "41.0 1\\n55.0 2\\n77.0 3\\n"
+    ...     _ = file.write_text(f"BEGIN IONS\\nTITLE=S1\\nPEPMASS=95.05\\nSMILES=Oc1ccccc1\\n{peaks}END IONS\\n")
+    ...     library, molecules = read_structures(read_spectra_files(file))
+    >>> [molecule.formula for molecule in molecules]
+    ['C6H6O']
     """
     _check_files(library, "library")
     read = KnownMolecules() if known is None else known
@@ -131,6 +151,21 @@ def read_candidates(path: Path | str, spectra: SpectraFiles) -> CandidateFiles:
     ------
     ValueError
         When a column is not there, or none of the ids is that of a spectrum.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_candidates, read_spectra_files
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "library.mgf")
+    ...     peaks = "41.0 1\\n55.0 2\\n77.0 3\\n"
+    ...     _ = file.write_text(f"BEGIN IONS\\nTITLE=S1\\nPEPMASS=95.05\\nSMILES=Oc1ccccc1\\n{peaks}END IONS\\n")
+    ...     table = Path(folder, "candidates.tsv")
+    ...     _ = table.write_text("spectrum_id\\tsmiles\\nS1\\tOc1ccccc1\\nS1\\tCC\\n")
+    ...     found = read_candidates(table, read_spectra_files(file))
+    >>> [candidate.smiles for candidate in found.sets["S1"]]
+    ['Oc1ccccc1', 'CC']
     """
     path = as_path(path)
     _check_files(spectra, "spectra")
@@ -254,6 +289,18 @@ def read_database(path: Path | str, known: KnownMolecules | None = None) -> Mole
     path : path
     known : KnownMolecules, optional
         Molecules that were read before.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_database
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "molecules.tsv")
+    ...     _ = file.write_text("smiles\\tname\\nOc1ccccc1\\tphenol\\nno molecule\\t?\\n")
+    ...     database = read_database(file)
+    >>> len(database.rejections)
+    1
     """
     path = as_path(path)
     kept: list[tuple[float, str, Candidate]] = []

@@ -131,7 +131,18 @@ def read_network(
 
     Examples
     --------
-    See `NetworkFiles`.
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_network
+    >>> with TemporaryDirectory() as folder:
+    ...     nodes, edges = Path(folder, "nodes.csv"), Path(folder, "edges.csv")
+    ...     _ = nodes.write_text("id,size\\na,1\\nb,2\\nc,3\\n")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,z\\n")
+    ...     network = read_network(edges, nodes=nodes)
+    >>> network.nodes.ids.tolist(), network.n_links
+    (['a', 'b', 'c'], 1)
+    >>> [(one.line, one.reason) for one in network.rejections]
+    [(3, 'unknown node')]
     """
     several = [] if nodes is None else [nodes] if isinstance(nodes, (str, Path)) else list(nodes)
     if bool(several) == bool(kernels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -60,12 +61,16 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         return asarray_like(y, X)
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
-    if wants_numbers:
-        try:
-            return as_array(y)
-        except ValueError:
-            return as_objects(y)
-    return as_objects(y)
+    if not wants_numbers:
+        return as_objects(y)
+    try:
+        found = as_array(y)
+    except ValueError:
+        return as_objects(y)
+    if output_kernel is None and found.dtype.kind == "O":  # numbers in an array of objects are vectors all the same
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return found.astype(np.float64)
+    return found
 
 
 def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], int] | None]:
@@ -223,6 +228,10 @@ def r2(residual: float, spread: float, n: int) -> float:
     """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
     if n < 2:
         return float("nan")
+    if not (np.isfinite(residual) and np.isfinite(spread)):
+        raise ValueError("`y` has entries whose squares overflow, so there is no score; divide it by a constant.")
     if spread <= 0:
         return 1.0 if residual <= 0 else 0.0
+    if not np.isfinite(residual / spread):
+        raise ValueError("`y` varies so little beside the predictions that there is no score; are its units the same?")
     return 1.0 - residual / spread

@@ -85,7 +85,18 @@ def decoded_scorer(
 
 
 class DecodedScorer:
-    """What `decoded_scorer` returns: a function of (model, X, y) that copies, pickles and prints."""
+    """± metric(y, model.predict(X)): what `decoded_scorer` returns, a function of (model, X, y) that copies and pickles.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF, Delta
+    >>> from iokr.metrics import decoded_scorer
+    >>> score = decoded_scorer("subset_accuracy")
+    >>> model = IOKR(RBF(1.0), output_kernel=Delta(), alpha=0.1).fit([[0.0], [3.0]], ["a", "b"])
+    >>> score(model, [[0.1], [2.9], [3.1]], ["a", "b", "a"])
+    0.6666666666666666
+    """
 
     def __init__(self, metric: Callable[..., float], sign: int, candidates: Any, options: dict[str, Any]) -> None:
         self.metric, self.sign, self.candidates, self.options = metric, sign, candidates, options

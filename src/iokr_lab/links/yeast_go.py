@@ -76,7 +76,7 @@ def cases(plan: LinkPlan, data: Data) -> list[Case]:
 def work(case: Fold | Few | SplitOff, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
     """One fold, or one draw of labelled proteins."""
     if isinstance(case, SplitOff):
-        return split_work(case, narrower(data.grams), data.frequent, data.W, plan.seed)
+        return split_work(case, side_by_side(data.grams), data.frequent, data.W, plan.seed)
     if isinstance(case, Few):
         draw = labeled_draw(data.W, data.n_test, case.fraction, (plan.seed, case.draw))
         found = few_labels(data.semi[case.method], data.grams[INT], data.W, draw)
@@ -149,9 +149,10 @@ def kernels(annotated: Mapping[str, Any]) -> dict[str, Matrix]:
     return {**grams, "int": sum(grams.values()) / len(grams)}
 
 
-def narrower(grams: Mapping[str, Matrix]) -> list[Matrix]:
-    """int of Gaussian kernels whose exponents are 1, 2 and 4 times as large."""
-    return [np.mean([grams[o] ** factor for o in ONTOLOGIES], axis=0) for factor in (1, 2, 4)]
+def side_by_side(grams: Mapping[str, Matrix]) -> list[Matrix]:
+    """int, and products of the three Gaussian kernels: one on the terms of all ontologies, in three widths."""
+    product = np.prod([grams[o] for o in ONTOLOGIES], axis=0)
+    return [grams[INT], *(product**share for share in (0.1, 0.2, 1 / 3))]
 
 
 def features(annotated: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,6 @@ CANDIDATES = {
     "dummy atoms": ("*CCO", "structure not read", "left out", "dummy"),
     "no carbon": ("O", "structure not read", "left out", "no carbon"),
     "a sentence": ("see supplement", "structure not read", "left out", "see supplement"),
-    "another formula": ("CCO", "formula differs", "kept", "C2H6O"),
 }
 
 
@@ -119,6 +118,18 @@ def test_a_candidate_that_does_not_fit(made, tmp_path, kind):
     assert detail in row["detail"]
     listed = [row["candidate_id"] for row in rows(out / "candidates.tsv") if row["spectrum_id"] == name]
     assert ("bad" in listed) == (action == "kept")
+
+
+def test_another_formula_in_a_set_of_one_formula(made, tmp_path):
+    queries, sets, out = tmp_path / "queries.mgf", tmp_path / "sets.tsv", tmp_path / "out"
+    queries.write_text(ions("TITLE=a", "PEPMASS=61.0648", "FORMULA=C3H8O", peaks="30 1\n40 2\n50 3\n"))
+    sets.write_text("spectrum_id\tsmiles\tcandidate_id\na\tCCCO\tx\na\tCC(C)O\ty\na\tCCO\tbad\n")
+    given = ["-i", queries, "-m", made["model"], "--candidates", sets, "--pages", "0", "-o", out]
+    assert run("identify", *given).exit_code == 0
+    (row,) = rows(out / "rejected.tsv")
+    assert (row["id"], row["reason"], row["action"]) == ("bad", "formula differs", "kept")
+    assert row["detail"] == "C2H6O, not C3H8O"
+    assert len(rows(out / "candidates.tsv")) == 3
 
 
 def test_a_molecule_twice_and_a_set_of_nobody(made, tmp_path):

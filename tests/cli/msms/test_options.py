@@ -66,7 +66,7 @@ def test_harder_folds_rivals_and_own_spectra_stand_side_by_side(made, tmp_path):
         assert group in said
     for rival in ("library, nearest precursor mass", "library, cosine, best hit", "ridge on each bit", "chance"):
         assert 0 <= methods[rival, "molecule"]["top-1, own count"] <= 100
-    assert methods["reverse", "molecule"]["first ~ truth"] <= 1
+    assert methods["reverse", "molecule"]["Tanimoto to the truth"] <= 1
     assert "±" in methods["reverse", "molecule"]["top-1 over folds"]
     assert len(tables[1]["rows"]) == 3
     page = (out / "report.html").read_text("utf-8")
@@ -193,6 +193,39 @@ def test_folds_of_a_field_of_the_spectra(made, tmp_path):
     run("evaluate", *given, "--folds-from", "fold", "-o", tmp_path / "out")
     table = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["tables"][0]
     assert {row["folds by"] for row in table["rows"]} == {"molecule"}
+
+
+def test_molecules_of_the_library_may_be_excluded(made, tmp_path):
+    """One query has no other candidates: it is told, not ranked."""
+    name = rows(made["truth.tsv"])[0]["spectrum_id"]
+    sets = tmp_path / "sets.tsv"
+    truths = {row["smiles"] for row in rows(made["truth.tsv"])}
+    library = [row["smiles"] for row in rows(made["candidates.tsv"]) if row["smiles"] not in truths]
+    kept = [line for line in made["candidates.tsv"].read_text().splitlines() if not line.startswith(f"{name}\t")]
+    sets.write_text("\n".join([*kept, f"{name}\t{library[0]}\tonly"]) + "\n")
+    out = tmp_path / "out"
+    given = ["-i", made["unknowns.mgf"], "-m", made["model"], "--candidates", sets, "--pages", "0"]
+    run("identify", *given, "--own-spectra", "exclude", "-o", out)
+    table = rows(out / "candidates.tsv")
+    assert {row["in_library"] for row in table} == {"no", ""}
+    assert [row["status"] for row in table if row["spectrum_id"] == name] == ["no_candidates"]
+    assert "no new candidates" in [row["reason"] for row in rows(out / "rejected.tsv")]
+
+
+def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
+    from iokr.cli.msms import identification
+
+    monkeypatch.setattr(identification, "MANY", 5)
+    monkeypatch.setattr(identification, "BEST", 4)
+    identify(made, tmp_path / "out")
+    table = rows(tmp_path / "out" / "candidates.tsv")
+    for name in {row["spectrum_id"] for row in table}:
+        mine = [row for row in table if row["spectrum_id"] == name]
+        assert [row["score"] != "" for row in mine] == [True] * 4 + [False] * (len(mine) - 4)
+        beyond = [float(row["score_forward"]) for row in mine[4:]]
+        assert beyond == sorted(beyond, reverse=True)
+        assert max(beyond) <= min(float(row["score_forward"]) for row in mine[:4])
+    assert "the others come after them" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
 def test_stages_add_up():

@@ -56,6 +56,7 @@ from iokr.cli.shared import (
     SpreadsheetSafe,
     Verbose,
     guarded,
+    new_file,
     perform,
     say,
 )
@@ -177,9 +178,8 @@ def train(
     from iokr.cli.links.training import train as learn
 
     options = _options(context)
-    if output.exists() and not force:
-        raise FileExistsError(f"{output} exists; give --force to write over it, or another -o.")
-    perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
+    with new_file(output, force=force, inputs=options.paths()):
+        perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
     say(f"\nwrote {output}", quiet=quiet)
 
 

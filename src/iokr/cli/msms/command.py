@@ -42,7 +42,7 @@ from iokr.cli.msms.arguments import (
     Similarity,
     Unlabeled,
 )
-from iokr.cli.shared import Force, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, perform, say
+from iokr.cli.shared import Force, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, new_file, perform, say
 
 if TYPE_CHECKING:
     from iokr.cli.msms.options import Learning, Matching, Reading
@@ -108,26 +108,26 @@ def train(
     from iokr.cli.msms.training import train as learn
 
     beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
-    for path in (output, beside):
-        if path.exists() and not force:
-            raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
     _check_folds(folds)
     _check_matching(candidates, database, needed=False)
     _check_unlabeled(unlabeled, model)
     _bytes(memory)
     reading, learning, matching = _parts(context)
-    left: list[str] = []
+    paths, left = [*reading.paths(), *matching.paths()], list[str]()
 
     def run(progress: "Progress") -> "Report":
         report = learn(reading, learning, matching, output, progress, store_factor=store_factor, memory=_bytes(memory))
         left.append(str(report.files["rejected.tsv"]))
         return report
 
-    perform(context, run, None)
-    if left and left[0].count("\n") > 1:
-        with write_atomically(beside) as file:
-            file.write(left[0].encode())
-        say(f"records that did not fit are in {beside}", quiet=quiet)
+    with new_file(output, beside, force=force, inputs=paths):
+        perform(context, run, None)
+        if left[0].count("\n") > 1:
+            with write_atomically(beside) as file:
+                file.write(left[0].encode())
+            say(f"records that did not fit are in {beside}", quiet=quiet)
+        else:
+            beside.unlink(missing_ok=True)  # of an earlier model
     if not matching.paths() or not folds:
         say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)
     say(f"\nwrote {output}", quiet=quiet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,7 +55,6 @@ class Entry:
     smiles: str
     identity: str  # the first block of the InChIKey
     formula: str
-    flagged: str = ""  # what is odd about it, in words
 
 
 @dataclass
@@ -221,6 +220,20 @@ class Sets:
     entries: list[list[Entry]]
     rejections: tuple[Rejected, ...]
 
+    def without(self, known: Collection[str], files: SpectraFiles) -> Sets:
+        """The sets without molecules that are known; queries with no other are told."""
+        entries = [[entry for entry in some if entry.identity not in known] for some in self.entries]
+        rejections = [
+            Rejected(files.files[i], files.lines[i], files.ids[i], "query", "no new candidates", "not ranked", "")
+            for i, some in enumerate(entries)
+            if self.entries[i] and not some
+        ]
+        return Sets(entries, (*self.rejections, *rejections))
+
+    def many(self, most: int) -> bool:
+        """Whether there are more than `most` distinct candidates."""
+        return len({entry.identity for some in self.entries for entry in some}) > most
+
     @classmethod
     def of(cls, files: SpectraFiles, matching: Matching, molecules: Molecules) -> Sets:
         """The sets of a file, or those that a database gives."""
@@ -295,11 +308,12 @@ def _read_set(
             )
             continue
         seen.add(molecule.identity)
-        own = _hill(molecule.formula)
-        flagged = f"formula {own}, not {formula}" if formula and own != formula else ""
-        if flagged:
-            rejections.append(Rejected(*where, "formula differs", "kept", flagged))
-        found.append(Entry(candidate, molecule.smiles, molecule.identity, own, flagged))
+        found.append(Entry(candidate, molecule.smiles, molecule.identity, _hill(molecule.formula)))
+    others = [entry for entry in found if formula and entry.formula != formula]
+    if 2 * len(others) < len(found):  # else it is no set of one formula
+        for entry in others:
+            where = (entry.candidate.file, entry.candidate.line, entry.candidate.id or entry.smiles[:40], "candidate")
+            rejections.append(Rejected(*where, "formula differs", "kept", f"{entry.formula}, not {formula}"))
     return found
 
 

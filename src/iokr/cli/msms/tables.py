@@ -72,7 +72,9 @@ def _line(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 100 else f"{value:.4f}"  # an m/z keeps its decimals
+    return " ".join(str(value).split())
 
 
 def figures(ranks: NDArray[Any]) -> dict[str, float]:

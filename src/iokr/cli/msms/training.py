@@ -73,7 +73,7 @@ def train(
     calibration: dict[str, Any] = {"kind": "none"}
     model: Identification | None = None
     if sets is not None:
-        with closing_words(lambda: f"{len(kept.parts)} folds are kept; the same command goes on from there."):
+        with closing_words(lambda: kept.words("folds")):
             model, calibration = _calibrated(library, grams, sets, molecules, learning, kept, progress)
     if model is None:
         model = _final(library, grams, learning, np.arange(len(library.molecules)))
@@ -88,13 +88,15 @@ def train(
         {"what": "molecules", "value": len(set(library.identities))},
         {"what": "ion mode", "value": library.files.ion_mode or "not said"},
         *([] if unlabeled is None else [{"what": "spectra without structures", "value": len(unlabeled)}]),
-        {"what": "alpha, forward", "value": model.forward_.alpha},
-        {"what": "alpha, reverse", "value": model.reverse_.alpha},
+        {"what": "alpha, forward", "value": f"{model.forward_.alpha:g}"},
+        {"what": "alpha, reverse", "value": f"{model.reverse_.alpha:g}"},
     ]
     if "temperature" in calibration:
-        rows.append({"what": "T of the probabilities", "value": round(float(calibration["temperature"]), 4)})
+        rows.append({"what": "T of the probabilities", "value": f"{calibration['temperature']:.3g}"})
         rows.append({"what": "calibration molecules", "value": calibration["molecules"]})
-        rows += [{"what": f"{name}, out of fold", "value": value} for name, value in calibration["figures"].items()]
+        for name, value in calibration["figures"].items():
+            shown = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
+            rows.append({"what": f"{name}, out of fold", "value": shown})
     report = Report(
         "A model of spectra",
         f"{len(library.molecules)} spectra of {len(set(library.identities))} molecules. {promise(calibration, 0.1)}",
@@ -200,7 +202,7 @@ def _write(
     used = [i for i, name in enumerate(library.identities) if name in inside]
     rows = np.array(used, dtype=np.intp)
     kept = library.files.spectra[rows]
-    stored = model if grams is None else model.compact(kept, np.asarray(library.bits[rows]), grams.unlabeled)
+    stored = model if grams is None else model.compact(kept, library.bits[rows], grams.unlabeled)
     save(
         stored,
         path,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
+from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
 from iokr._curves import check_points, quadrature_weights, read_curves
 from iokr._tables import as_frame, frame_of
 from iokr._validation import check_choice, check_groups, check_integer, check_same_length, check_weight
@@ -174,14 +174,18 @@ class FunctionalRegression(KernelRegression):
         w = check_weight(sample_weight, n, X)
         weight = np.where(np.isnan(Y), 0.0, (np.ones(n) if w is None else w)[:, None] * self.quadrature_)
         Y, total = np.nan_to_num(Y), weight.sum(axis=0)
-        mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
-        residual = float((weight * (Y - to_numpy(self._curves(X))) ** 2).sum())
-        return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
+        predicted = to_numpy(self._curves(X))
+        with unwarned():
+            mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
+            residual = float((weight * (Y - predicted) ** 2).sum())
+            return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
 
     def table(self, X: Any, at: Any = None, names: Any = None) -> dict[str, np.ndarray]:
         """Predictions as the columns of a long table, id, t and value: `pandas.DataFrame(model.table(X))`."""
         Y = to_numpy(self._curves(X, at))
         theta = self.points_ if at is None else np.atleast_1d(np.asarray(at, dtype=float))
+        if names is not None:
+            check_same_length(Y, names, "X", "names")
         rows = np.arange(len(Y)) if names is None else np.asarray(names)
         return {"id": np.repeat(rows, Y.shape[1]), "t": np.tile(theta, len(Y)), "value": Y.ravel()}
 

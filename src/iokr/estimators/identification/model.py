@@ -46,7 +46,7 @@ METHODS = ("reverse", "forward", "fusion")
 OWN = ("leave-out", "count", "exclude")
 _STRENGTHS = (0.0, 0.001, 0.01, 0.1, 1.0)  # of the manifold
 _LARGEST = 1e300  # of a score: differences stay finite
-_BLOCK = 4096  # distinct molecules that the reverse model takes at a time
+_BLOCK = 2048  # distinct molecules that the reverse model takes at a time
 _FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
 _REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import array_namespace, asarray_like, to_numpy
+from iokr._array import array_namespace, asarray_like, to_numpy, unwarned
 from iokr._component import component
 from iokr._progress import with_callbacks
 from iokr._tables import as_frame, read
@@ -161,7 +160,13 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         found = to_numpy(read(self.model_.predict(X), matrix=True)).reshape(len(truth), -1)
         if found.shape != truth.shape:
             raise ValueError(f"Outputs had {found.shape[1]} coordinates at fit but `y` has {truth.shape[1]}.")
-        return float(r2_score(truth, found, sample_weight=weight))
+        from sklearn.metrics import r2_score
+
+        with unwarned():
+            value = float(r2_score(truth, found, sample_weight=weight))
+        if len(truth) > 1 and not np.isfinite(value):
+            raise ValueError("`y` has entries whose squares leave the floats, so there is no score; scale it.")
+        return value
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

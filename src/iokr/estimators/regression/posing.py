@@ -120,7 +120,7 @@ def check_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
 ) -> Given:
     """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
-    if X_unlabeled is None:
+    if X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
         _ask_by_shapes(estimator, X, y, kernel)
     single, frame = single_precision(X, y), frame_of(y)
     X = check_inputs(estimator, X, kernel, reset=True)
@@ -133,7 +133,7 @@ def check_data(
 
 def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
     """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
-    if not is_array(X) or X.ndim != 2 or X.shape[0] < _MANY or not isinstance(kernel, Kernel) or kernel.pairwise:
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
         return
     quadratic = estimator.loss is None or estimator.loss.quadratic
     stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix

@@ -38,8 +38,8 @@ class Surrogate(StructuredEstimator):
 
     z holds ψ(y) in r numbers (`Nystroem`, `Eigen`, `Sketch`); a clone of the regressor learns them, and its answers are
     ranked and decoded as h(x) is: linear models, forests, boosting, networks. X goes to the regressor untouched, so it
-    may be whatever that takes. What the coordinates lose, `error_`, no regressor can win back. There is no
-    leave-one-out in closed form, and no weights of the training outputs.
+    may be whatever that takes, and what the regressor says of it is passed on. What the coordinates lose, `error_`, no
+    regressor can win back. There is no leave-one-out in closed form, and no weights of the training outputs.
 
     Parameters
     ----------

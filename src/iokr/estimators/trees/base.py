@@ -270,9 +270,13 @@ class AveragedTrees(OutputTrees):
         self._starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in self.trees_])])
         self.lost_variance_ = float(np.mean(lost))
 
+    def _threads(self, n_trees: int) -> int | None:
+        """`n_jobs`, and no more than there are trees: further threads would have nothing to do."""
+        return None if self.n_jobs is None else max(min(int(self.n_jobs), n_trees), -1 - n_trees)
+
     def _leaves(self, rows: Any) -> np.ndarray:
         """The leaf, by node number, of each row in each tree, (m, T)."""
-        jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        jobs = Parallel(n_jobs=self._threads(len(self.trees_)), require="sharedmem")
         return np.column_stack(jobs(delayed(tree.apply)(rows) for tree in self.trees_))
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, csr_array]]:
