@@ -37,10 +37,9 @@ def on_workers(
             client.submit(_cell, module, plan, case, tuple(sources), dict(data), key=key, retries=_RETRIES, pure=True)
             for key, case in keys.items()
         ]
-        from distributed import as_completed
-
+        distributed: Any = import_module("distributed")
         try:
-            for future, metrics in as_completed(futures, loop=client.loop, with_results=True):
+            for future, metrics in distributed.as_completed(futures, loop=client.loop, with_results=True):
                 yield keys[future.key], metrics
         finally:
             client.cancel(futures)
@@ -48,11 +47,11 @@ def on_workers(
 
 def _client(address: str) -> Any:
     try:
-        from distributed import Client
+        distributed: Any = import_module("distributed")
     except ImportError:
         raise ImportError("A scheduler needs Dask: pip install 'iokr[dask]'.") from None
     try:
-        return Client(address, timeout=_PATIENCE, set_as_default=False)
+        return distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
             f"`scheduler`: no Dask scheduler answers at {address!r} ({str(error).splitlines()[0]:.120}); give the "

@@ -7,9 +7,19 @@ import typer
 from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, perform, print_tables
 
 
+def _names(incomplete: str) -> list[tuple[str, str]]:
+    """What the shell offers after a tab, with a title each."""
+    from iokr_lab.bench import available
+
+    return [(name, title) for name, title in available() if name.startswith(incomplete)]
+
+
 def bench(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The benchmark; without it, the list.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="The benchmark; without it, the list.", show_default=False, autocompletion=_names),
+    ] = None,
     output: Output = None,
     force: Force = False,
     seed: Seed = 0,

@@ -9,10 +9,18 @@ from iokr.cli.shared import Force, FormatOption, Output, Quiet, Repeat, Seed, Ve
 from iokr.cli.signals import INTERRUPTED, closing_words
 
 
+def _names(incomplete: str) -> list[tuple[str, str]]:
+    """What the shell offers after a tab, with a title each."""
+    from iokr_lab import EXPERIMENTS
+
+    return [(e.name, e.title) for e in EXPERIMENTS if e.name.startswith(incomplete)]
+
+
 def reproduce(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="The experiment; without it, the list.", show_default=False)
+        str | None,
+        typer.Argument(help="The experiment; without it, the list.", show_default=False, autocompletion=_names),
     ] = None,
     output: Output = None,
     force: Force = False,
@@ -43,7 +51,10 @@ def reproduce(
     from iokr_lab import EXPERIMENTS, find
 
     if name is None:
-        rows = [{"name": e.name, "what": e.title, "paper": e.paper, "data found": not e.missing()} for e in EXPERIMENTS]
+        rows = [
+            {"name": e.name, "what": e.title, "paper": e.paper, "time, --short": e.time, "data found": not e.missing()}
+            for e in EXPERIMENTS
+        ]
         print_tables([Table("Experiments", rows)], format)
         for line in dict.fromkeys(line for e in EXPERIMENTS for line in e.missing()):
             say(line, quiet=quiet)

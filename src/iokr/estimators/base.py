@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._component import ShortArrays
 from iokr._memory import check_matrix
 from iokr._objects import keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
@@ -31,7 +31,7 @@ from iokr.solvers.base import Solver
 __all__ = ["KernelModel", "StructuredEstimator"]
 
 
-class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
+class KernelModel(Summarised, ShortArrays):
     """What every model made of components shares: they are checked, and answers have the precision of the data."""
 
     _components: ClassVar[dict[str, tuple[type, str]]] = {

@@ -24,7 +24,6 @@ from iokr.kernels.vectors import Linear
 
 __all__ = ["BitwiseRidge", "LibrarySearch", "mass_nearness"]
 
-_ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _STEPS = 25  # of Newton's method for the sigmoids, at most
 
 
@@ -179,7 +178,7 @@ class BitwiseRidge(_Rival):
 
     kernel: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] = _ALPHAS
+    alphas: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
     selection: int = 1500
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> BitwiseRidge:

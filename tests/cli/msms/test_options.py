@@ -66,7 +66,7 @@ def test_harder_folds_rivals_and_own_spectra_stand_side_by_side(made, tmp_path):
         assert group in said
     for rival in ("library, nearest precursor mass", "library, cosine, best hit", "ridge on each bit", "chance"):
         assert 0 <= methods[rival, "molecule"]["top-1, own count"] <= 100
-    assert methods["reverse", "molecule"]["first ~ truth"] <= 1
+    assert methods["reverse", "molecule"]["Tanimoto to the truth"] <= 1
     assert "±" in methods["reverse", "molecule"]["top-1 over folds"]
     assert len(tables[1]["rows"]) == 3
     page = (out / "report.html").read_text("utf-8")

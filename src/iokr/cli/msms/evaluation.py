@@ -15,7 +15,7 @@ from iokr.chem.molecules import rdkit_version
 from iokr.chem.similarities import cosine, modified_cosine
 from iokr.cli.msms.judged import GROUPS, report_of
 from iokr.cli.msms.kept import Kept
-from iokr.cli.msms.learning import Grams, OutOfFold, gathered, out_of_fold
+from iokr.cli.msms.learning import Grams, KnownRows, OutOfFold, gathered, out_of_fold
 from iokr.cli.msms.library import (
     Library,
     Molecules,
@@ -31,7 +31,6 @@ from iokr.cli.msms.stages import Stages
 from iokr.cli.msms.tables import table_text
 from iokr.cli.signals import closing_words
 from iokr.estimators.identification.model import METHODS
-from iokr.kernels.precomputed import Precomputed
 from iokr.report import Report, run_info
 from iokr.report.progress import Progress
 from iokr.rivals.spectra import BitwiseRidge, LibrarySearch, mass_nearness
@@ -137,7 +136,7 @@ def _rivals(matrices: dict[str, NDArray[Any]], learning: Learning) -> Callable[.
             search = LibrarySearch(lambda X, Z, S=S: S[np.ix_(X, Z)], n_neighbors=neighbors)
             found[name] = search.fit(train, bits, identities).scores(test, candidates, names, own=own)
         K = grams.matrix(grams.weights(train, library.bits))
-        bitwise = BitwiseRidge(Precomputed(K)).fit(train, bits, identities)
+        bitwise = BitwiseRidge(KnownRows(K)).fit(train, bits, identities)
         found["ridge on each bit"] = bitwise.scores(test, candidates, names, own=own)
         rng = np.random.default_rng((learning.seed, int(test[0])))
         found["chance"] = [rng.uniform(size=len(some)) for some in candidates.sets]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -34,7 +35,7 @@ from iokr.rivals.spectra import LibrarySearch
 
 __all__ = ["COLUMNS", "SIRIUS", "identify"]
 
-_BLOCK = 64  # queries scored together
+_BLOCK, _TOGETHER = 64, 1024  # queries scored together, and their candidates
 _EVIDENCE = 5
 _MATCH, _PEAKS = 0.7, 6  # modified cosine and matched peaks of a library match
 _RERANKED = (
@@ -111,9 +112,8 @@ def identify(
     asked = [i for i, entries in enumerate(sets.entries) if entries]
     todo = [i for i in asked if files.ids[i] not in kept.parts]
     with closing_words(lambda: kept.words(f"of {len(asked)} queries")):
-        for begin in range(0, len(todo), _BLOCK):
-            some = todo[begin : begin + _BLOCK]
-            progress(len(asked) - len(todo) + begin, len(asked), "identifying")
+        for some in _blocks(todo, sets):
+            progress(len(kept.parts), len(asked), "identifying")
             for i, found in zip(some, _answers(model, files, sets, some, molecules, request), strict=True):
                 kept.put(files.ids[i], found)
     progress(len(asked), max(len(asked), 1), "writing")
@@ -163,6 +163,18 @@ def identify(
     info |= {"model": hashlib.sha256(model_path.read_bytes()).hexdigest(), "counts": counts}
     kept.forget()
     return report.with_info({**info, **progress.info()})
+
+
+def _blocks(rows: list[int], sets: Sets) -> Iterator[list[int]]:
+    """Queries that are scored together: few where they have many candidates, whose values with all spectra are held."""
+    some: list[int] = []
+    for i in rows:
+        if some and (len(some) == _BLOCK or sum(len(sets.entries[j]) for j in (*some, i)) > _TOGETHER):
+            yield some
+            some = []
+        some.append(i)
+    if some:
+        yield some
 
 
 def _fingerprints(model: Model, files: Any, rows: list[int]) -> bytes:

@@ -94,8 +94,8 @@ def report_of(
             Table(
                 f"{len(ranks) + out.absent} spectra with several candidates",
                 rows,
-                note="Top-k in per cent, mean ± deviation over folds in the last column but one; own spectra of a "
-                "candidate are left out of its score but in the last column, where they count.",
+                note="Top-k in per cent, mean ± deviation over folds; Tanimoto of the first candidate to the truth. "
+                "Own spectra of a candidate are left out of its score, but count in the last column.",
                 ours=("top-1",),
                 our_rows=mine,
             ),
@@ -137,7 +137,7 @@ def _methods(out: OutOfFold, library: Library, seed: int, group: str) -> list[di
             "folds by": group,
             **{key: round(value, 3 if key == "MRR" else 1) for key, value in values.items()},
             "95 % of top-1": _interval((ranks <= 1).astype(float), names, seed),
-            "first ~ truth": round(float(np.mean(out.likeness[method])), 3) if method in out.likeness else None,
+            "Tanimoto to the truth": round(float(np.mean(out.likeness[method])), 3) if method in out.likeness else None,
             "top-1 over folds": str(Spread.of(by_fold, digits=1)),
         }
         if method in out.counted:
@@ -274,7 +274,7 @@ def _curve(out: OutOfFold) -> Figure:
             axes.plot(k, [100 * np.mean(ranks <= j) for j in k], color=OURS if ours else THEIRS, linewidth=0.9)
         axes.plot([], [], color=OURS, label="kernel regression")
         axes.plot([], [], color=THEIRS, label="rivals")
-        axes.set(xlabel="k", ylabel="truth among the first k, %", ylim=(0, 101))
+        axes.set(xlabel="k", ylabel="truth among the first k, %", ylim=(0, 101), xticks=(1, *TOPS[1:]))
         axes.legend()
 
     return plot(draw, caption="How often the truth is among the first k candidates, a line for each method.")

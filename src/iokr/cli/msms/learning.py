@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._bits import Bits
+from iokr._component import component
 from iokr._spectra import MassSpectra
 from iokr.cli.msms.library import Entry, Library
 from iokr.cli.msms.options import Learning
@@ -27,7 +28,7 @@ from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.subformulas import Subformulas
 from iokr.manifolds.laplacian import Laplacian
 
-__all__ = ["Grams", "OutOfFold", "gathered", "kernel_parts", "out_of_fold", "query_sets"]
+__all__ = ["Grams", "KnownRows", "OutOfFold", "gathered", "kernel_parts", "out_of_fold", "query_sets"]
 
 _NEIGHBORS = 10  # of a spectrum in the graph of those without structures
 
@@ -44,6 +45,19 @@ def kernel_parts(learning: Learning) -> list[Kernel]:
         return [P, L]
     parts = [Subformulas(of, weights) for of in ("fragments", "losses") for weights in (0.0, 0.5)]
     return [P, P, L, *parts] if learning.combine == "mean" else [P, L, *parts]
+
+
+@component
+class KnownRows(Precomputed):
+    """As `Precomputed`, of a matrix that kernels have made: neither checked nor copied for every fit."""
+
+    def fit(self, X: Any) -> KnownRows:
+        """Take the matrix as it is."""
+        self.matrix_ = self.matrix
+        return self
+
+    def __sklearn_clone__(self) -> KnownRows:
+        return KnownRows(self.matrix)
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ def out_of_fold(
     if not asked:
         return found
     K = grams.matrix(grams.weights(train, library.bits))
-    model = Identification(Precomputed(K), method=learning.model, own=learning.own, manifold=grams.manifold)
+    model = Identification(KnownRows(K), method=learning.model, own=learning.own, manifold=grams.manifold)
     model.fit(train, np.asarray(library.bits[train]), groups=[names[i] for i in train], X_unlabeled=grams.rest())
     candidates, identities = query_sets([sets[i] for i in asked], bits)
     truth = [_truth(sets[i], names[i]) for i in asked]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import util
+from importlib import import_module, util
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -146,8 +146,7 @@ def _apart(X: Any, Y: Any, kernel: Nystroem) -> str:
 
 def _pinned(X: np.ndarray, Y: np.ndarray) -> Any:
     """Chunks by way of page-locked buffers, the next on a second stream while this one is worked on; by hand."""
-    import torch
-
+    torch: Any = import_module("torch")
     side, main = torch.cuda.Stream(), torch.cuda.current_stream()
     kept = [[torch.empty(CHUNK, A.shape[1], dtype=torch.float64, pin_memory=True) for A in (X, Y)] for _ in range(2)]
 
@@ -173,6 +172,11 @@ def _pinned(X: np.ndarray, Y: np.ndarray) -> Any:
         yield now
 
 
+def _stream_floor(X: np.ndarray, Y: np.ndarray, points: Any) -> Any:
+    """`chunk_floor` of rows on the host."""
+    return chunk_floor(_pinned(X, Y), points, Q)
+
+
 def streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """Rows a second from host memory, memory of the device and its growth with n."""
     import torch
@@ -193,7 +197,7 @@ def streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
             run.repeat if n < sizes[-1] else min(run.repeat, 3),
             partial(drawn.fit, source),
             partial(pivoted.fit, source),
-            lambda n=n, points=points: chunk_floor(_pinned(X[:n], Y[:n]), points, Q),
+            partial(_stream_floor, X[:n], Y[:n], points),
         )
         peaks.append(found[0][1])
         rate = n / found[0][0]

@@ -145,7 +145,7 @@ def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         both, together = fit()
         run.step(f"Dask, two workers, {count} candidates")
         (index_there, values_there), ranked_together = rank()
-    table = [
+    table: list[dict[str, Any]] = [
         {"what": f"a fit, n = {n}, m = {m}", "one process": alone, "two workers": together},
         {"what": f"the best 20 of {count}, 20 queries", "one process": ranked_alone, "two workers": ranked_together},
     ]
