@@ -131,17 +131,19 @@ class Surrogate(StructuredEstimator):
 
     def _fit_regressor(self, X: Any, Psi: np.ndarray, weight: np.ndarray | None) -> None:
         """A clone of the regressor, one per coordinate where it takes single numbers only."""
-        regressor = clone(self.regressor)
-        if Psi.shape[1] > 1 and _single_output(regressor):
-            from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
-
-            regressor = MultiOutputRegressor(regressor)
-        more = {}
+        regressor, more = clone(self.regressor), {}
         if weight is not None:
             if not has_fit_parameter(self.regressor, "sample_weight"):
                 raise ValueError(f"`sample_weight` was given, but {self.regressor!r:.60} does not take it.")
             more["sample_weight"] = weight
-        self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+        try:
+            self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+        except ValueError:
+            if Psi.shape[1] == 1 or not _single_output(regressor):
+                raise
+            from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
+
+            self.regressor_ = MultiOutputRegressor(clone(self.regressor)).fit(X, Psi, **more)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.regressor_, name):
                 setattr(self, name, getattr(self.regressor_, name))
@@ -202,7 +204,7 @@ def _readable(X: Any) -> Any:
 
 
 def _single_output(regressor: Any) -> bool:
-    """Whether a regressor says that it predicts single numbers only."""
+    """Whether a regressor says that it predicts single numbers only; scikit-learn's network says so and takes more."""
     if not hasattr(regressor, "__sklearn_tags__"):
         return False
     tags = get_tags(regressor).target_tags
