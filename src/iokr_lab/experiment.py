@@ -6,6 +6,7 @@ Whoever imports anything of the laboratory imports this, so that NumPy and the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from iokr.report import Progress, Report
 
 __all__ = ["Experiment"]
+
+
+@cache
+def _times() -> dict[str, dict[str, str]]:
+    """The rows of times.tsv by name."""
+    import csv
+    from importlib.resources import files
+
+    text = files("iokr_lab").joinpath("times.tsv").read_text("utf-8")
+    return {row["name"]: row for row in csv.DictReader(text.splitlines(), delimiter="\t")}
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,20 @@ class Experiment:
     paper: str
     module: str
     data: tuple[str, ...] = ()
+
+    @property
+    def time(self) -> str:
+        """What `--short` costs one core, and how many cells it and the default plan have, as `tools/times.py` measured.
+
+        Cells run side by side, one per core; those of the default plan may take longer each.
+        """
+        row = _times().get(self.name)
+        if row is None:
+            return "not measured"
+        seconds = float(row["seconds"])
+        unit, size = ("s", 1.0) if seconds < 100 else ("min", 60.0) if seconds < 6000 else ("h", 3600.0)
+        about = "" if row["how"] == "measured" else "about "
+        return f"{about}{max(seconds / size, 1):.0f} {unit} for {row['cells']} cells; default {row['default_cells']}"
 
     def missing(self) -> list[str]:
         """What keeps it from running, a line for every data set that is not there."""

@@ -146,7 +146,7 @@ def clear(words: str, arguments: tuple[str, ...]) -> bool:
     if len(words) < 20:
         return False
     named = [name for name in arguments if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)]
-    return bool(named) or bool(re.search(r"`[^`]+`", words)) or "iokr[" in words
+    return bool(named) or bool(re.search(r"`[^`]+`|(?<!\w)--[a-z]", words)) or "iokr[" in words
 
 
 # --------------------------------------------------------------------------------------------- are answers the same?

@@ -32,7 +32,7 @@ BAGS = [grid(np.roll(X, i, axis=0)[: 1 + i % 3]) for i in range(N)]
 MOLECULES = members.objects("fingerprints", N, 3)
 GROUPS = np.array([f"molecule {i // 2}" for i in range(N)], dtype=object)
 SETS = [[0, 5], [1, 2, 7], [3, 4, 8, 11], [6, 9], [10, 2, 0]]
-LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 10])
+LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 11])
 
 COMMON: dict[str, Any] = {
     "X": NEW,

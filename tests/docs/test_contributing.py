@@ -1,5 +1,4 @@
 """CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind.
-
 Tests of `iokr.extend`, from which they import.
 """
 

@@ -51,7 +51,10 @@ def reproduce(
     from iokr_lab import EXPERIMENTS, find
 
     if name is None:
-        rows = [{"name": e.name, "what": e.title, "paper": e.paper, "data found": not e.missing()} for e in EXPERIMENTS]
+        rows = [
+            {"name": e.name, "what": e.title, "paper": e.paper, "time, --short": e.time, "data found": not e.missing()}
+            for e in EXPERIMENTS
+        ]
         print_tables([Table("Experiments", rows)], format)
         for line in dict.fromkeys(line for e in EXPERIMENTS for line in e.missing()):
             say(line, quiet=quiet)

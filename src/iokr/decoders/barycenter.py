@@ -53,6 +53,11 @@ class GraphBarycenter(GraphDecoder):
     >>> fitted.predict([[1]])[0][1]  # doctest: +SKIP
     'OAN'
 
+    Notes
+    -----
+    The answer is the candidate that the output kernel prefers. The estimator of Brogat-Motte et al. is another:
+    argmin_z Σ_i α_i(x) FGW²(z, z_i) itself, without an output kernel, which `MinimumRisk("fgw")` has over candidates.
+
     References
     ----------
     Vayer, Chapel, Flamary, Tavenard and Courty, "Fused Gromov-Wasserstein distance for structured objects", Algorithms

@@ -158,7 +158,8 @@ class Neighbors(StructuredEstimator):
             masses = np.ones(order.shape)
         else:
             w = self.targets_.weight[self._known][order]
-            masses = np.clip(k - np.cumsum(w, axis=1) + w, 0.0, w)
+            before = np.cumsum(np.minimum(w, k), axis=1) - np.minimum(w, k)  # a weight above k fills all that is left
+            masses = np.clip(k - before, 0.0, w)
             width = max(1, int((masses > 0).sum(axis=1).max()))
             order, masses = order[:, :width], masses[:, :width]
         if self.weights == "kernel":

@@ -15,6 +15,7 @@ from iokr._array import Array, asarray_like, is_array, matmul, same_home, to_num
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import error_context, n_objects, take
+from iokr._tables import read
 from iokr._validation import check_choice, check_computed, check_number, check_same_length, check_weight
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_kernel
@@ -227,7 +228,9 @@ class SetModel(KernelModel):
         check_is_fitted(self)
         n = check_same_length(sets, y, "sets")
         weight = check_weight(sample_weight, n, sets)
-        truth = to_numpy(y) if is_array(y) else np.asarray(y)
+        truth = to_numpy(y) if is_array(y) else np.asarray(read(y))
+        if truth.ndim != 1:
+            raise ValueError(f"`y` must have one label for each set, got shape {truth.shape}.")
         found = self.predict(sets)
         if not hasattr(self, "classes_"):
             return float(r2_score(truth, to_numpy(found), sample_weight=weight))

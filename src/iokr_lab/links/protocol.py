@@ -32,7 +32,7 @@ Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET, BOOSTING = "OK3+ET", "Gradient boosting on pairs"
 PAIR_MODEL = "PairModel, δ = ½"
-SLOW = ("kCCA", "kML", "Local")  # these choose on one inner fold
+SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # these choose on one inner fold
 MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
 
 

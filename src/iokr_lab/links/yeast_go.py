@@ -119,6 +119,8 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
             seconds_table("b16_table7", "Table 7: seconds for one draw", results, plan),
         ),
         (
+            "Of B16: Tables 4, 5, 6 and 7, on another network. Table 3 and Figure 5 are on the page of `nips`, Tables "
+            "8 and 9 and Figures 3, 4 and 8 on that of `synthetic-networks`, Figures 6 and 7 on that of `nci`.",
             "± over the five folds, as published.",
             f"Few labels: {plan.repeat} draws (the paper: ten; `--repeat 10`).",
             "The methods of the paper's Table 4 run on every kernel, those that we add on int.",

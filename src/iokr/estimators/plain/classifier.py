@@ -176,7 +176,7 @@ def _kind(label: Any) -> type | None:
     """What a label is; None for what is none."""
     for kind in (bool, str, bytes, Integral, float):
         if isinstance(label, np.bool_ if kind is bool else kind) or (kind is bool and isinstance(label, bool)):
-            return kind  # type: ignore[return-value]
+            return kind
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY
@@ -116,7 +117,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             if len(held_out):
                 with torch.no_grad():
                     loss = self._loss(net, rows[held_out], targets[held_out])
-            self.losses_.append(loss)
+            self.losses_.append(self._unit * loss)
             if loss < best:
                 best, waited, state = loss, 0, deepcopy(net.state_dict())
             elif len(held_out):
@@ -134,7 +135,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         rows, targets = self._read(X, y, reset=first)
         rng = check_random_state(self.random_state)
         net = self._build(int(rng.randint(2**31 - 1)), X) if first else self._restored()
-        self.losses_ = [*getattr(self, "losses_", []), self._epoch(net, self._optimizer(net), rows, targets, rng)]
+        loss = self._epoch(net, self._optimizer(net), rows, targets, rng)
+        self.losses_ = [*getattr(self, "losses_", []), self._unit * loss]
         self._keep(net.state_dict())
         return self
 
@@ -168,6 +170,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         check_number(self.weight_decay, "weight_decay", minimum=0.0)
         if not 0 <= check_number(self.validation, "validation") < 1:
             raise ValueError(f"`validation` must be at least 0 and below 1, got {self.validation!r}.")
+        if not (self.device is None or isinstance(self.device, str) or hasattr(self.device, "type")):
+            raise TypeError(f"`device` must be a name such as 'cpu' or 'cuda', or None, got {self.device!r:.60}.")
         if isinstance(self.hidden, (str, int)) or not hasattr(self.hidden, "__len__"):
             raise TypeError(f"`hidden` must be a sequence of widths, got {self.hidden!r:.60}.")
         for width in self.hidden:
@@ -195,6 +199,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         targets = check_numbers(y, "y")
         check_same_length(rows, targets)
         flat = targets.ndim == 1
+        if targets.ndim not in (1, 2) or 0 in targets.shape:
+            raise ValueError(f"`y` must be a number or a row of numbers for each object, got shape {targets.shape}.")
         targets = targets.reshape(len(targets), -1)
         if not np.all(np.isfinite(targets)):
             raise ValueError("`y` contains NaN or infinity; a network cannot learn these.")
@@ -247,17 +253,18 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         return _torch().tensor(rows, device=self._place)
 
     def _loss(self, net: Any, rows: np.ndarray, targets: np.ndarray) -> float:
-        """Mean ½‖f(x) − z‖²."""
+        """Mean ½‖f(x) − z‖², of the outputs that the network sees."""
         net.eval()
-        return self._unit * float(0.5 * ((net(self._tensor(rows)) - self._tensor(targets)) ** 2).sum(dim=1).mean())
+        return float(0.5 * ((net(self._tensor(rows)) - self._tensor(targets)) ** 2).sum(dim=1).mean())
 
     @property
     def _unit(self) -> float:
         """σ² of the outputs, in which the network measures its loss."""
-        return 1.0 if self.scaling_ is None else float(self.scaling_[3]) ** 2
+        deviation = 1.0 if self.scaling_ is None else float(self.scaling_[3])
+        return deviation * deviation  # ** would be an error where this overflows
 
     def _epoch(self, net: Any, optimizer: Any, rows: np.ndarray, targets: np.ndarray, rng: Any) -> float:
-        """One pass in random order; the mean loss on the way."""
+        """One pass in random order; the mean loss on the way, of the outputs that the network sees."""
         net.train()
         order, total = rng.permutation(len(rows)), 0.0
         for a in range(0, len(rows), self.batch_size):
@@ -268,9 +275,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             optimizer.step()
             total += float(loss.detach()) * len(some)
         mean = total / max(len(rows), 1)
-        if not np.isfinite(mean):
+        if not math.isfinite(mean):
             raise ValueError(f"The loss is {mean}: training diverged. Use a smaller `lr` than {self.lr:g}, or scale X.")
-        return self._unit * mean
+        return mean
 
     def _optimizer(self, net: Any) -> Any:
         return _torch().optim.Adam(net.parameters(), lr=self.lr, weight_decay=self.weight_decay)
