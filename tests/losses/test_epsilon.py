@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from convex import EpsilonInsensitiveLoss, EpsilonSquareLoss
-from iokr.losses import EpsilonInsensitive, EpsilonSquare, Square
+from iokr import IOKR
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Insensitive, Square
 from reference import assert_close
 from samples import vectors
 
