@@ -85,7 +85,7 @@ def decoded_scorer(
 
 
 class DecodedScorer:
-    """± metric(y, model.predict(X)): what `decoded_scorer` returns, a function of (model, X, y) that copies and pickles.
+    """± metric(y, model.predict(X)): what `decoded_scorer` returns, a function of (model, X, y) that can be pickled.
 
     Examples
     --------
