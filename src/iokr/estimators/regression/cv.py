@@ -122,6 +122,12 @@ class IOKRCV(KernelRegression):
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
         data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+        if self.output_kernel is None and data.outputs.kernel is not None:
+            raise ValueError(
+                "Leave-one-out needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
+                "graphs, but `output_kernel` is None and `y` holds no vectors; set it, or choose `alpha` yourself "
+                "with `IOKR`."
+            )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if splits is None:
             each = partial(track, progress, self, name="strength")
