@@ -26,7 +26,7 @@ LAYERS = [
 INSIDE = {
     LABORATORY: [
         *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks"),
+        *("images", "words", "label_sets", "rankings", "tasks", "graphs", "losses", "curves", "quantiles", "ranks"),
         *("coverage", "spectra", "bench"),
         *("experiment", "study", "cells", "tables", "published", "data"),
     ],

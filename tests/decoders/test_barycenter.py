@@ -1,4 +1,7 @@
-"""Barycentres of graphs through POT: never worse than the nearest training graph, and right where that is known."""
+"""Barycentres of graphs: never worse than the nearest training graph, and right where that is known.
+
+Tests of `iokr.decoders._search.transport`.
+"""
 
 import sys
 

@@ -43,7 +43,7 @@ class GraphBarycenter(GraphDecoder):
 
     With an output kernel on graphs, k_Y(y, y) − 2⟨h(x), ψ(y)⟩ decides between these graphs, edges and labels rounded,
     and the training graph nearest to h(x): never worse than `Candidates()`, but not the best of all graphs for sure.
-    With `rounded=False`, and without a kernel on graphs, Σ_i β_i(x) FGW(y, y_i) over all training graphs decides,
+    With `rounded=False`, and without a kernel on graphs, Σ_i β_i(x) FGW(y, y_i) over the training graphs decides,
     negative weights among them: no output kernel is needed, and candidates are ranked by that sum. Then for every model
     with `weights`. Needs POT, which the `graph` extra installs.
 
@@ -61,6 +61,10 @@ class GraphBarycenter(GraphDecoder):
         have labels, C is (N, N, E), shares of `edge_labels_`.
     sizes : int or (int, int), default=None
         The number of nodes of the answers, or the smallest and the largest; None is the range of the neighbours.
+
+    n_compared : int, default=100
+        Training graphs over which risks of barycentres are summed where FGW decides, those of the largest |β|, at most;
+        None is all.
 
     Attributes
     ----------
@@ -95,6 +99,7 @@ class GraphBarycenter(GraphDecoder):
     max_iter: int = 20
     rounded: bool = True
     sizes: int | Sequence[int] | None = None
+    n_compared: int | None = 100
 
     @property
     def weighted(self) -> bool:
@@ -111,6 +116,8 @@ class GraphBarycenter(GraphDecoder):
         check_integer(self.n_neighbors, "n_neighbors", minimum=1)
         check_integer(self.max_iter, "max_iter", minimum=1)
         check_choice(self.rounded, "rounded", (True, False))
+        if self.n_compared is not None:
+            check_integer(self.n_compared, "n_compared", minimum=1)
         if not 0 <= check_number(self.alpha, "alpha") <= 1:
             raise ValueError(f"`alpha` must lie between 0 and 1, got {self.alpha!r}.")
         self._range = _checked_sizes(self.sizes)
@@ -197,7 +204,8 @@ class GraphBarycenter(GraphDecoder):
         """Which has the least risk."""
         if len(proposed) == 1:
             return 0
-        known = [(float(beta[i]), self._soft[i]) for i in np.flatnonzero(beta).tolist()]
+        heaviest = np.argsort(-np.abs(beta), kind="stable")[: self.n_compared]
+        known = [(float(beta[i]), self._soft[i]) for i in heaviest.tolist() if beta[i]]
         alpha = float(self.alpha)
         risks = [sum(b * fused_distance(z, y, alpha)[0] for b, y in known) for z in proposed]
         return int(np.argmax(np.array(risks) <= min(risks) + _EQUAL * np.abs(beta).sum()))
