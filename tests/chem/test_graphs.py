@@ -45,9 +45,11 @@ def test_bonds_tell_molecules_apart():
 
 
 def test_refusals():
-    with pytest.raises(BadMolecule, match="is no molecule"):
+    with pytest.raises(BadMolecule, match="`smiles` must be a molecule"):
         molecule_graph("C(")
-    with pytest.raises(BadMolecule, match="is no molecule"):
+    with pytest.raises(BadMolecule, match="`smiles` must be a molecule"):
+        molecule_graph("\ud800")
+    with pytest.raises(BadMolecule, match="`smiles` must be a molecule"):
         molecule_graph("")
     with pytest.raises(TypeError, match="must be a text"):
         molecule_graph(3)

@@ -43,6 +43,8 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
 
     if not isinstance(smiles, str):
         raise TypeError(f"`smiles` must be a text, got {smiles!r:.60}.")
+    if not smiles.isascii():
+        raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
     quiet = rdBase.BlockLogs()
     mol: Any = Chem.MolFromSmiles(smiles.strip())
     if mol is None:
@@ -52,7 +54,7 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
             Chem.SanitizeMol(mol, kept, catchErrors=True)
     del quiet
     if mol is None or mol.GetNumAtoms() == 0:
-        raise BadMolecule(f"{smiles!r:.80} is no molecule.")
+        raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
     n = mol.GetNumAtoms()
     adjacency, bonds = np.zeros((n, n), dtype=np.int64), np.full((n, n), "", dtype="U12")
     for bond in mol.GetBonds():

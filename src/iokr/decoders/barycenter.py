@@ -214,7 +214,8 @@ class GraphBarycenter(GraphDecoder):
         """A barycentre for each number of nodes, of the graph of largest weight alone where none is positive."""
         heavy = np.argsort(-beta, kind="stable")[: self.n_neighbors]
         heavy = heavy[beta[heavy] > _LIGHT * beta[heavy[0]]] if beta[heavy[0]] > 0 else heavy[:1]
-        graphs, shares = [self._soft[j] for j in heavy], beta[heavy] / beta[heavy].sum() if len(heavy) > 1 else [1.0]
+        graphs = [self._soft[j] for j in heavy]
+        shares = beta[heavy] / beta[heavy].sum() if len(heavy) > 1 else np.ones(1)
         counts = np.array([len(F) for _, F in graphs])
         low, high = self._range or (int(counts.min()), int(counts.max()))
         for size in sorted(range(low, high + 1), key=lambda size: abs(size - counts[0])):  # of equal risks, the nearest

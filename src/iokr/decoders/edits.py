@@ -147,7 +147,8 @@ class GraphEdits(GraphDecoder):
 
 def is_connected(adjacency: np.ndarray) -> bool:
     """Whether every node can be reached from every other."""
-    return bool(connected_components(csr_array(adjacency != 0), directed=False, return_labels=False) == 1)
+    count, _ = connected_components(csr_array(adjacency != 0), directed=False)
+    return bool(count == 1)
 
 
 def graph_bounds(H: Array, embedding: Embedding) -> np.ndarray:

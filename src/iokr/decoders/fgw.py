@@ -174,7 +174,7 @@ def _channels(g: SoftGraph, columns: Categories | None) -> np.ndarray:
     stray = set(g.kinds[C != 0].tolist()) - set(columns)
     if stray:
         raise ValueError(f"The label {next(iter(stray))!r:.40} of an edge is not among `edge_labels`.")
-    return np.stack([np.where(np.equal(g.kinds, name), C, 0.0) for name in columns])
+    return np.stack([np.where(_are(g.kinds, name), C, 0.0) for name in columns])
 
 
 def canonical(g: SoftGraph) -> SoftGraph:
@@ -188,6 +188,11 @@ def canonical(g: SoftGraph) -> SoftGraph:
         None if g.names is None else [g.names[i] for i in order],
         None if g.kinds is None else g.kinds[square],
     )
+
+
+def _are(kinds: np.ndarray, name: Hashable) -> np.ndarray:
+    """Where the label of an edge is this one."""
+    return np.array([[kind == name for kind in row] for row in kinds], dtype=bool)
 
 
 def fgw_distance(

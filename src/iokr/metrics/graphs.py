@@ -189,9 +189,9 @@ class _Edits:
 
     def _ahead(self, i: int, images: list[int], free: list[int]) -> int:
         """Edits that nodes i, i + 1, … will need at least."""
-        left, mine = self.n - i, {}
+        left, mine = self.n - i, dict.fromkeys(self.x[i:], 0)
         for u in range(i, self.n):
-            mine[self.x[u]] = mine.get(self.x[u], 0) + 1
+            mine[self.x[u]] += 1
         shared = 0
         for v in free:
             if mine.get(self.z[v], 0) > 0:
@@ -201,7 +201,7 @@ class _Edits:
         used = [v for v in images if v >= 0]
         edges = sum(self.B[u][v] > 0 for k, u in enumerate(free) for v in free[k + 1 :])
         edges += sum(self.B[u][v] > 0 for u in free for v in used)
-        return nodes + abs(edges - self.edges_left[i])
+        return int(nodes + abs(edges - self.edges_left[i]))
 
     def _send(self, i: int, images: list[int], free: list[int], cost: int) -> None:
         """Every way to send node i; images[u] is −1 where u is taken out."""

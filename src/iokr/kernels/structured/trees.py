@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Subtrees(Vocabulary):
 
     def _translated(self, columns: dict[Hashable, int], *, grow: bool) -> np.ndarray:
         target: list[int] = []
-        for label, children, ordered in self.columns:  # type: ignore[misc]
+        for key_of in self.columns:
+            label, children, ordered = cast(tuple[Hashable, tuple[int, ...], bool], key_of)
             feature = tree_feature(label, [target[child] for child in children], ordered)
             target.append(columns.setdefault(feature, len(columns)) if grow else columns.get(feature, -1))
         return np.array(target, dtype=np.intp)
