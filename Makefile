@@ -83,7 +83,7 @@ sdist: $(STAMP)/dev
 	$(BIN)/python tools/sdist.py
 
 clean:
-	rm -rf $(VENV) .venv-3.* build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* build dist iokr-demo iokr-links iokr-links-cv iokr-usps docs/_build docs/api/generated docs/auto_examples docs/auto_tutorials .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Set-up, in stages; each stamp says which extras of pyproject.toml are in .venv.
 $(STAMP)/venv:

@@ -20,6 +20,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "public_names",
     "experiments",
+    "changelog",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -35,10 +36,10 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 
-# Every script in examples/ is run, and its code and figures become a page; nothing of that is committed.
+# Every script in examples/ and tutorials/ is run, and its code and figures become a page; nothing of that is committed.
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "auto_examples",
+    "examples_dirs": ["../tutorials", "../examples"],
+    "gallery_dirs": ["auto_tutorials", "auto_examples"],
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
@@ -54,6 +55,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "iokr"
 html_static_path = ["_static"]
 html_css_files = ["iokr.css"]
+html_js_files = ["copy.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -61,10 +63,10 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "notation": [], "glossary": []}
+html_sidebars = {name: [] for name in ("index", "start", "faq", "notation", "glossary", "changelog")}

@@ -107,6 +107,14 @@ def pairs(model: Any) -> Fitted:
     return Fitted(model, lambda m: (m.decision_function(ends), m.predict(ends[:7])), {})
 
 
+def bags(model: Any) -> Fitted:
+    """A model of sets of one to four vectors, with two labels."""
+    rng = np.random.default_rng(4)
+    sets = [rng.normal(size=(1 + i % 4, 3)) for i in range(N)]
+    model = model.fit(sets, np.arange(N) % 3 == 0)
+    return Fitted(model, lambda m: (m.decision_function(sets[:M]), m.predict(sets[:M])), {})
+
+
 def tasks(model: Any) -> Fitted:
     return Fitted(model.fit(vectors(), vectors(seed=3, p=3)), lambda m: m.predict(vectors(M, 1)), {})
 
@@ -177,6 +185,17 @@ def bipartite(model: Any) -> Fitted:
     return Fitted(fitted, lambda m: (m.decision_function(*new), m.loo_decision_function("column")), {})
 
 
+def labels(model: Any) -> Fitted:
+    """A classifier, with its probabilities."""
+    model = model.fit(vectors(), np.array(["ash", "birch", "cedar"])[np.arange(N) % 3])
+    return Fitted(model, lambda m: (m.predict_proba(vectors(M, 1)), m.decision_function(vectors(M, 1))), {})
+
+
+def regressor(model: Any) -> Fitted:
+    model = model.fit(vectors(), vectors(seed=3)[:, 0])
+    return Fitted(model, lambda m: m.predict(vectors(M, 1), return_std=True), {})
+
+
 def semi(manifold: Any) -> Fitted:
     model = iokr.IOKR(manifold=manifold).fit(vectors(), vectors(seed=3, p=2), X_unlabeled=vectors(6, 4))
     return Fitted(model, lambda m: m.decision_function(vectors(M, 1)), {})
@@ -201,12 +220,16 @@ CASES |= {
         lambda **k: iokr.IOKRCV([kernels.RBF(), kernels.Linear()], cv=3, loss=losses.Huber(), alphas=(0.1, 1.0), **k),
         "vectors",
     ),
+    "IOKRClassifier": lambda: labels(iokr.IOKRClassifier()),
+    "IOKRRegressor": lambda: regressor(iokr.IOKRRegressor(alphas=(0.1, 1.0))),
     "BipartitePredictor": lambda: bipartite(iokr.BipartitePredictor(alpha=(0.1, 1.0))),
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
     "LinkStack": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], cv=3)),
     "LinkStack logits": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], combine="logits", cv=3)),
+    "SetModel": lambda: bags(iokr.SetModel(alpha=0.3)),
+    "SetModel worst": lambda: bags(iokr.SetModel(alpha=0.3, worst=True)),
     "PairModel kernel": lambda: pairs(iokr.PairModel(mix=0.3)),
     "PairModel duplicate": lambda: pairs(iokr.PairModel(strategy="duplicate")),
     "PairModel local": lambda: pairs(iokr.PairModel(strategy="local", loss=losses.MaxMargin())),

@@ -33,7 +33,7 @@ from iokr.decoders import (
     Threshold,
 )
 from iokr.decoders import Identity as IdentityDecoder
-from iokr.embeddings import Curves, Identity, Implicit, KernelPCA
+from iokr.embeddings import Curves, Explicit, Identity, Implicit, KernelPCA
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Nystroem as NystroemEmbedding
 from iokr.embeddings import Sketch as SketchEmbedding
@@ -109,6 +109,7 @@ from iokr.operator_kernels import (
 from iokr.solvers import (
     ADMM,
     IRLS,
+    LBFGS,
     Auto,
     Cholesky,
     ConjugateGradient,
@@ -262,6 +263,7 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
 EMBEDDINGS = {
     "Identity": [Identity(), Identity(centered=True)],
     "Curves": [Curves(), Curves(centered=False, quadrature="uniform")],
+    "Explicit": [Explicit()],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
     "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],
@@ -287,6 +289,7 @@ SOLVERS = {
     "ReducedRank": [ReducedRank(), ReducedRank(1, 0.1)],
     "ADMM": [ADMM(), ADMM(1e-9, 500)],
     "IRLS": [IRLS(), IRLS(tol=1e-4)],
+    "LBFGS": [LBFGS(1e-22), LBFGS(1e-22, history=5)],
     "CoordinateDescent": [CoordinateDescent(), CoordinateDescent(max_iter=7)],
     "ConjugateGradient": [ConjugateGradient(1e-12), ConjugateGradient(1e-13, rank=5)],
     "MixedPrecision": [MixedPrecision(1e-13)],

@@ -6,6 +6,7 @@ Tests of `iokr._chunks` and `iokr.estimators.regression.streaming`.
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -242,6 +243,26 @@ def test_predictions_run_in_parts(monkeypatch):
     assert max(seen) == 1024
 
 
+@pytest.mark.parametrize("kernel", [RBF(0.3), K], ids=["exact", "low rank"])
+def test_ten_times_the_predictions_take_ten_times_the_answer_and_no_more(kernel, monkeypatch):
+    """Above three times the answer and the inputs' checks nothing grows with the rows."""
+    import tracemalloc
+
+    import iokr._chunks
+
+    monkeypatch.setattr(iokr._chunks, "_ANSWER", 1 << 17)  # 1 MB beside the answer
+    model = IOKR(kernel, alpha=ALPHA).fit(X, Y)
+    model.predict(rng.normal(size=(10, 3)))
+    above = []
+    for rows in (20_000, 200_000):
+        many = rng.normal(size=(rows, 3))
+        tracemalloc.start()
+        answer = model.predict(many)
+        above.append(tracemalloc.get_traced_memory()[1] - 3 * answer.nbytes)
+        tracemalloc.stop()
+    assert above[0] < 25e6 and above[1] < 25e6  # a matrix of 200 000 × 300 is 480 MB
+
+
 def test_what_needs_rows_says_so():
     model = IOKR(K, alpha=ALPHA).fit(Stream(chunks))
     for ask in (model.loo_decision_function, lambda: model.weights(NEW)):
@@ -271,6 +292,13 @@ BAD = {
     "few rows": (lambda: iter([(X[:5], Y[:5])]), ValueError, "landmarks are chosen from 5 rows"),
     "missing": (lambda: iter([(X, Y), (X, np.full_like(Y, np.nan))]), ValueError, "drop these rows"),
     "arrays": ((X, Y[:3]), ValueError, "they must have as many"),
+    "other names": (
+        lambda: iter([(pd.DataFrame(X, columns=list("abc")), Y), (pd.DataFrame(X, columns=list("abd")), Y)]),
+        ValueError,
+        "chunk 1 .* same columns",
+    ),
+    "words": (lambda: iter([(X, Y), (np.full(X.shape, "a"), Y)]), ValueError, "must be a matrix of numbers"),
+    "infinite": (lambda: iter([(X, Y), (np.full_like(X, np.inf), Y)]), ValueError, "contains infinity"),
 }
 
 
@@ -279,6 +307,12 @@ def test_bad_streams(case):
     source, error, words = BAD[case]
     with pytest.raises(error, match=words):
         IOKR(K, alpha=ALPHA).fit(Stream(source))
+
+
+def test_a_checkpoint_of_another_stream_is_refused(tmp_path):
+    IOKR(K, alpha=ALPHA, solver=LowRank(checkpoint=tmp_path / "kept")).fit(Stream(chunks))
+    with pytest.raises(ValueError, match="another"):
+        IOKR(Nystroem(RBF(0.9), 20), alpha=ALPHA, solver=LowRank(checkpoint=tmp_path / "kept")).fit(Stream(chunks))
 
 
 def test_an_iterator_that_is_used_up_is_seen():

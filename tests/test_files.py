@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from iokr._files import abandon, exchange, locked, write_atomically
+from iokr._files import abandon, exchange, locked, refuse_name, remove_unfinished, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="locks and links of POSIX")
 
@@ -179,3 +179,69 @@ with locked(pathlib.Path("x.lock"), "busy"), write_atomically("model") as file:
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert run.returncode == 7 and names(tmp_path) == []
     abandon()  # nothing is under way here
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    path, new = tmp_path / "a.txt", tmp_path / ".a.txt.iokr-new"
+    new.write_bytes(b"half")
+    remove_unfinished(path)
+    assert not new.exists()
+    with write_atomically(path) as file:
+        remove_unfinished(path)
+        assert new.exists()
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("name", ["aux", "NUL.tsv", "com1", "lpt9.old.txt", "a:b", "what?", "end.", "end ", "con .txt"])
+def test_names_that_windows_does_not_have(name, tmp_path):
+    with pytest.raises(ValueError, match="no name of a file or folder on Windows"):
+        refuse_name(tmp_path / name, windows=True)
+    refuse_name(tmp_path / name, windows=False)
+
+
+@pytest.mark.parametrize("name", ["auxiliary.tsv", "com10", "console", "a.b.c", "λ.tsv", ".hidden", "com"])
+def test_names_that_it_has(name, tmp_path):
+    refuse_name(tmp_path / name, windows=True)
+
+
+@posix
+@pytest.mark.parametrize("moment", ["open", "flock"])
+def test_a_signal_between_the_making_of_a_file_and_its_lock_leaves_nothing(tmp_path, moment):
+    """The process ends as the signal handler ends it, inside the call that has just made the file."""
+    code = """
+import fcntl, os, sys
+from iokr import _files
+def dying(call):
+    def made(*args, **options):
+        found = call(*args, **options)
+        _files.abandon()
+        os._exit(7)
+    return made
+if sys.argv[1] == "open":
+    os.open = dying(os.open)
+else:
+    fcntl.flock = dying(fcntl.flock)
+with _files.write_atomically("model") as file:
+    file.write(b"x")
+"""
+    run = subprocess.run([sys.executable, "-c", code, moment], cwd=tmp_path, check=False)
+    assert run.returncode == 7 and names(tmp_path) == []
+
+
+@posix
+def test_what_another_process_is_writing_is_not_discarded(tmp_path):
+    code = """
+from iokr import _files
+from pathlib import Path
+try:
+    with _files.write_atomically("model"):
+        pass
+except BlockingIOError:
+    with _files.on_abandon(lambda: _files._discard(Path(".model.iokr-new"))):
+        _files.abandon()
+"""
+    with write_atomically(tmp_path / "model") as file:
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+        file.write(b"whole")
+    assert (tmp_path / "model").read_bytes() == b"whole"

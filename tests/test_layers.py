@@ -13,28 +13,28 @@ SOURCES = Path(iokr.__file__).parents[1]
 ROOT = SOURCES / "iokr"
 LABORATORY = "iokr_lab"
 LAYERS = [
-    *("cli", "report", "files", "rivals"),
+    *("cli", "report", "files", "rivals", "extend"),
     *("estimators", "model_selection", "metrics", "datasets", "chem"),
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("_chunks", "problem", "losses", "gram"),
     *("_curves", "_edits", "_bits", "_spectra", "_adducts", "_formulas"),
     *("_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
-    *("_folders", "_files", "_text"),
+    *("_lines", "_folders", "_files", "_text"),
 ]
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
     LABORATORY: [
-        *("selection", "pairs", "synthetic_networks", "links"),
+        *("selection", "pairs", "synthetic_networks", "links", "surrogates"),
         *("images", "words", "label_sets", "rankings", "tasks", "graphs", "losses", "curves", "quantiles", "ranks"),
         *("coverage", "spectra", "bench"),
-        *("experiment", "study", "cells", "tables", "published", "data"),
+        *("experiment", "study", "scheduler", "cells", "tables", "published", "data"),
     ],
     "iokr.estimators": [
-        "identification",
+        *("identification", "plain"),
         *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
-        *("multitask", "bipartite", "links", "pairs", "regression"),
-        *("base", "inputs", "outputs", "areas", "summary"),
+        *("multitask", "bipartite", "links", "pairs", "sets", "regression"),
+        *("base", "inputs", "outputs", "labels", "areas", "search", "summary"),
     ],
     "iokr.solvers": [
         "reduced_rank",

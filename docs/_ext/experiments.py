@@ -11,12 +11,12 @@ __all__ = ["setup", "table"]
 
 
 def table() -> list[str]:
-    """A `list-table`, line by line: name, title and paper, folders under `IOKR_DATA`."""
+    """A `list-table`, line by line: name, title and paper, time, folders under `IOKR_DATA`."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
-    rows = [("name", "what", "data under ``IOKR_DATA``")]
+    rows = [("name", "what", "processor time of ``--short``", "data under ``IOKR_DATA``")]
     for one in EXPERIMENTS:
         data = ", ".join(f"``{name}``" for name in one.data) or "none: it is made here, or comes with scikit-learn"
-        rows.append((f"``{one.name}``", f"{one.title} ({one.paper})", data))
+        rows.append((f"``{one.name}``", f"{one.title} ({one.paper})", one.time, data))
     for row in rows:
         lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
     return lines

@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "IOKR": "iokr.estimators.regression.iokr",
     "IOKRCV": "iokr.estimators.regression.cv",
+    "IOKRClassifier": "iokr.estimators.plain.classifier",
+    "IOKRRegressor": "iokr.estimators.plain.regressor",
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
     "BipartitePredictor": "iokr.estimators.bipartite",
@@ -24,6 +26,7 @@ _HOMES = {
     "PairModelCV": "iokr.estimators.pairs.cv",
     "Neighbors": "iokr.estimators.neighbors",
     "NeuralRegressor": "iokr.estimators.surrogate.neural",
+    "SetModel": "iokr.estimators.sets",
     "Surrogate": "iokr.estimators.surrogate.model",
     "OutputKernelTree": "iokr.estimators.trees.tree",
     "OutputKernelForest": "iokr.estimators.trees.forest",
@@ -48,6 +51,8 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "IOKRClassifier",
+    "IOKRRegressor",
     "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
@@ -63,6 +68,7 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "SetModel",
     "SharedCandidates",
     "Stream",
     "Surrogate",
@@ -89,10 +95,13 @@ if TYPE_CHECKING:
     from iokr.estimators.neighbors import Neighbors
     from iokr.estimators.pairs.cv import PairModelCV
     from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.plain.classifier import IOKRClassifier
+    from iokr.estimators.plain.regressor import IOKRRegressor
     from iokr.estimators.quantiles.cv import QuantileCurvesCV
     from iokr.estimators.quantiles.model import QuantileCurves
     from iokr.estimators.regression.cv import IOKRCV
     from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.sets import SetModel
     from iokr.estimators.surrogate.model import Surrogate
     from iokr.estimators.surrogate.neural import NeuralRegressor
     from iokr.estimators.trees.boosting import OutputKernelBoosting

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from iokr._array import blocks, is_array, is_sparse
+from iokr._array import ahead, blocks, is_array, is_sparse, torch_device
 from iokr._objects import concat, n_objects, take
 from iokr._tables import column_names, is_table
 from iokr._validation import check_choice, check_integer, check_same_length, check_weight
 from iokr.gram.checkpoint import Checkpoint, fingerprint
+from iokr.gram.moments import ROWS
 
 __all__ = ["Chunk", "Stream", "as_source", "is_lazy", "row_blocks"]
 
-ROWS = 16_384  # of a chunk, by default
 _ANSWER = 1 << 24  # numbers that are held beside the answer, when rows are taken in turn
 
 T = TypeVar("T")
@@ -67,6 +68,17 @@ class Stream:
 
     def __init__(self, open: Any, *, landmarks: str = "first", rows: int | None = None, y: Any = None) -> None:
         self.open, self.landmarks, self.rows, self.y = open, landmarks, rows, y
+        self.device: Any = None
+
+    def to(self, device: Any) -> Stream:
+        """The same rows, copied to a device of torch, "cuda", a chunk at a time, so that the fit runs there.
+
+        The next chunk is read and copied, through page-locked memory and on a CUDA stream of its own, while this one is
+        worked on. `model.predict` then takes tensors of that device.
+        """
+        moved = copy(self)
+        moved.device = torch_device(device)
+        return moved
 
     def __repr__(self) -> str:
         shown = self.open if isinstance(self.open, (str, Path)) else type(self.open).__name__
@@ -99,7 +111,7 @@ class Stream:
         if made is getattr(self, "_last", None) and hasattr(made, "__next__"):
             raise ValueError("`open()` returned the iterator of the pass before; it must make a fresh one each time.")
         self._last = made
-        for item in made:
+        for item in made if self.device is None else ahead(made, self.device):
             if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
                 raise TypeError(
                     f"Chunk {number} of the stream must be (X, y) or (X, y, weight), got {type(item).__name__}."

@@ -21,9 +21,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["abandon", "exchange", "locked", "naming", "on_abandon", "refuse_link", "sync_folder", "write_atomically"]
+__all__ = [
+    "abandon",
+    "exchange",
+    "locked",
+    "naming",
+    "on_abandon",
+    "refuse_link",
+    "refuse_name",
+    "remove_unfinished",
+    "sync_file",
+    "sync_folder",
+    "write_atomically",
+]
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 
 _unfinished: dict[int, Callable[[], None]] = {}
@@ -51,15 +64,16 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     (b'whole', 1)
     """
     path = Path(path)
+    refuse_name(path)
     refuse_link(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file is to be written there.")
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     new = path.with_name(f".{path.name}.iokr-new")
-    with naming(path):
-        descriptor = _take(new, f"{path} is being written by another process; wait for it.")
-    with on_abandon(lambda: new.unlink(missing_ok=True)):
+    with on_abandon(lambda: _discard(new)):  # before there is anything to discard: a signal may come at any moment
+        with naming(path):
+            descriptor = _take(new, f"{path} is being written by another process; wait for it.")
         try:
             with naming(path):
                 with os.fdopen(descriptor, "wb") as file:
@@ -68,7 +82,7 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
                         os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
                     yield file
                     file.flush()
-                    os.fsync(descriptor)
+                    sync_file(descriptor)
                     if os.name == "posix":  # as long as the lock is held
                         os.replace(new, path)
                 if os.name != "posix":
@@ -77,6 +91,55 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
+
+
+def remove_unfinished(path: Path) -> None:
+    """What a process that was killed left of `path`; nothing where another one is writing it."""
+    new = path.with_name(f".{path.name}.iokr-new")
+    if not new.is_file() or new.is_symlink():
+        return
+    with contextlib.suppress(BlockingIOError), naming(path):
+        descriptor = _take(new, "")
+        new.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _discard(new: Path) -> None:
+    """Remove a file that this process has open, or nobody has a lock on: what another one is writing stays."""
+    if not new.is_file() or new.is_symlink():
+        return
+    try:
+        mine = os.name != "posix" or any(_is(int(number), new) for number in os.listdir("/dev/fd"))
+    except OSError:
+        mine = False
+    descriptor = None if mine else _take(new, "")
+    new.unlink(missing_ok=True)
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def sync_file(descriptor: int) -> None:
+    """What was written, to the disk: on macOS `fsync` stops at the cache of the drive, and this asks for more."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        with contextlib.suppress(OSError):  # not every file system has it
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
+
+
+def refuse_name(path: Path, *, windows: bool = os.name == "nt") -> None:
+    """ValueError for a name that Windows gives to a device, changes, or does not have, where we are on Windows.
+
+    `aux.tsv` is a device there, whatever its suffix; a dot or a space at the end is dropped without a word.
+    """
+    name = path.name
+    if not windows or not name:
+        return
+    stem = name.partition(".")[0].rstrip(" ").upper()
+    if stem in _DEVICES or name[-1] in ". " or any(letter in '<>:"|?*' or ord(letter) < 32 for letter in name):
+        raise ValueError(f"{name!r} is no name of a file or folder on Windows; give another.")
 
 
 def refuse_link(path: Path) -> None:
@@ -150,24 +213,20 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         finally:
             _held[key] -= 1
         return
-    with naming(path):
-        descriptor = _take(path, busy)
-    _held[key] = 1
-
-    def release() -> None:
-        with contextlib.suppress(OSError):  # before the lock ends: a file with a lock is never removed by others
-            path.unlink()
-        os.close(descriptor)
-        if os.name != "posix":
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-    with on_abandon(release):
+    with on_abandon(lambda: _discard(path)):
+        with naming(path):
+            descriptor = _take(path, busy)
+        _held[key] = 1
         try:
             yield
         finally:
             del _held[key]
-            release()
+            with contextlib.suppress(OSError):  # before the lock ends: a file with a lock is never removed by others
+                path.unlink()
+            os.close(descriptor)
+            if os.name != "posix":
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 def _take(path: Path, busy: str) -> int:
@@ -190,7 +249,7 @@ def _take(path: Path, busy: str) -> int:
 def _is(descriptor: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
+    except OSError:  # it is gone, or the descriptor is
         return False
 
 

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from iokr._files import exchange, locked, naming, on_abandon, sync_folder
+from iokr._files import exchange, locked, naming, on_abandon, refuse_name, sync_file, sync_folder
 
 __all__ = ["ResultFolder"]
 
@@ -96,6 +96,7 @@ class ResultFolder:
     @contextlib.contextmanager
     def reserved(self) -> Iterator[None]:
         """Nobody else writes to it meanwhile; what a killed run left is put right first. May be nested in a thread."""
+        refuse_name(self.path)
         if self.folder.is_symlink() and not self.folder.exists():
             raise FileExistsError(
                 f"{self.folder} is a symbolic link to {os.readlink(self.folder)}, which is not there."
@@ -231,7 +232,7 @@ class ResultFolder:
             with naming(self.folder / name), (new / name).open("xb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())
+                sync_file(file.fileno())
 
 
 def _make(folder: Path) -> list[Path]:
@@ -269,8 +270,8 @@ def _link(file: Path, target: Path) -> None:
         if not stat.S_ISREG(file.lstat().st_mode):
             raise
         shutil.copy2(file, target)
-        with target.open("rb") as copy:
-            os.fsync(copy.fileno())
+        with contextlib.suppress(PermissionError), target.open("rb+") as copy:  # Windows flushes what may be written
+            sync_file(copy.fileno())
 
 
 def _save_late(old: Path, new: Path, known: Collection[str]) -> None:

@@ -70,7 +70,8 @@ def available_memory(like: Any = None) -> int | None:
         import torch
 
         free, _ = torch.cuda.mem_get_info(like.device)
-        held = torch.cuda.memory_reserved(like.device) - torch.cuda.memory_allocated(like.device)
+        stats = torch.cuda.memory_stats(like.device)
+        held = stats.get("reserved_bytes.all.current", 0) - stats.get("allocated_bytes.all.current", 0)
         return int(free + held)
     if "CUDA" in device:
         import cupy

@@ -5,6 +5,7 @@ and `end`.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "begin", "end", "track", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "begin", "end", "inside", "track", "with_callbacks"]
 
 
 def begin(estimator: Any, n_tasks: int | None = 0, **data: Any) -> Any:
@@ -46,3 +47,19 @@ def end(context: Any, estimator: Any, **data: Any) -> None:
     """Close the task "fit"; last line of `fit`, when the estimator can predict."""
     if context is not None:
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)
+
+
+def inside(context: Any, estimator: Any, part: Any) -> Any:
+    """With this, `part.fit` reports as a sub-task of `context`: progress of a model inside another."""
+    if context is None:
+        return nullcontext()
+    step = context.subcontext(task_name="fit")
+    return _propagated(step, estimator, part)
+
+
+@contextmanager
+def _propagated(step: Any, estimator: Any, part: Any) -> Iterator[None]:
+    step.call_on_fit_task_begin(estimator=estimator)
+    with step.propagate_callback_context(part):
+        yield
+    step.call_on_fit_task_end(estimator=estimator)

@@ -8,19 +8,65 @@ long as these stay exact, else None.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from iokr._array import is_array, is_sparse
+from iokr._array import is_array, is_sparse, to_numpy
 from iokr._errors import BadObject
 
-__all__ = ["EXACT", "column_names", "exact_stack", "is_table", "read", "select_columns", "take_table"]
+__all__ = [
+    "EXACT",
+    "Frame",
+    "as_frame",
+    "column_names",
+    "exact_stack",
+    "frame_of",
+    "is_table",
+    "read",
+    "select_columns",
+    "take_table",
+]
 
 EXACT = 1 << 53  # whole numbers up to this are exact in float64
 _NUMBERS = "buif"
 _PLAIN = (int, float, np.integer, np.floating)
 _SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The form of a frame of outputs: its library and the names of its columns."""
+
+    library: str  # "pandas" or "polars"
+    names: tuple[Any, ...]
+
+
+def frame_of(y: Any) -> Frame | None:
+    """The form of a frame of pandas or Polars; None for columns of one, other tables, and everything else."""
+    library = type(y).__module__.partition(".")[0]
+    if library not in ("pandas", "polars") or not _is_frame(y):
+        return None
+    return Frame(library, tuple(column_names(y) or ()))
+
+
+def as_frame(values: Any, frame: Frame | None, X: Any) -> Any:
+    """Rows of values as a frame of that form, with the index of X where that is of pandas too; else as they are."""
+    if frame is None or not is_array(values):
+        return values
+    table = to_numpy(values)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or table.shape[1] != len(frame.names):
+        return values
+    if frame.library == "polars":
+        import polars
+
+        return polars.DataFrame(table, schema=[str(name) for name in frame.names], orient="row")
+    import pandas
+
+    index = X.index if type(X).__module__.partition(".")[0] == "pandas" else None
+    return pandas.DataFrame(table, index=index, columns=list(frame.names))
 
 
 def is_table(X: Any) -> bool:

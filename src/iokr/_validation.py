@@ -19,6 +19,7 @@ from iokr._array import (
     is_array,
     is_numpy,
     is_sparse,
+    same_home,
     to_numpy,
     unwarned,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "check_computed",
     "check_folds",
     "check_groups",
+    "check_home",
     "check_integer",
     "check_mask",
     "check_number",
@@ -121,6 +123,14 @@ def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
     if n == 0:
         raise ValueError(f"`{x}` is empty; at least one object is needed.")
     return n
+
+
+def check_home(R: Any, S: Any, what: str) -> None:
+    """Objects of one library and on one device; what is no array, as lists and tables, becomes NumPy's."""
+    a, b = (A if is_array(A) and not is_sparse(A) else np.empty(0) for A in (R, S))
+    if not same_home(a, b):
+        kinds = f"{type(a).__name__} and {type(b).__name__}"
+        raise TypeError(f"{what} are in different libraries or devices, {kinds}; nothing is moved: convert one.")
 
 
 def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:

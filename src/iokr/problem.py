@@ -103,11 +103,15 @@ class Problem:
             total = total + self.strength / 2 * xp.sum(H * (self.penalty @ H))
         return float(total)
 
-    def gradient(self, C: Array) -> Array:
-        """G times this is ∂J/∂C: the loss at labelled points, α C, and μ L h."""
-        H = self.gram @ C
+    def loss_gradient(self, H: Array) -> Array:
+        """∂ℓ/∂h at the labelled points, (n, q), without weights."""
+        return self.loss.gradient(*self._observed(H))
+
+    def gradient(self, C: Array, H: Array | None = None) -> Array:
+        """G times this is ∂J/∂C: the loss at labelled points, α C, and μ L h; H = G C where it is known."""
+        H = self.gram @ C if H is None else H
         xp = array_namespace(H)
-        slope = self.loss.gradient(*self._observed(H))
+        slope = self.loss_gradient(H)
         if self.weight is not None:
             slope = slope * asarray_like(self.weight, H)[:, None]
         total = self.alpha * C

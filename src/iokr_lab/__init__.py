@@ -60,7 +60,7 @@ EXPERIMENTS = (
     Experiment(
         name="nips",
         title="Who wrote NIPS papers with whom, from the words of their papers",
-        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Table 3; Brouard et al. 2011 (B11), Table 1",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Table 3 and Figure 5; Brouard et al. 2011 (B11), Table 1",
         module="links.nips",
         data=("nips_coauthorship",),
     ),
@@ -81,7 +81,7 @@ EXPERIMENTS = (
     Experiment(
         name="synthetic-networks",
         title="Random networks reconstructed from 5, 10 and 20 % of their nodes",
-        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 8 and 9",
+        paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 8, 9, Figures 3, 4, 8; B11, Figure 1",
         module="synthetic_networks.synthetic_networks",
     ),
     Experiment(
@@ -188,6 +188,13 @@ EXPERIMENTS = (
         paper="d'Alché-Buc 2022 (A22), Table 2, measured on bibtex and spectra",
         module="ranks.reduced_rank",
         data=("multilabel", "msms_fp490"),
+    ),
+    Experiment(
+        name="surrogate",
+        title="Closed form, network and forest on the same coordinates of an output kernel, over the training rows",
+        paper="after the DSOKR papers (El Ahmad et al. 2024), on USPS halves and bibtex",
+        module="surrogates.surrogate",
+        data=("usps", "multilabel"),
     ),
     Experiment(
         name="digits",

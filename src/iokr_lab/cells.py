@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -13,7 +10,8 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from iokr import __version__
-from iokr._files import naming, refuse_link, write_atomically
+from iokr._files import refuse_link
+from iokr._lines import append_line, aside, read_lines, sound_record
 
 Case = TypeVar("Case")
 P = ParamSpec("P")
@@ -68,43 +66,18 @@ class Cells:
 
     def _read(self, file: Path) -> None:
         """Take the records of a file; lines that are none are set aside, as when the process was killed in a write."""
-        content = file.read_bytes()
-        lines = [line for line in content.split(b"\n") if line.strip()]
-        good, damaged = [], []
-        for number, line in enumerate(lines, start=1):
-            record = _record(line)
-            if record is None:
-                damaged.append((number, line))
-                continue
-            good.append(line.decode())
+        assert self.path is not None
+        found = read_lines(file, _record, self.path)
+        for _, record in found:
             if record["run"] == self.run:
                 self.values[record["cell"]] = record["metrics"]
-        self._lines = list(dict.fromkeys([*self._lines, *good]))
-        if damaged:
-            self._set_aside(file, damaged)
-        if file == self.path and content != (whole := b"".join(f"{line}\n".encode() for line in good)):
-            with write_atomically(file) as new:
-                new.write(whole)
-
-    def _set_aside(self, file: Path, damaged: list[tuple[int, bytes]]) -> None:
-        aside = self._aside
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        refuse_link(aside)
-        before = aside.read_bytes() if aside.exists() else b""
-        fresh = b"".join(line + b"\n" for _, line in damaged if line + b"\n" not in before)
-        if fresh:
-            with write_atomically(aside) as new:
-                new.write(before + fresh)
-        which = f"line {damaged[0][0]} is" if len(damaged) == 1 else f"{len(damaged)} lines are"
-        warnings.warn(
-            f"{file}: {which} damaged and set aside in {aside}; what is lost with that is run again.", stacklevel=4
-        )
+        self._lines = list(dict.fromkeys([*self._lines, *(line for line, _ in found)]))
 
     @property
     def _aside(self) -> Path:
         if self.path is None:
             raise ValueError("Cells in memory have no file.")
-        return self.path.with_suffix(".damaged")
+        return aside(self.path)
 
     def files(self) -> dict[str, str]:
         """What there is on the disk, by name, for the folder of the finished run."""
@@ -127,7 +100,7 @@ class Cells:
         line = _text({"run": self.run, "cell": cell, "metrics": dict(metrics)})
         with self._lock:
             if self.path is not None:
-                _append(self.path, f"{line}\n".encode())
+                append_line(self.path, f"{line}\n".encode())
                 self._lines.append(line)
             self.values[cell] = json.loads(line)["metrics"]
 
@@ -137,10 +110,12 @@ class Cells:
         work: Callable[[Case], Mapping[str, Any]],
         step: Callable[[str], None],
         n_jobs: int = 1,
+        elsewhere: Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
     ) -> int:
         """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is called for each.
 
         A cell is kept by the thread that finished it, so an interruption loses only those that are being worked on.
+        With `elsewhere`, which gives (case, metrics) of those that are missing in any order, nothing is run here.
         Returns how many were there.
         """
         from joblib import Parallel, delayed
@@ -150,6 +125,12 @@ class Cells:
         for case in every:
             if str(case) in self:
                 step(f"{case} (found)")
+
+        if elsewhere is not None:
+            for case, metrics in elsewhere(missing):
+                self.add(str(case), metrics)
+                step(str(case))
+            return len(every) - len(missing)
 
         def one(case: Case) -> Case:
             self.add(str(case), work(case))
@@ -163,29 +144,7 @@ class Cells:
 
 def _record(line: bytes) -> dict[str, Any] | None:
     """A line of the file as {"run": ..., "cell": ..., "metrics": ...}, or None."""
-    kinds = {"run": dict, "cell": str, "metrics": dict}
-    try:
-        record = json.loads(line.decode())
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or not all(isinstance(record.get(name), kind) for name, kind in kinds.items()):
-        return None
-    return record
-
-
-def _append(path: Path, line: bytes) -> None:
-    """A line to the end of a file and to the disk; when that fails the file is what it was."""
-    with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab", buffering=0) as file:
-            end = file.seek(0, os.SEEK_END)
-            try:
-                if file.write(line) != len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file.fileno())
-            except OSError:
-                file.truncate(end)
-                raise
+    return sound_record(line, run=dict, cell=str, metrics=dict)
 
 
 def _text(value: Any) -> str:

@@ -14,7 +14,7 @@ Every function of a study gets the plan before the data: `cases(plan, data)`, `w
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -231,6 +231,7 @@ def run(
     progress: Progress = silent,
     n_jobs: int | None = None,
     files: Sequence[Path] = (),
+    elsewhere: Callable[[list[Case], Mapping[str, str]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
 ) -> Report:
     """Work on every case, several side by side with one BLAS thread each, and make the page.
 
@@ -248,6 +249,9 @@ def run(
         Threads; None is one per usable core.
     files : sequence of Path
         Data files that the study reads, for the information about the run.
+    elsewhere : callable, optional
+        Given the cases that are not finished yet and the hashes of the data files, the metrics of each in any order,
+        computed on other machines (`iokr_lab.scheduler`).
 
     Returns
     -------
@@ -274,7 +278,8 @@ def run(
             done += 1
             progress(done, len(cases), what)
 
-        found = cells.fill(cases, lambda case: study.work(case, plan, data), step, n_jobs or usable_cores())
+        far = None if elsewhere is None else lambda missing: elsewhere(missing, info["data"])
+        found = cells.fill(cases, lambda case: study.work(case, plan, data), step, n_jobs or usable_cores(), far)
         progress(len(cases), len(cases), "drawing the page")
         report = study.page(Results({case: cells[str(case)] for case in cases}, found), plan, data)
         report = replace(report, files={**report.files, **cells.files()})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
@@ -48,14 +52,20 @@ ODD = [
     "all",
     "edges",
 ]
+SPECTRA = ["-i", "library.mgf", "--candidates", "library_candidates.tsv", "--fingerprints", "maccs"]
 VALID = {
     "links cv": ["-i", "nodes.tsv", "-e", "edges.tsv", "--folds", "2"],
     "links predict": ["-i", "nodes.tsv", "-e", "edges.tsv", "--top", "5"],
+    "links train": ["-i", "nodes.tsv", "-e", "edges.tsv"],
+    "msms train": [*SPECTRA, "--folds", "2"],
+    "msms identify": ["-i", "unknowns.mgf", "--candidates", "candidates.tsv", "-m", "model.safetensors"],
+    "msms evaluate": [*SPECTRA, "--folds", "2", "--no-rivals"],
+    "show": ["model.safetensors"],
     "reproduce": [],
     "bench": [],
     "doctor": [],
 }
-LONG = {"demo"}  # its valid call takes seconds: usage alone is attacked
+LONG = {"demo", "msms demo"}  # their valid calls take seconds: usage alone is attacked
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -94,8 +104,37 @@ def invoke(arguments: list[str]) -> Any:
     return result
 
 
+@cache
+def _spectra() -> dict[str, bytes]:
+    """Small files of spectra and candidates, fingerprints among them, and a model of them."""
+    from iokr.cli.msms.demo import write_demo
+
+    home = os.environ.get("XDG_CACHE_HOME")
+    with TemporaryDirectory() as name, contextlib.chdir(name):
+        os.environ["XDG_CACHE_HOME"] = name
+        write_demo(Path(name), n=14, unknowns=2)
+        invoke(["msms", "train", *VALID["msms train"], "-o", "model.safetensors", "-q"])
+        files = {p.relative_to(name).as_posix(): p.read_bytes() for p in Path(name).rglob("*") if p.is_file()}
+    os.environ.pop("XDG_CACHE_HOME") if home is None else os.environ.update(XDG_CACHE_HOME=home)
+    return files
+
+
+def _needs_spectra(words: str) -> bool:
+    return words == "show" or (words.startswith("msms") and words in VALID and find_spec("rdkit") is not None)
+
+
+def _write_files(words: str) -> dict[str, Path]:
+    """What a command reads, in the working folder."""
+    if _needs_spectra(words):
+        os.environ["XDG_CACHE_HOME"] = str(Path.cwd())
+        for name, content in _spectra().items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_bytes(content)
+    return write_valid(Path.cwd())
+
+
 def _with_files(words: str, more: list[str]) -> None:
-    write_valid(Path.cwd())
+    _write_files(words)
     invoke([*words.split(), *VALID.get(words, []), *more])
 
 
@@ -106,6 +145,19 @@ def _with_broken(words: str, kind: str, how: str) -> None:
     invoke([*words.split(), *features, "-e", str(odd if kind == "edges" else paths["edges"]), "-o", "out"])
 
 
+def _with_broken_file(words: str, file: str, how: str) -> None:
+    """One of the files of spectra, molecules or models, broken."""
+    _write_files(words)
+    ending, make = BROKEN[how]
+    text = Path(file).read_bytes()
+    odd = Path(f"odd{ending.replace('.tsv', Path(file).suffix)}")
+    odd.write_bytes(
+        make(text.decode()) if file != "model.safetensors" else make("nothing\n" * 9) + text[len(text) // 2 :]
+    )
+    output = [] if words == "show" else ["-o", "result.safetensors" if words == "msms train" else "out"]
+    invoke([*words.split(), *(str(odd) if given == file else given for given in VALID[words]), *output])
+
+
 def _signal(words: str, number: int, after: float) -> None:
     """Ended at any moment: the code says so, no traceback, and the folder is whole or not there."""
     write_valid(Path.cwd())
@@ -113,7 +165,7 @@ def _signal(words: str, number: int, after: float) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ}, text=True)
     time.sleep(after)
     process.send_signal(number)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=600)
     expected = {0, 128 + number, -number}
     if process.returncode not in expected:
         raise Wrong(f"exit code {process.returncode} after signal {number}: {said[-200:]}")
@@ -146,9 +198,27 @@ def command_cases() -> Iterator[Case]:
                     lambda n=name, g=given: _with_files(n, g),
                     (*words, parameter.name or ""),
                     seconds=40,
+                    prepare=_spectra if _needs_spectra(name) else None,
                 )
         for odd in ("no-such-option", "\x1b[31m", "a" * 5000):
             yield Case(f"{callable}/argument {odd!r:.20}", lambda n=name, o=odd: _with_files(n, [f"--{o}"]), words)
+        if _needs_spectra(name):
+            for file in (
+                "library.mgf",
+                "library_candidates.tsv",
+                "unknowns.mgf",
+                "candidates.tsv",
+                "model.safetensors",
+            ):
+                for how in BROKEN if file in [*VALID[name]] else ():
+                    if how != "a gzip bomb":
+                        yield Case(
+                            f"{callable}/{file}: {how}",
+                            lambda n=name, f=file, h=how: _with_broken_file(n, f, h),
+                            words,
+                            seconds=40,
+                            prepare=_spectra,
+                        )
         if name.startswith("links"):
             for kind in ("nodes", "edges", "kernel"):
                 for how in BROKEN:
@@ -159,7 +229,7 @@ def command_cases() -> Iterator[Case]:
                             words,
                             seconds=40,
                         )
-            if name in VALID:
+            if name in ("links cv", "links predict"):
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
                     for after in (1.2, 1.8, 2.4):
                         yield Case(

@@ -178,7 +178,7 @@ def _solve(name: str, solver: Any, X: Any, Y: Any, new: Any) -> Any:
     if name == "ManifoldEigen":
         return IOKR(RBF(0.5), manifold=Laplacian(0.5), solver=solver).fit(X[:8], Y[:8], X_unlabeled=X[8:]).predict(new)
     kernel = Nystroem(RBF(0.5), 4) if name == "LowRank" else RBF(0.5)
-    loss = Huber() if name in ("ADMM", "IRLS") else None
+    loss = Huber() if name in ("ADMM", "IRLS", "LBFGS") else None
     if name == "CoordinateDescent":
         from iokr.losses import MaxMargin
 

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from attack.containers import Variant
-from attack.judge import Case, Wrong, plain
+from attack.judge import TIGHT, Case, Wrong, plain
 from attack.problems import COMMON, GIVEN, PROBLEMS, UNLABELED, estimators, fitting, methods
 from attack.targets import Target, parameters
 from attack.values import SCALARS
@@ -20,12 +20,13 @@ from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.solvers import Cholesky
 
-__all__ = ["build", "estimator_cases"]
+__all__ = ["answer", "build", "estimator_cases"]
 
 REFUSED = {  # outputs are mixed, so there are no weights; a full conformal set is no band
     *((name, "weights") for name in ("MultiTask", "MultiTaskCV", "Functional", "FunctionalCV")),
     ("Conformal", "band"),
 }
+NUMERIC = ("vectors", "numbers", "links", "pairs", "bipartite", "classes")  # problems of numbers (and labels) alone
 QUICK = {
     "n_estimators": 4,
     "random_state": 0,
@@ -49,7 +50,7 @@ def build(cls: type, problem: str, **given: Any) -> Any:
     return cls(**{**options, **given})
 
 
-def _answer(model: Any, problem: str) -> Any:
+def answer(model: Any, problem: str) -> Any:
     """What a fitted model says: scores of links, or of new inputs."""
     if problem == "links" and type(model).__name__ == "LocalModels":  # no score for two nodes without known links
         return plain(model.decision_function())[model.labeled_]
@@ -57,7 +58,12 @@ def _answer(model: Any, problem: str) -> Any:
         return model.decision_function()
     if problem == "pairs":
         return model.decision_function(PROBLEMS["pairs"][1]["pairs"])
-    if problem in ("vectors", "numbers"):
+    if problem == "bags":
+        return model.decision_function(PROBLEMS[problem][2]["sets"])
+    if problem == "spectra":
+        more = PROBLEMS[problem][2]
+        return model.scores(more["X"], more["candidates"], more["candidate_groups"])
+    if problem in ("vectors", "numbers", "classes"):
         return getattr(model, "decision_function", model.predict)(COMMON["X"])
     return model.distances(COMMON["X"], PROBLEMS[problem][2]["candidates"])
 
@@ -110,17 +116,19 @@ def _fit_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     valid = {argument: value for argument, value in PROBLEMS[problem][1].items() if argument in known}
 
     def call(**given: Any) -> Any:
-        return _answer(build(cls, problem).fit(**given), problem)
+        return answer(build(cls, problem).fit(**given), problem)
 
-    lenient = problem not in ("vectors", "numbers", "links", "pairs", "bipartite", "fingerprints")
+    lenient = problem not in (*NUMERIC, "fingerprints")
     names = ("adjacency", "labeled", "kernel", "output_kernel", "candidates", "index", "node", "nodes", "task")
     for argument in valid:
-        loose = lenient and argument == "y"
-        yield from Target(f"{name}/fit {problem}", call, valid, (argument,), lenient=loose, names=names).cases()
+        loose = lenient and argument == {"spectra": "X", "bags": "sets"}.get(problem, "y")
+        tol = 1e-4 if name == "NeuralRegressor" else TIGHT  # it computes in float32
+        target = Target(f"{name}/fit {problem}", call, valid, (argument,), tol, lenient=loose, names=names)
+        yield from target.cases()
     if "X_unlabeled" in known and problem == "vectors":
 
         def semi(**given: Any) -> Any:
-            return _answer(build(cls, problem, manifold=Laplacian(0.5)).fit(**given), problem)
+            return answer(build(cls, problem, manifold=Laplacian(0.5)).fit(**given), problem)
 
         more = {**valid, "X_unlabeled": UNLABELED}
         yield from Target(f"{name}/fit {problem}", semi, more, ("X_unlabeled",), names=names).cases()
@@ -136,6 +144,8 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
             if cls.__name__ == "LocalModels":
                 valid.pop("labeled")  # nodes without known links have no score among themselves
             fitted.append(build(cls, problem).fit(**valid))
+            if hasattr(cls, "calibrate"):
+                fitted[0].calibrate(*(PROBLEMS[problem][2][name] for name in ("scores", "truth", "groups")))
         return fitted[0]
 
     for method, function in methods(cls).items():
@@ -151,31 +161,31 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
             valid = {"X1": valid["X1"]}
 
         def call(_method: str = method, **given: Any) -> Any:
-            answer = getattr(model(), _method)(**given)
+            found = getattr(model(), _method)(**given)
+            if _method == "calibrate":
+                return [found.temperature_, found.calibration_, found.best_scores_]
             if "plot" in _method:
                 return None
-            return list(answer) if inspect.isgenerator(answer) else answer
+            return list(found) if inspect.isgenerator(found) else found
 
         def early(_method: str = method, _valid: dict[str, Any] = valid) -> None:
             try:
-                answer = getattr(build(cls, problem), _method)(**_valid)
-                list(answer) if inspect.isgenerator(answer) else None
+                found = getattr(build(cls, problem), _method)(**_valid)
+                list(found) if inspect.isgenerator(found) else None
             except NotFittedError:
                 return
             raise Wrong("a model that was not fitted answered")
 
-        if problem in ("vectors", "numbers", "links", "pairs", "bipartite"):
+        if problem in (*NUMERIC, "spectra", "bags"):
             yield Case(f"{name}/{method} before fit", early, tuple(valid))
         names = ("X", "X1", "X2", "y", "candidates", "fit", "kernel", "output_kernel", "nodes", "node", "index")
         for argument in valid:
-            if problem not in ("vectors", "numbers", "links", "pairs", "bipartite") and argument not in (
-                "candidates",
-                "y",
-            ):
+            if problem not in (*NUMERIC, "spectra", "bags") and argument not in ("candidates", "y"):
                 continue
             loose = problem == "labels" or (
-                argument in ("candidates", "y") and problem not in ("vectors", "numbers", "fingerprints")
+                argument in ("candidates", "y") and problem not in ("vectors", "numbers", "fingerprints", "spectra")
             )
+            loose |= (problem, argument) in (("spectra", "X"), ("bags", "sets"))
             target = Target(f"{name}/{method} {problem}", call, valid, (argument,), lenient=loose, names=names)
             # inputs and candidates stay in the library that the model was fitted in
             target.skip = ("torch", "strict") if argument in ("X", "X1", "X2", "candidates", "y") else ()
@@ -201,7 +211,7 @@ def _parameter_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
     for parameter in parameters(cls):
 
         def call(_parameter: str = parameter, **given: Any) -> Any:
-            return _answer(build(cls, problem, **given).fit(**valid), problem)
+            return answer(build(cls, problem, **given).fit(**valid), problem)
 
         target = Target(f"{name}/parameter", call, {parameter: None}, names=(parameter,))
         for variant in [*SCALARS, *others]:

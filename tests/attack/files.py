@@ -155,6 +155,8 @@ def _read(name: str, kind: str, how: str) -> None:
     if name == "read_network":
         found = reader(odd if kind == "edges" else paths["edges"], nodes=odd if kind == "nodes" else paths["nodes"])
         check_finite(found.nodes.X, "features")
+    elif name == "read_views":
+        check_finite(reader([paths["nodes"], odd]).X, "features")
     elif name == "read_kernels":
         check_finite(list((reader([odd]).kernels or {}).values()), "kernels")
     else:
@@ -227,7 +229,7 @@ def _path(name: str, value: Any) -> None:
             spectra = _spectra(Path(folder))
         reader(value, spectra)
         return
-    reader([value] if name == "read_kernels" else value)
+    reader([value] if name in ("read_kernels", "read_views") else value)
 
 
 def file_cases() -> Iterator[Case]:
@@ -238,6 +240,7 @@ def file_cases() -> Iterator[Case]:
         for odd in NO_PATHS:
             yield Case(f"files.{name}/path={odd!r:.20}", lambda n=name, v=odd: getattr(iokr.files, n)(v), ("path",))
     kinds = {"read_nodes": ["nodes"], "read_kernels": ["kernel"], "read_network": ["edges", "nodes"]}
+    kinds["read_views"] = ["nodes"]
     for name in sorted(
         n for n in iokr.datasets.__all__ if n.startswith("read_") and inspect.isfunction(getattr(iokr.datasets, n))
     ):

@@ -19,7 +19,7 @@ import iokr.operator_kernels
 import members
 from attack.files import READERS, file_cases
 from attack.judge import Case
-from attack.problems import ADJACENCY, LABELS, NEW, M, N, X, Y
+from attack.problems import ADJACENCY, LABELS, NEW, WEIGHT, M, N, X, Y
 from attack.targets import Target, folders, parameters, public
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictor, SharedCandidates, Unlabeled, load
 from iokr.kernels import ARD, RBF, Delta, Nystroem
@@ -103,7 +103,7 @@ VALID: dict[str, dict[str, Any]] = {
         "y": Y,
         "ranks": (2, 4),
         "fall": 0.01,
-        "sample_weight": None,
+        "sample_weight": WEIGHT,
     },
     "CoverageDisplay": {"estimator": Conformal(IOKR(RBF(0.5))).fit(X, Y), "X": NEW, "y": Y[:M], "levels": (0.5, 0.8)},
     "PathDisplay": {"estimator": IOKRCV(RBF(0.5), alphas=(0.1, 1.0)).fit(X, Y), "labels": None},

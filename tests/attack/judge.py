@@ -116,6 +116,8 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
         return Outcome("memory", said, where)
     if isinstance(error, SystemExit):
         return Outcome("refused" if error.code else "right", said, where)
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return Outcome("refused", said, where)  # the system's words, and the file
     if kind not in _REFUSALS or trace is None:
         return Outcome("traceback", said, where)
     file = trace.tb_frame.f_code.co_filename
@@ -144,7 +146,7 @@ def clear(words: str, arguments: tuple[str, ...]) -> bool:
     if len(words) < 20:
         return False
     named = [name for name in arguments if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)]
-    return bool(named) or bool(re.search(r"`[^`]+`", words)) or "iokr[" in words
+    return bool(named) or bool(re.search(r"`[^`]+`|(?<!\w)--[a-z]", words)) or "iokr[" in words
 
 
 # --------------------------------------------------------------------------------------------- are answers the same?
@@ -174,7 +176,7 @@ def check_same(answer: Any, expected: Any, what: str = "", tol: float = TIGHT) -
         for name in b:
             check_same(a[name], b[name], f"{what}[{name}]", tol)
         return
-    if isinstance(b, (list, tuple)) and isinstance(a, (list, tuple)) and any(hasattr(x, "shape") for x in b):
+    if isinstance(b, (list, tuple)) and isinstance(a, (list, tuple)) and _holds_arrays(b):
         if len(a) != len(b):
             raise Wrong(f"{what}: {len(a)} parts for {len(b)}")
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
@@ -208,6 +210,11 @@ def check_same(answer: Any, expected: Any, what: str = "", tol: float = TIGHT) -
             gap, size = float(np.abs(x - y)[known].max()), float(np.abs(y[np.isfinite(y)]).max(initial=0.0))
         if not gap <= tol * size:
             raise Wrong(f"{what}: off by {gap:.3g} where answers are up to {size:.3g} (tolerance {tol:.1g} of it)")
+
+
+def _holds_arrays(answer: Any) -> bool:
+    """Whether arrays are somewhere in the lists of an answer."""
+    return any(hasattr(x, "shape") or (isinstance(x, (list, tuple)) and _holds_arrays(x)) for x in answer)
 
 
 def _dtype(a: Any) -> Any:

@@ -6,12 +6,14 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import Ridge
 
 import iokr
 import iokr.rivals
 import members
 from attack.targets import HOOKS, grid, parameters, public
+from iokr._objects import as_objects
 from iokr.estimators.quantiles.base import QuantileRegression
 from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, WeisfeilerLehman
 from samples import regression
@@ -26,7 +28,11 @@ LABELS = np.array(["ash", "birch", "cedar"], dtype=object)[np.argmax(np.c_[X[:, 
 _links = np.triu(((X[:, None] - X[None, :]) ** 2).sum(axis=2) < 5.0, 1)
 ADJACENCY = (_links | _links.T).astype(float)
 PAIRS = np.array([(i, j) for i in range(N) for j in range(i + 1, N) if (i + j) % 3 == 0])
-LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 10])
+BAGS = [grid(np.roll(X, i, axis=0)[: 1 + i % 3]) for i in range(N)]
+MOLECULES = members.objects("fingerprints", N, 3)
+GROUPS = np.array([f"molecule {i // 2}" for i in range(N)], dtype=object)
+SETS = [[0, 5], [1, 2, 7], [3, 4, 8, 11], [6, 9], [10, 2, 0]]
+LABELED = np.array([0, 2, 3, 5, 6, 7, 9, 11])
 
 COMMON: dict[str, Any] = {
     "X": NEW,
@@ -69,11 +75,21 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"X": X, "y": LABELS},
         {"candidates": LABELS, "y": LABELS[:M], "sample_weight": WEIGHT[:M]},
     ),
+    "classes": (
+        {},
+        {"X": X, "y": LABELS, "sample_weight": WEIGHT},
+        {"y": LABELS[:M], "sample_weight": WEIGHT[:M]},
+    ),
     "links": ({}, {"X": X, "adjacency": ADJACENCY, "labeled": LABELED}, {}),
     "bipartite": (
         {},
         {"X": X, "Z": NEW, "links": (X @ NEW.T > 0).astype(float)},
         {"Z": X[:4], "links": (NEW @ X[:4].T > 0).astype(float), "leave": "row"},
+    ),
+    "bags": (
+        {},
+        {"sets": BAGS, "y": np.where(X[:, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT},
+        {"sets": BAGS[:M], "y": np.where(X[:M, 0] > 0, 1.0, -1.0), "sample_weight": WEIGHT[:M]},
     ),
     "pairs": (
         {},
@@ -84,6 +100,19 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "sample_weight": np.linspace(0.5, 2, len(PAIRS)),
         },
         {"pairs": np.array([[0, N], [1, 2], [N + 1, 3]])},
+    ),
+    "spectra": (
+        {"kernel": None, "reverse_alphas": (0.5, 2.0)},
+        {"X": members.objects("spectra", N), "y": MOLECULES, "groups": GROUPS},
+        {
+            "X": members.objects("spectra", M, 1),
+            "candidates": iokr.CandidateSets([MOLECULES[some] for some in SETS]),
+            "candidate_groups": as_objects([[f"molecule {i}" for i in some] for some in SETS]),
+            "method": "forward",
+            "scores": as_objects([np.linspace(-0.5, 0.25 + 0.125 * len(some), len(some)) for some in SETS]),
+            "truth": np.array([1, 0, 2, 0, 1]),
+            "groups": GROUPS[:M],
+        },
     ),
     **{
         domain: (
@@ -124,10 +153,16 @@ def fitting(cls: type) -> list[str]:
         return ["pairs"]
     if "links" in names:
         return ["bipartite"]
+    if "sets" in names:
+        return ["bags"]
     if required not in ({"X", "y"}, {"X"}) or "y" not in names:  # a stream brings its y
         return []
     if issubclass(cls, QuantileRegression):
         return ["numbers"]
+    if issubclass(cls, ClassifierMixin):
+        return ["classes"]
+    if "candidate_groups" in parameters(getattr(cls, "scores", cls.fit)):
+        return ["spectra"]
     found = ["vectors"]
     if "output_kernel" in options:
         found.append("labels")

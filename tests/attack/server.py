@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import math
 import os
 import resource
 import select
@@ -20,10 +21,14 @@ from attack.judge import Case, Outcome, judge
 __all__ = ["attempt", "serve"]
 
 MEMORY = 2 << 30  # bytes that a case may take beyond what the server holds
+PATIENCE = 15  # seconds on the clock for one of the processor: a busy machine is no hang
 
 
-def attempt(case: Case, memory: int = MEMORY) -> Outcome:
-    """The outcome of a case, in a child: killed when it takes too long, refused memory beyond the limit."""
+def attempt(case: Case, memory: int = MEMORY, patience: float = PATIENCE) -> Outcome:
+    """The outcome of a case, in a child: killed when it takes too long, refused memory beyond the limit.
+
+    `case.seconds` are seconds of the processor; the clock is asked only for what waits and does nothing.
+    """
     if case.prepare is not None:
         try:
             case.prepare()
@@ -34,7 +39,7 @@ def attempt(case: Case, memory: int = MEMORY) -> Outcome:
     if child == 0:
         _in_child(case, writer, memory)
     os.close(writer)
-    deadline, received, late = time.monotonic() + case.seconds, b"", False
+    deadline, received, late = time.monotonic() + patience * case.seconds, b"", False
     while not late:
         ready, _, _ = select.select([reader], [], [], max(deadline - time.monotonic(), 0.0))
         late = not ready
@@ -49,7 +54,9 @@ def attempt(case: Case, memory: int = MEMORY) -> Outcome:
     if received:
         return Outcome(**json.loads(received))
     if late:
-        return Outcome("hang", f"no answer after {case.seconds:g} s")
+        return Outcome("hang", f"no answer after {patience * case.seconds:g} s, most of them idle")
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return Outcome("hang", f"no answer after {case.seconds:g} s of the processor")
     return Outcome("crash", f"the process ended with status {status}")
 
 
@@ -61,6 +68,8 @@ def _in_child(case: Case, writer: int, memory: int) -> None:
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (size + memory, size + memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        seconds = math.ceil(case.seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         quiet = os.open(os.devnull, os.O_RDWR)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)

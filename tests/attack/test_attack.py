@@ -41,13 +41,18 @@ def _recursion(n=0):
     return _recursion(n + 1)
 
 
+def _forever():
+    while True:
+        pass
+
+
 OUTCOMES = {
     "right": lambda: 1,
     "refused": lambda: IOKR(alpha=-1.0).fit([[0.0]], [[1.0]]),
     "wrong": lambda: check_same(np.ones(3), np.array([1.0, 1.0, 1.5])),
     "traceback": _recursion,
     "warning": lambda: np.array(1e300) * 1e300,
-    "hang": lambda: time.sleep(30),
+    "hang": _forever,
     "memory": lambda: np.ones(1 << 40),
     "crash": lambda: os._exit(3),
 }
@@ -57,6 +62,13 @@ OUTCOMES = {
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_outcomes_are_told_apart(outcome):
     assert attempt(Case("nobody/nothing", OUTCOMES[outcome], ("alpha",), seconds=1.0)).word == outcome
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+def test_who_sleeps_hangs_and_who_waits_for_a_busy_machine_does_not():
+    case = Case("nobody/nothing", lambda: time.sleep(1.5), seconds=1.0)
+    assert attempt(case).word == "right"
+    assert attempt(case, patience=0.5).word == "hang"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")

@@ -105,7 +105,7 @@ def _entry(value: Any, dtype: Any = None) -> Callable[[Any], Any]:
     def make(X: Any) -> Any:
         kind = float if isinstance(value, float) and np.asarray(X).dtype == bool else dtype
         X = np.array(X, dtype=kind)
-        X[(len(X) // 2, *[0] * (X.ndim - 1))] = value
+        X[(len(X) // 2, *[-1] * (X.ndim - 1))] = value  # above the diagonal, where matrices of pairs are read
         return X
 
     return make

@@ -80,8 +80,23 @@ def test_each_text_is_computed_once_and_kept(tmp_path, monkeypatch):
 def test_a_file_that_is_no_cache(tmp_path):
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database" * 100)
-    with pytest.raises(ValueError, match=r"cache.sqlite .*delete it"):
-        Fingerprints(cache=path).fit_transform(SMILES)
+    before = path.read_bytes()
+    with pytest.warns(UserWarning, match=r"cache.sqlite cannot be used.*Delete it"):
+        found = Fingerprints(cache=path).fit_transform(SMILES)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(Fingerprints().fit_transform(SMILES)))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("cache", ["/proc/nowhere/cache.sqlite", "a" * 5000, "\0"])
+def test_a_cache_that_cannot_be_written_costs_time_alone(cache):
+    with pytest.warns(UserWarning, match="cannot be used for fingerprints"):
+        assert Fingerprints(cache=cache).fit_transform(SMILES).shape[0] == len(SMILES)
+
+
+@pytest.mark.parametrize("cache", [5, b"x", [], object()])
+def test_a_cache_is_a_path(cache):
+    with pytest.raises(TypeError, match="`cache` must be a path"):
+        Fingerprints(cache=cache).fit_transform(SMILES)
 
 
 def test_what_is_no_molecule_is_named():

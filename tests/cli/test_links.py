@@ -56,8 +56,11 @@ def test_predict_writes_the_run_folder(folder):
     names = {path.name for path in out.iterdir()}
     assert names == {
         "edges.tsv", "network.graphml", "network.cyjs", "rejected.tsv",
-        "table.tsv", "metrics.json", "run.json", "report.html",
+        "table.tsv", *(f"table-{k}.tsv" for k in range(2, 6)), "metrics.json", "run.json", "report.html",
     }  # fmt: skip
+    for k, table in enumerate(json.loads((out / "metrics.json").read_text())["tables"], start=1):
+        kept = rows(out / ("table.tsv" if k == 1 else f"table-{k}.tsv"))
+        assert len(kept) == len(table["rows"]), "one file a table, under its own header"
     found = rows(out / "edges.tsv")
     assert len(found) == 50 and [int(row["rank"]) for row in found] == list(range(1, 51))
     scores = [float(row["score"]) for row in found]
@@ -401,3 +404,18 @@ def test_ids_that_spreadsheets_execute(folder, safe):
     assert ("an apostrophe stands before them" if safe else "which spreadsheets execute") in page
     drawn = json.loads((out / "network.cyjs").read_text())
     assert exact <= {node["data"]["id"] for node in drawn["elements"]["nodes"]}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--missing", "median", "'median' is not one of 'reject', 'mean', 'zero'"),
+        ("--input-kernel", "RBF", "RBF is called gaussian here"),
+        ("--input-kernel", "RBF(0.1)", "RBF is called gaussian here"),
+        ("--method", "PairModel", "PairModel is called pairs here"),
+    ],
+)
+def test_choices_are_told_in_the_words_of_the_command(option, value, message):
+    result = invoke("predict", "-i", "n", "-e", "e", option, value)
+    told = " ".join(result.output.replace("│", " ").split())
+    assert result.exit_code == 2 and message in told and "Value error" not in told

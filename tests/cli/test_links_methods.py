@@ -7,10 +7,12 @@ Tests of `iokr.cli.links.clock`, `iokr.cli.links.comparison`, `iokr.cli.links.ex
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from typer.testing import CliRunner
 
 from browser import CHROMIUM, MISSING, Browser
@@ -18,10 +20,11 @@ from iokr.cli import app
 from iokr.cli.links.clock import Clock
 from iokr.cli.links.comparison import Judged
 from iokr.cli.links.explanation import explain, shared_neighbours, similarity
-from iokr.cli.links.methods import fit_method
+from iokr.cli.links.methods import METHODS, fit_method, searches
 from iokr.cli.links.model import Options, Task
 from iokr.cli.links.prediction import ranked, work
 from iokr.datasets import make_communities
+from iokr.estimators.links.cv import LinkPredictorCV
 
 
 def invoke(*arguments):
@@ -50,10 +53,10 @@ def folder(tmp_path_factory):
 def task(folder):
     given = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
     more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc"}
-    return Task.of(Options(str(folder / "edges.tsv"), str(folder / "nodes.tsv"), (), **given, **more))
+    return Task.of(Options(str(folder / "edges.tsv"), (str(folder / "nodes.tsv"),), (), **given, **more))
 
 
-@pytest.fixture(scope="module", params=["iokr", "pairs"])
+@pytest.fixture(scope="module", params=["iokr", "pairs", "stack"])
 def scored(request, task):
     return fit_method(task, request.param, Clock(lambda *_: None, work(task)), 0)
 
@@ -69,10 +72,12 @@ def run(folder):
 
 def test_models_are_compared_by_folds_of_nodes_and_the_better_one_is_used(run):
     out, printed = run
-    [won] = re.findall(r"^(LinkPredictor|PairModel) is used$", printed, flags=re.MULTILINE)
+    [won] = re.findall(r"^(\S.*) is used$", printed, flags=re.MULTILINE)
+    assert won in METHODS.values()
     metrics = json.loads((out / "metrics.json").read_text())
     [compared] = [table for table in metrics["tables"] if table["title"] == f"{won} is used"]
     areas = [row["AUC-ROC %"]["mean"] for row in compared["rows"]]
+    assert {row["model"] for row in compared["rows"]} == set(METHODS.values()), "the two, and their stack"
     assert compared["rows"][0]["model"] == won and areas == sorted(areas, reverse=True)
     behind = compared["rows"][1]["behind the best, ROC"]["mean"]
     assert behind == pytest.approx(areas[1] - areas[0])
@@ -101,7 +106,41 @@ def test_cv_compares_models_too(folder, tmp_path):
     files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
     result = invoke("cv", *files, "--folds", 2, "-o", tmp_path / "cv", "--alphas", "0.1,1")
     assert result.exit_code == 0, result.output
-    assert re.search(r"^(LinkPredictor|PairModel) is used$", result.stdout, flags=re.MULTILINE)
+    assert re.search(rf"^({'|'.join(METHODS.values())}) is used$", result.stdout, flags=re.MULTILINE)
+    assert all(name in result.stdout for name in METHODS.values())
+
+
+def test_the_stack_weighs_both_models_and_searches_each_once(folder, tmp_path):
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv", "--alphas", "0.1,1")
+    result = invoke("predict", *files, "--top", 9, "-o", tmp_path / "stack", "--method", "stack")
+    assert result.exit_code == 0, result.output
+    tables = json.loads((tmp_path / "stack" / "metrics.json").read_text())["tables"]
+    chosen = {row["what"]: row["value"] for row in tables[-1]["rows"]}
+    assert chosen["model"] == METHODS["stack"]
+    weights = [chosen[f"{METHODS[one]}, weight of a deviation of its scores"] for one in ("iokr", "pairs")]
+    assert min(weights) >= 0 and sum(weights) > 0
+    found = rows(tmp_path / "stack" / "edges.tsv")
+    assert [float(row["score"]) for row in found] == sorted((float(row["score"]) for row in found), reverse=True)
+
+
+def test_a_search_is_made_once_for_a_model_and_the_stack(task, monkeypatch):
+    searched = []
+    fit = LinkPredictorCV.fit
+    monkeypatch.setattr(LinkPredictorCV, "fit", lambda self, *a, **k: searched.append(1) or fit(self, *a, **k))
+    data = task.X, task.graph, task.network.labeled
+    models = searches(task)
+    for name in ("iokr", "pairs", "stack"):
+        clone(models[name]).fit(*data)
+    assert len(searched) == 1
+
+
+def test_progress_names_kernel_strength_and_alpha(task):
+    told = []
+    semi = replace(task, model=task.model.set_params(strengths=None))
+    clone(searches(semi, lambda *where: told.append(where))["iokr"]).fit(task.X, task.graph, task.network.labeled)
+    kernels, alphas = len(task.model.kernel), len(task.model.alphas)
+    assert told[-1] == ("iokr", 1.0, f"kernel {kernels} of {kernels}, alpha {alphas} of {alphas}")
+    assert [share for _, share, _ in told] == sorted(share for _, share, _ in told) and len(told) == kernels * alphas
 
 
 def test_probabilities_and_expected_precision_fall_along_the_list(run):

@@ -45,3 +45,12 @@ def test_an_interruption_says_how_to_go_on_if_anything_is_finished(name, finishe
     kept = f" What is finished is in {tmp_path / 'out.partial'}; the same command goes on from there."
     assert result.stderr == f"iokr: interrupted.{kept if finished else ''}\n"
     assert [path.name for path in tmp_path.iterdir()] == (["out.partial"] if finished else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "begun", "offered"), [("reproduce", "yeast-p", "yeast-ppi"), ("bench", "lin", "links")]
+)
+def test_the_shell_completes_names(command, begun, offered):
+    words = {"_IOKR_COMPLETE": "complete_bash", "COMP_WORDS": f"iokr {command} {begun}", "COMP_CWORD": "2"}
+    result = CliRunner().invoke(app, [], prog_name="iokr", env=words)
+    assert result.exit_code == 0 and offered in result.stdout.split()

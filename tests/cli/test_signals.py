@@ -16,8 +16,10 @@ sys.modules["kills"] = kills
 spec.loader.exec_module(kills)
 
 
-@pytest.mark.parametrize("name", ["predict", "study"])
+@pytest.mark.parametrize("name", ["predict", "study", "msms"])
 def test_kills_leave_whole_results_and_the_right_exit_codes(name, tmp_path):
+    if name == "msms":
+        pytest.importorskip("rdkit")
     found = kills.trial(kills.SCENARIOS[name], 3, 0, tmp_path)
     assert found.faults == []
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
+from iokr import IOKR
+from iokr.kernels import Precomputed
 from members import EVERYTHING, FOLDERS, TABLES, final_classes, label
 
 
@@ -78,3 +80,10 @@ class TestComponent:
 
 def _optional(signature: inspect.Signature) -> bool:
     return all(p.default is not inspect.Parameter.empty for name, p in signature.parameters.items() if name != "self")
+
+
+def test_large_arrays_are_told_by_their_shape():
+    kernel = Precomputed(np.eye(50))
+    assert repr(kernel) == "Precomputed(matrix=<array of float64, shape (50, 50)>)"
+    assert repr(IOKR(kernel)) == f"IOKR(kernel={kernel!r})"
+    assert "1., 0." in repr(Precomputed(np.eye(2))), "a few numbers are shown"

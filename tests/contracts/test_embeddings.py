@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import reference
 from iokr import IOKR
-from iokr.embeddings import Curves, Identity
-from iokr.kernels import RBF, Polynomial
+from iokr.embeddings import Curves, Explicit, Identity
+from iokr.kernels import RBF, Features, Polynomial
 from members import EMBEDDINGS
 from reference import assert_close
 from samples import GAMMA, regression
@@ -23,6 +23,7 @@ class TestEmbedding:
     def fitted(self, embedding):
         s = regression(1, n=8, d=2)
         output_kernel = None if isinstance(embedding, (Curves, Identity)) else Polynomial(2, 1.0, 1.0)
+        output_kernel = Features(_quadratic) if isinstance(embedding, Explicit) else output_kernel
         return s, IOKR(RBF(GAMMA), output_kernel=output_kernel, embedding=embedding, alpha=0.1).fit(s.X, s.Y)
 
     def test_distances_are_norms_minus_twice_scores(self, embedding):

@@ -124,7 +124,10 @@ def test_weights_are_kept_and_zero_is_no_link(read):
         ("a\tb\t1\nb\tc\t\n", r"edges\.tsv, line 2, column weight: there is no value"),
         ("a\tb\t1\nb\tc\t-1\n", r"edges\.tsv, line 2, column weight: a weight must not be negative, got -1"),
         ("a\tb\t1\nb\tc\tx\n", r"edges\.tsv, line 2, column 3: 'x' is not a number"),
-        ("a\tb\t1\t1\n", r"edges\.tsv, line 1: expected source, target and perhaps weight, got 4 columns"),
+        (
+            "a\tb\t1\t1\n",
+            r"edges\.tsv: expected source, target and perhaps weight, got 4 columns, .* --source, --target",
+        ),
         ("a\tb\tx\nb\tc\t1\n", r"its first row, 'a b x', reads like a header, as 'x' is not a number, but names two"),
         ("a\tb\nb\n", r"edges\.tsv, line 2: expected 2 columns as in line 1, got 1"),
         ("a\tz\nb\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'z', the nodes are like 'a'"),
@@ -152,7 +155,7 @@ def test_comments_are_counted_in_both_files(read):
 
 @pytest.mark.parametrize(
     ("row", "hint"),
-    [("a,1,2", r"commas \(.csv\)"), ("a;1;2", "semicolons"), ("a 1 2", r"spaces \(.txt\)"), ("a", None)],
+    [("a 1 2", r"spaces \(.txt\)"), ("a", None)],
 )
 def test_other_separators_are_recognised(read, row, hint):
     with pytest.raises(ValueError, match="has ids and no features") as error:

@@ -83,7 +83,8 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
     ("name", "content", "message"),
     [
         ("t.tsv", "id\tu\na\tx1\n", r"t\.tsv, line 2, column 'u': 'x1' is not a number"),
-        ("t.tsv", "a\t1\nb\t1,5\n", r"t\.tsv, line 2, column 2: '1,5' is not a number"),
+        ("t.tsv", "a\t1.5\nb\t1,5\n", r"line 2, column 2: '1,5' is not a number, unless .* \(--decimal comma\)"),
+        ("t.tsv", "a\t1,234\nb\t2,345\n", r"line 1, column 2: '1,234' is not a number, unless .*--decimal point"),
         ("t.tsv", "id\tu\na\t1_2\n", r"t\.tsv, line 2, column 'u': '1_2' is not a number"),
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),
         ("t.csv", "id,u\na\n", r"t\.csv, line 2: expected 2 columns as in line 1, got 1"),
@@ -93,7 +94,7 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
         ("t.tsv", "# nothing\n\n", "holds no rows"),
         ("t.tsv", "id\tu\n", "holds a header and no rows"),
         ("t.tsv", "id\tu\n#a\t1\n#b\t2\n", "a header and no rows; 2 lines begin with # and were taken for comments"),
-        ("t.tsv", "a\t1,5\t1\t2\nb\t1\t1\t2\n", r"t\.tsv, line 1, column 2: '1,5' is not a number"),
+        ("t.tsv", "a\t1,5\t1\t2.5\nb\t1\t1\t2\n", r"t\.tsv, line 1, column 2: '1,5' is not a number"),
         ("t.tsv", b"id\tu\n\xff\xfe\t1\n", "is not text in UTF-8"),
         ("t.tsv", b"id\tu\na\0\t1\n", r"t\.tsv, line 2: there is a NUL character; this is not a text file"),
         ("t.txt", b"a\0 1\n", r"t\.txt, line 1: there is a NUL character"),
@@ -104,7 +105,9 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
         ("t.tsv.gz", gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20, "is not a gzip file, or a damaged one"),
         ("t.npy", b"id\tu\n", "is not a file of arrays"),
         ("t.npz", b"PK\x03\x04 no zip", "is not a file of arrays"),
-        ("t.xlsx", "x", r"cannot tell what kind of file this is; its name must end in \.tsv"),
+        ("t.xyz", "x", r"cannot tell what kind of file this is; its name must end in \.tsv"),
+        ("t.xlsx", "x", r"t\.xlsx is not an \.xlsx file"),
+        ("t.xls", "x", r"\.xls files are not read; in Excel, save it as \.xlsx"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(tmp_path, name, content, message):

@@ -13,6 +13,7 @@ from iokr.problem import Problem
 from iokr.solvers import (
     ADMM,
     IRLS,
+    LBFGS,
     Cholesky,
     ConjugateGradient,
     CoordinateDescent,
@@ -45,7 +46,7 @@ def test_every_outcome_is_in_the_table_of_memory():
 
 def posed(solver, zeros=None):
     zeros = np.broadcast_to(0.0, (N, Q)) if zeros is None else zeros
-    loss = Huber() if isinstance(solver, IRLS) else Square()
+    loss = Huber() if isinstance(solver, (IRLS, LBFGS)) else Square()
     if isinstance(solver, PairMargin):
         zeros, loss = zeros[:, :1], MaxMargin()
     if isinstance(solver, (CoordinateDescent, ADMM)):
@@ -71,8 +72,8 @@ def numbers(words):
 
 
 SOLVERS = [
-    *(Cholesky(), Eigen(), ManifoldEigen(), LowRank(), ADMM(), IRLS(), CoordinateDescent(), ConjugateGradient()),
-    *(MixedPrecision(), PairRidge(), PairMargin()),
+    *(Cholesky(), Eigen(), ManifoldEigen(), LowRank(), ADMM(), IRLS(), LBFGS(), CoordinateDescent()),
+    *(ConjugateGradient(), MixedPrecision(), PairRidge(), PairMargin()),
 ]
 
 

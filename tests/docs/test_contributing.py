@@ -1,8 +1,10 @@
-"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind."""
+"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind.
+Tests of `iokr.extend`, from which they import.
+"""
 
+import ast
 import doctest
 import importlib
-import importlib.util
 import inspect
 import itertools
 import operator
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from iokr import IOKR
+from iokr import IOKR, load, save
 from iokr.decoders import Candidates
 from iokr.estimators.regression.iokr import fitted_problem
 from iokr.kernels import RBF
@@ -26,33 +28,30 @@ from iokr.solvers import ADMM
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, flags=re.DOTALL))
-FILES = [path for path in BLOCKS if path.startswith("src/")]
+FILES = [path for path in BLOCKS if path.startswith("my_models/")]
 TESTS = [path for path in BLOCKS if path.startswith("tests/")]
 NOUNS = ["decoders", "embeddings", "kernels", "losses", "solvers"]
 
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory):
-    """The modules that the page adds to the package, by name, and its tests, by path."""
+    """The files of the page, which lie outside the package, by path."""
     folder = tmp_path_factory.mktemp("contributing")
-    modules = {}
     for path in [*FILES, *TESTS]:
-        name = ".".join(Path(path).with_suffix("").parts[1:])
-        if path in TESTS:
-            name = f"contributing.{name}"
-        file = folder / Path(path).name
+        file = folder / path.replace("tests/", "my_tests/")
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(BLOCKS[path], encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(name, file)
-        modules[path] = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(modules[path])
-    yield modules
-    for module in modules.values():
-        del sys.modules[module.__name__]
+    sys.path.insert(0, str(folder))
+    names = {path: path.replace("tests/", "my_tests/").removesuffix(".py").replace("/", ".") for path in BLOCKS}
+    yield {path: importlib.import_module(name) for path, name in names.items()}
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("my_models", "my_tests")]:
+        del sys.modules[name]
 
 
 def example(examples, noun):
     """An instance of the class that the page adds to a folder."""
-    [module] = [module for path, module in examples.items() if path.startswith(f"src/iokr/{noun}/")]
+    module = [module for path, module in examples.items() if path.startswith(f"my_models/{noun}/")][-1]
     [name] = module.__all__
     return getattr(module, name)()
 
@@ -86,9 +85,17 @@ def test_the_equations_are_where_the_page_says():
 
 
 def test_a_file_and_a_test_for_each_noun():
-    assert sorted(Path(path).parts[2] for path in FILES) == NOUNS
-    assert sorted(Path(path).parts[1] for path in TESTS) == NOUNS
+    assert sorted({Path(path).parts[1] for path in FILES}) == NOUNS
+    assert [Path(path).parts[1] for path in FILES] == [Path(path).parts[1] for path in TESTS]
     assert len(BLOCKS) == TEXT.count("```python"), "a block without its path"
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_imports_what_is_public_alone(path):
+    for node in ast.walk(ast.parse(BLOCKS[path])):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] == "iokr":
+            module = importlib.import_module(node.module)
+            assert not {alias.name for alias in node.names} - set(module.__all__), node.module
 
 
 @pytest.mark.parametrize("path", TESTS)
@@ -114,6 +121,18 @@ def test_clones_pickles_and_stores_only(examples, noun):
         assert type(copy) is type(instance)
         assert copy.get_params() == instance.get_params()
     assert not [name for name in vars(instance) if name.endswith("_")]
+
+
+def test_a_smooth_loss_outside_is_saved_as_a_part(examples, tmp_path):
+    loss = examples["my_models/losses/log_cosh.py"].LogCosh()
+    X = np.linspace(0, 6, 20)[:, None]
+    model = IOKR(RBF(1.0), loss=loss, alpha=0.1).fit(X, np.sin(X[:, 0]))
+    with pytest.warns(UserWarning, match="does not hold `loss`"):
+        save(model, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match="loss"):
+        load(tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors", parts={"loss": loss})
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("noun", NOUNS)

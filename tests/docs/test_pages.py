@@ -13,7 +13,14 @@ import pytest
 import iokr
 
 DOCS = Path(__file__).parents[2] / "docs"
-MADE = {"_build", "_templates", "generated", "auto_examples", "sg_execution_times.rst"}  # by the build
+MADE = {
+    "_build",
+    "_templates",
+    "generated",
+    "auto_examples",
+    "auto_tutorials",
+    "sg_execution_times.rst",
+}  # by the build
 PAGES = sorted(page for page in DOCS.rglob("*.rst") if not MADE & set(page.parts))
 FOLDERS = ["decoders", "embeddings", "kernels", "losses", "manifolds", "operator_kernels", "solvers"]
 SECTIONS = ["The formula", "The members", "An example", "Pitfalls"]
@@ -73,7 +80,8 @@ def test_every_page_is_reached(page):
     reached = {DOCS / "index.rst"}
     for other in PAGES:
         for tree in toctrees.findall(other.read_text(encoding="utf-8")):
-            entries = [line.strip() for line in tree.splitlines()[1:] if line.strip() and ":" not in line]
+            lines = [line.strip() for line in tree.splitlines()[1:] if line.strip() and ":" not in line]
+            entries = [re.sub(r".*<(.*)>", r"\1", line) for line in lines]  # Title <document>, or the document alone
             reached |= {other.parent / f"{entry}.rst" for entry in entries}
     assert page in reached
 
@@ -107,3 +115,12 @@ def test_builds_without_warnings_and_asks_nobody(tmp_path):
         assert not loaded, page
     for sheet in (tmp_path / "html").rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", sheet.read_text()), sheet
+    front = (tmp_path / "html" / "index.html").read_text()
+    near = set(re.findall(r'href="([^"#]+\.html)', front))
+    pages_of_users = [
+        f"auto_tutorials/{user}.html" for user in ("biologist", "chemist", "data_scientist", "researcher")
+    ]
+    assert near >= {*pages_of_users, "auto_examples/index.html", "faq.html", "changelog.html"}
+    index = (tmp_path / "html" / "searchindex.js").read_text()
+    for word in ("panda", "excel", "save", "uncertainti", "bipartit", "big"):  # stems, as the search has them
+        assert re.search(rf'[{{,]"?{word}"?:', index), word

@@ -30,8 +30,9 @@ def test_tables_are_their_values(frame, make):
     assert_array_equal(model.feature_names_in_, NAMES)
     assert model.n_features_in_ == 3
     predicted = model.predict(frame(X, NAMES))
-    assert isinstance(predicted, np.ndarray)
-    assert_allclose(predicted, expected, rtol=1e-9, atol=1e-12)
+    assert isinstance(predicted, type(frame(Y, ["a", "b"])))
+    assert list(predicted.columns) == ["a", "b"]
+    assert_allclose(predicted.to_numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_columns_in_another_order_are_refused(frame):

@@ -115,3 +115,13 @@ def test_scikit_learn_accepts(estimator, check):
 def test_a_function_as_kernel():
     model = Neighbors(1, kernel=FromFunction(lambda a, b: float(a == b)), output_kernel=Delta())
     assert model.fit(["a", "b"], ["x", "y"]).predict(["b"])[0] == "y"
+
+
+def test_a_weight_of_any_size_counts_until_k():
+    """A row of weight above k is all k neighbours of whom it is nearest to, however large the weight."""
+    w = np.ones(20)
+    w[4] = 1e300
+    found = Neighbors(3, kernel=RBF(0.4)).fit(X, Y, sample_weight=w).predict(X[4:5])
+    np.testing.assert_allclose(found, Y[4:5])
+    everywhere = Neighbors(3, kernel=RBF(0.4)).fit(X, Y, sample_weight=np.full(20, 1e300))
+    np.testing.assert_allclose(everywhere.predict(X), Y)

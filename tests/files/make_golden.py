@@ -22,6 +22,7 @@ CASES = (
     *("PairModelCV", "Functional gaps", "Functional bsplines", "FunctionalCV", "QuantileCurves levels"),
     *("QuantileCurvesCV levels", "Conformal full", "Conformal jackknife+", "Conformal split", "Conformal links"),
     *("LinkStack", "LinkStack logits"),
+    *("SetModel", "SetModel worst"),
     "Identification",
     *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
     *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive", "rivals.PairLinks"),

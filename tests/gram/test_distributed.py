@@ -105,6 +105,13 @@ BAD = {
     "y in memory": (lambda: (lazy(X), Y), TypeError, r"from_array\(y, chunks=X.chunks\[0\]\)"),
     "lengths": (lambda: (lazy(X), lazy(Y[:50])), ValueError, "same length"),
     "rows": (lambda: (lazy(X), lazy(Y, 30)), ValueError, "same chunks of rows"),
+    "empty": (lambda: (da.zeros((0, 3)), da.zeros((0, 2))), ValueError, "empty"),
+    "rank above n": (
+        lambda: (lazy(X[:10], 5), lazy(Y[:10], 5)),
+        ValueError,
+        "landmarks are chosen from 10 rows; lower it",
+    ),
+    "outputs by columns": (lambda: (lazy(X), da.from_array(Y, chunks=(50, 1))), ValueError, "one chunk of columns"),
     "unknown": (lambda: (lazy(X)[lazy(X)[:, 0] > 0], lazy(Y)), ValueError, "compute_chunk_sizes"),
 }
 
@@ -118,6 +125,12 @@ def test_bad_arrays(case):
     make, error, words = BAD[case]
     with pytest.raises(error, match=words):
         IOKR(K).fit(*make())
+
+
+def test_a_checkpoint_of_other_chunks_is_refused(tmp_path):
+    model = IOKR(K, alpha=ALPHA, solver=LowRank(checkpoint=tmp_path / "kept")).fit(lazy(X), lazy(Y))
+    with pytest.raises(ValueError, match="another"):
+        model.fit(lazy(X, 30), lazy(Y, 30))
 
 
 def test_an_exact_kernel_is_refused_with_its_size():

@@ -41,6 +41,17 @@ def test_few_rows_stand_for_all(dependent):
     assert_allclose(solve(few.T @ few + ALPHA * np.eye(F.shape[1]), few.T @ targets), D, atol=1e-12)
 
 
+def test_a_triangle_of_rows_stands_for_all_unless_digits_would_be_lost():
+    found = moments_of(Phi, Psi, W)
+    L, targets = found.triangular_rows()
+    assert_allclose(L @ L.T, found.G, atol=1e-12)
+    assert_allclose(L @ targets, found.B, atol=1e-12)
+    assert np.array_equal(L, np.tril(L))
+    nearly = np.concatenate([Phi, Phi[:, :1] + 1e-6 * rng.normal(size=(50, 1))], axis=1)
+    assert moments_of(nearly, Psi, W).triangular_rows() is None
+    assert moments_of(np.concatenate([Phi, Phi], axis=1), Psi).triangular_rows() is None
+
+
 def test_one_triangle_is_mirrored_in_either_order():
     for rows in (Phi, np.asfortranarray(Phi), Phi[::2]):
         assert_allclose(squares(rows), rows.T @ rows, atol=1e-13)

@@ -85,6 +85,34 @@ def test_compiled_and_vectorised_agree(kernel):
     assert_close(kernel.diag(kernel.represent(X)), diagonal, 1e-12)
 
 
+@pytest.mark.parametrize("width", [None, 0.01])
+def test_each_exponential_is_right_to_a_rounding(width):
+    """One peak each, so that an entry is one exponential, from 1 down to the smallest normal number and below."""
+    kernel = ProbabilityProduct(width, sigma_intensity=0.2, cutoff=100.0)
+    heights = 1.0 + np.concatenate([np.linspace(0.0, 10.7, 700), [20.0, 1e3]])  # b ΔI² up to 715, and far beyond
+    X, Z = [([150.0], [h]) for h in heights], [([150.0 + d], [1.0]) for d in (0.0, 1e-4, 0.003)]
+    with pytest.warns(UserWarning, match="Cleaning"):
+        K = kernel(X, Z)
+    s = 0.001 if width is None else width
+    away = np.array([0.0, 150.0 + 1e-4 - 150.0, 150.0 + 0.003 - 150.0])
+    x = -(away**2) / (4 * s**2) - ((heights - 1.0) ** 2)[:, None] / (4 * 0.2**2)
+    expected = np.exp(x) / (4 * np.pi * s * 0.2)
+    seen = x > -700
+    np.testing.assert_allclose(K[seen], expected[seen], rtol=2e-13)  # x itself is rounded
+    assert np.all(K[~seen] < 1e-299)
+
+
+@pytest.mark.parametrize("kernel", [ProbabilityProduct(), ProbabilityProduct(0.005, None)], ids=["own", "shared"])
+def test_windows_of_many_pieces(kernel):
+    """More near peaks than are taken together."""
+    rng = np.random.default_rng(0)
+    X = [(np.sort(300.0 + rng.normal(scale=0.004, size=15)), rng.uniform(0.1, 1.0, 15)) for _ in range(60)]
+    K = kernel(X)
+    assert_close(K[:3, :4], [[slow(kernel, x, z) for z in X[:4]] for x in X[:3]], 1e-12)
+    with compiling(False):
+        assert_close(K, kernel(X), 1e-12)
+
+
 @pytest.mark.parametrize("width", [None, 0.3])
 def test_is_the_integral_of_the_product(width):
     """∫∫ p_x p_z on a fine grid; the trapezoidal rule is exact to rounding for Gaussians."""

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import pairwise as sklearn_pairwise
 
 import reference
 from iokr import IOKR
-from iokr.kernels import RBF, Cosine, Laplacian, Linear, Polynomial
+from iokr.kernels import RBF, Cosine, Laplacian, Linear, Nystroem, Polynomial
 from reference import assert_close
 from samples import vectors
 
@@ -199,3 +200,23 @@ def test_bad_inputs_name_the_argument():
 def test_laplacian_default_is_that_of_scikit_learn():
     X, Z = vectors(7, 5, seed=16), vectors(4, 5, seed=17)
     assert_close(Laplacian().fit(X)(X, Z), sklearn_pairwise.laplacian_kernel(X, Z), 1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.5), Linear(), Laplacian(0.5), RBF(0.5) + Linear(), Nystroem(RBF(0.5), 3)])
+def test_libraries_are_not_mixed(kernel):
+    torch = pytest.importorskip("torch", reason="needs the extra torch")
+    X = vectors(6, seed=0)
+    for A, B in ((X, torch.tensor(X)), (torch.tensor(X), X), (X.tolist(), torch.tensor(X))):
+        with pytest.raises(TypeError, match="in different libraries"):
+            clone(kernel)(A, B)
+    with pytest.raises(TypeError, match="in different libraries"):
+        Nystroem(RBF(0.5), 3).fit(X)(torch.tensor(X))
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.5), Laplacian(0.5), Linear(), Cosine()])
+def test_wide_indices_of_sparse_rows(kernel):
+    X = sparse.csr_array(vectors(6, seed=0))
+    wide = X.copy()
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert_close(clone(kernel)(wide, X), clone(kernel)(X, X))
+    assert wide.indices.dtype == np.int64

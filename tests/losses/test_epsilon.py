@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from convex import EpsilonInsensitiveLoss, EpsilonSquareLoss
-from iokr.losses import EpsilonInsensitive, EpsilonSquare, Square
+from iokr import IOKR
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Insensitive, Square
 from reference import assert_close
 from samples import vectors
 
@@ -53,3 +54,10 @@ def test_what_they_say_of_themselves():
     assert EpsilonSquare.radial
     assert not EpsilonSquare.reweighted
     assert not EpsilonInsensitive.box_dual
+
+
+@pytest.mark.parametrize("base", [1e-300, None, "huber", Huber])
+def test_a_base_that_is_no_radial_loss_is_refused_by_name(base):
+    X = np.linspace(0, 1, 8)[:, None]
+    with pytest.raises(TypeError, match="`base`"):
+        IOKR(loss=Insensitive(base)).fit(X, X)

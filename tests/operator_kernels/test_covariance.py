@@ -284,3 +284,55 @@ def test_torch_gives_the_same():
         assert isinstance(answer, torch.Tensor)
         assert_close(answer.numpy(), model.decision_function(X_new), 1e-10)
         assert_close(theirs.loo_errors_, model.loo_errors_, 1e-10)
+
+
+def random_G(n, rank, seed=4):
+    R = np.random.default_rng(seed).normal(size=(n, rank))
+    return R @ R.T
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("rank", [3, 8])
+def test_a_given_G_is_the_published_system_with_it(centered, rank):
+    n, alpha = 8, 0.05
+    X, X_new, Y, candidates = data(n)
+    G, P = random_G(n, rank), np.eye(n) - centered / n
+    K, K_Y = RBF(0.5)(X), RBF(0.3)(Y)
+    T = P @ G @ P @ K_Y
+    coefficients = np.linalg.solve(np.kron(K, T) + n * alpha * np.eye(n * n), np.eye(n).ravel(order="F"))
+    expected = [
+        [k_y @ np.kron(k_x[None, :], T) @ coefficients for k_y in RBF(0.3)(candidates, Y)] for k_x in RBF(0.5)(X_new, X)
+    ]
+    model = IOKR(Covariance(RBF(0.5), centered, G), output_kernel=RBF(0.3), alpha=alpha).fit(X, Y)
+    assert_close(model.scores(X_new, candidates), expected, 1e-9)
+
+
+def test_a_given_G_on_vectors_weights_and_known_cases():
+    n = 20
+    X, X_new, Y, _ = data(n)
+    G = random_G(n, 20)
+    ours = IOKR(Covariance(RBF(0.5), G=G), alpha=0.02).fit(X, Y)
+    assert_close(ours.kernel_.A_, Y.T @ G @ Y / n, 1e-12)
+    dense = IOKR(Decomposable(RBF(0.5), Y.T @ G @ Y / n), alpha=0.02).fit(X, Y)
+    assert_close(ours.predict(X_new), dense.predict(X_new), 1e-9)
+    plain = IOKR(Covariance(RBF(0.5)), output_kernel=RBF(0.3)).fit(X, Y)
+    identity = IOKR(Covariance(RBF(0.5), G=np.eye(n)), output_kernel=RBF(0.3)).fit(X, Y)
+    assert_close(identity.scores(X_new, Y), plain.scores(X_new, Y), 1e-9)
+    K = RBF(0.5)(X)
+    conditional = IOKR(ConditionalCovariance(RBF(0.5), EPSILON), output_kernel=RBF(0.3)).fit(X, Y)
+    given = IOKR(Covariance(RBF(0.5), G=G_of(K, True, False)), output_kernel=RBF(0.3)).fit(X, Y)
+    assert_close(given.scores(X_new, Y), conditional.scores(X_new, Y), 1e-8)
+    w = 1.0 + (np.arange(n) == 4)
+    weighted = IOKR(Covariance(RBF(0.5), G=G), alpha=0.02).fit(X, Y, sample_weight=w)
+    D = np.sqrt(w / w.sum())
+    assert_close(weighted.kernel_.A_, Y.T @ (D[:, None] * G * D) @ Y, 1e-12)
+
+
+def test_a_G_that_is_none_is_refused():
+    X, _, Y, _ = data(10)
+    with pytest.raises(ValueError, match="`G` must have a row and a column for each of the 10 labelled rows"):
+        IOKR(Covariance(RBF(0.5), G=np.eye(9)), output_kernel=RBF(0.3)).fit(X, Y)
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        IOKR(Covariance(RBF(0.5), G=-np.eye(10))).fit(X, Y)
+    with pytest.raises(ValueError, match="symmetric"):
+        IOKR(Covariance(RBF(0.5), G=np.triu(np.ones((10, 10))))).fit(X, Y)

@@ -217,7 +217,8 @@ def test_pictures_are_png(report):
 def test_run_folder(report, tmp_path):
     folder = tmp_path / "a" / "run"
     names = [path.name for path in write_run(report, folder)]
-    assert names == ["table.tsv", "metrics.json", "run.json", "report.html"]
+    assert names == ["table.tsv", "table-2.tsv", "metrics.json", "run.json", "report.html"], "one file a table"
+    assert (folder / "table-2.tsv").read_text() == "n\twhole\n3\tTrue\n"
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["tables"][0]["rows"][0]["ours"] == {"mean": 0.6, "std": pytest.approx(0.1414213562), "n": 2}
     assert metrics["tables"][0]["rows"][1]["ours"]["std"] is None
@@ -256,11 +257,11 @@ def test_with_force_files_of_others_stay_and_unchanged_ones_of_the_earlier_run_g
     (folder / "notes.txt").write_text("mine")
     (folder / "curves.tsv").write_text("changed by me")
     write_run(report, folder, force=True)
-    names = ["curves.tsv", "metrics.json", "notes.txt", "report.html", "run.json", "table.tsv"]
+    names = ["curves.tsv", "metrics.json", "notes.txt", "report.html", "run.json", "table-2.tsv", "table.tsv"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert (folder / "notes.txt").read_text() == "mine" and (folder / "curves.tsv").read_text() == "changed by me"
     listed = json.loads((folder / "run.json").read_text())["files"]
-    assert set(listed) == {"metrics.json", "report.html", "table.tsv"}
+    assert set(listed) == {"metrics.json", "report.html", "table.tsv", "table-2.tsv"}
     assert listed["table.tsv"] == hashlib.sha256((folder / "table.tsv").read_bytes()).hexdigest()
 
 

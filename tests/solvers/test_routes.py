@@ -2,13 +2,14 @@
 
 import re
 import time
+import tracemalloc
 import weakref
 
 import numpy as np
 import pytest
 
 import iokr._memory
-from iokr import IOKR, IOKRCV
+from iokr import IOKR, IOKRCV, Stream
 from iokr._memory import device_errors
 from iokr.embeddings import Nystroem as OutputNystroem
 from iokr.kernels import RBF, Nystroem
@@ -47,6 +48,44 @@ def test_the_routes_run_in_what_is_free(little):
     assert np.abs(low.predict(X[:100]) - exact.predict(X[:100])).max() < 0.1
 
 
+def bytes_in(words):
+    number, unit = re.match(r"([\d.]+) (kB|MB|GB)", words).groups()
+    return float(number) * {"kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+
+
+def traced(work):
+    """Bytes at the peak above what was there."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_approximate_route_runs_in_the_memory_that_it_says(little, monkeypatch):
+    """Whole, and in chunks."""
+    monkeypatch.setattr("iokr.solvers._routes.ROWS", 300)
+    words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
+    found = re.search(r"rank=(\d+)\)` as the kernel, (.*?) \((.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`\)", words)
+    model = IOKR(Nystroem(RBF(0.1), int(found[1])), alpha=0.1)
+    model.fit(X[:900], Y[:900])  # imports
+    model.fit(Stream((X[:900], Y[:900]), rows=300))
+    assert traced(lambda: model.fit(X, Y)) <= bytes_in(found[2])
+    chunks = traced(lambda: model.fit(Stream((X, Y), rows=300)))
+    assert chunks <= bytes_in(found[3]) < bytes_in(found[2])
+
+
+def test_where_features_of_all_rows_do_not_fit_chunks_are_named(monkeypatch):
+    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 15_000_000)
+    monkeypatch.setattr("iokr.solvers._routes.ROWS", 300)
+    words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
+    found = re.search(r"rank=(\d+)\)` as the kernel, (\d.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`, ", words)
+    assert bytes_in(found[2]) <= 0.8 * 15e6
+    model = IOKR(Nystroem(RBF(0.1), int(found[1])), alpha=0.1)
+    assert traced(lambda: model.fit(Stream((X, Y), rows=300))) <= bytes_in(found[2])
+
+
 def test_implicit_outputs_are_given_low_rank_too(little):
     words = refused(IOKR(RBF(0.1), output_kernel=RBF(0.1)), X, Y)
     assert "ConjugateGradient" not in words
@@ -77,6 +116,26 @@ def test_four_hundred_thousand_points_are_refused_at_once():
     words = refused(IOKR(RBF(0.1)), many, many)
     assert time.process_time() - start < 20  # a bound of sanity; `iokr bench scale` holds it to a second
     assert re.search(r"needs about 6\d\d GB", words)
+
+
+def test_the_shapes_are_enough_to_refuse(monkeypatch):
+    """Before a value is read: on a device the first look at one would be a compilation."""
+
+    def fail(*args, **kwargs):
+        raise AssertionError("a value was looked at")
+
+    monkeypatch.setattr("iokr.estimators.regression.posing.check_inputs", fail)
+    many = np.full((400_000, 3), np.nan)
+    for model, outputs in (
+        (IOKR(RBF(0.1)), many),
+        (IOKR(RBF(0.1)), many[:, 0]),
+        (IOKR(RBF(0.1), output_kernel=RBF()), many),
+        (IOKRCV(RBF(0.1)), many),
+    ):
+        assert "`Nystroem(RBF(gamma=0.1), rank=" in refused(model, many, outputs)
+    for model in (IOKR(Nystroem(RBF(0.1), 5)), IOKR(RBF(0.1), loss=Huber())):
+        with pytest.raises(AssertionError, match="looked at"):
+            model.fit(many, many)
 
 
 def test_a_device_that_runs_out_says_it_in_the_same_words():

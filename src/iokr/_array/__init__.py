@@ -52,6 +52,7 @@ from iokr._array.products import (
     top_k_columns,
     unwarned,
 )
+from iokr._array.transfers import ahead, torch_device
 
 __all__ = [
     "Array",
@@ -60,6 +61,7 @@ __all__ = [
     "NotPositiveDefinite",
     "Packed",
     "TridiagonalForm",
+    "ahead",
     "array_namespace",
     "asarray_like",
     "blocks",
@@ -105,6 +107,7 @@ __all__ = [
     "thin_svd",
     "to_numpy",
     "top_k_columns",
+    "torch_device",
     "triangular_congruence",
     "tridiagonalize",
     "unwarned",

@@ -48,9 +48,7 @@ def scaled_sq_distances(
     """
     p = int(X.shape[1])
     if Z.shape[1] != p:
-        raise ValueError(
-            f"Vectors must have as many columns as those they are compared with, got {int(Z.shape[1])} and {p}."
-        )
+        raise ValueError(f"`X` must have as many columns as what it is compared with, got {p} and {int(Z.shape[1])}.")
     if p != 1:
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
         E = _from_product(A, x_norms, B, z_norms, scale)
@@ -112,12 +110,25 @@ def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: floa
     if 0 in E.shape:
         return False
     xp = array_namespace(E)
+    if not is_numpy(E):
+        return _cancels_there(E, x_norms, z_norms, scale, slack)
     i, j = int(xp.argmax(x_norms)), int(xp.argmax(z_norms))
     reach = -scale * (float(x_norms[i]) ** 0.5 + float(z_norms[j]) ** 0.5) ** 2  # |s|ρ²
     if reach <= slack:
         return False
     apart = max(-float(xp.min(E[i, :])), -float(xp.min(E[:, j])))  # |s|δ²
     return not reach <= slack * apart
+
+
+def _cancels_there(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
+    """The same where the arrays are: a device is waited for once, or twice."""
+    xp = array_namespace(E)
+    reach = -scale * float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms))) ** 2
+    if reach <= slack:
+        return False
+    i, j = (xp.reshape(xp.argmax(norms), (1,)) for norms in (x_norms, z_norms))
+    nearest = float(xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1))))
+    return not reach <= -slack * nearest
 
 
 def _recentred(X: Any, Z: Any, scale: float) -> Array:
@@ -148,12 +159,22 @@ def _at_most_zero(E: Array) -> Array:
     return array_namespace(E).clip(E, max=0.0)
 
 
+def _narrow(R: Any) -> Any:
+    """A sparse matrix with indices of 32 bits, the only ones that some compiled loops take."""
+    if not is_sparse(R):
+        return R
+    if max(R.nnz, *R.shape) > np.iinfo(np.int32).max:
+        raise ValueError("`X` has more than 2**31 entries, which this kernel cannot compare; use fewer rows at a time.")
+    R = R.tocsr()
+    return type(R)((R.data, R.indices.astype(np.int32), R.indptr.astype(np.int32)), shape=R.shape)
+
+
 def l1_distances(R: Any, S: Any) -> Array:
     """Σ_k |r_ik − s_jk|."""
     if is_sparse(R) or is_sparse(S):
         from sklearn.metrics.pairwise import manhattan_distances
 
-        return manhattan_distances(R, S)
+        return manhattan_distances(_narrow(R), _narrow(S))
     if is_numpy(R, S):
         from scipy.spatial.distance import cdist
 

@@ -109,6 +109,21 @@ class CholeskyFactor:
             return solve_triangular(L, B, lower=not transpose)
         return xp.linalg.solve(L, B)
 
+    def solve_rows(self, B: Array, out: Array | None = None) -> Array:
+        """B L⁻ᵀ, each row b as L⁻¹b; where torch is told an array in C order to write to, nothing else is allocated."""
+        if out is not None and is_torch_array(B):
+            array_namespace(B).linalg.solve_triangular(self.L, B.T, upper=False, out=out.T)
+            return out
+        if out is not None:
+            out[...] = self.solve_rows(B)
+            return out
+        if is_numpy(self.L, B) and B.size:
+            from scipy.linalg.blas import dtrsm
+
+            # Bᵀ is in Fortran order, and so is the upper triangle Lᵀ.
+            return dtrsm(1.0, self.L.T, B.T, trans_a=1).T
+        return self.solve_lower(B.T).T
+
     def largest_pivot(self) -> float:
         """max L_ii²: a lower bound of the largest eigenvalue of K."""
         xp = array_namespace(self.L)

@@ -91,13 +91,15 @@ def empty_like(shape: tuple[int, ...], like: Any) -> Array:
 
 
 def take_rows(R: Any, rows: Any) -> Any:
-    """R[rows] for a slice, integers (NumPy) or a list of them; `R` an array, sparse, or sliceable itself."""
+    """R[rows] for a slice, integers (NumPy, or beside R) or a list of them; `R` an array, sparse, or sliceable."""
     if not is_array_api_obj(R) or is_numpy_array(R):
         return R[rows]
     if isinstance(rows, slice):
         return R[rows, ...]
     xp = array_namespace(R)
-    return xp.take(R, xp.asarray(np.asarray(rows), device=_device(R)), axis=0)
+    known = is_array_api_obj(rows) and not is_numpy_array(rows)
+    index = rows if known else xp.asarray(np.asarray(rows), device=_device(R))
+    return R[index] if is_torch_array(R) and index.dtype == xp.int64 else xp.take(R, index, axis=0)
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -10,11 +10,20 @@ from iokr.chem.molecules import BadMolecule, Molecule
 
 __all__ = ["draw_molecules"]
 
-_WIDTH, _HEIGHT = 190, 160
+_WIDTH, _HEIGHT, _ACROSS = 190, 170, 3
+_BAR = 6  # the height of a bar
 
 
-def draw_molecules(smiles: Sequence[str], legends: Sequence[str], like: str | None = None) -> str | None:
-    """One <svg> element, a molecule a cell; what each shares with `like` is marked. None if nothing can be drawn."""
+def draw_molecules(
+    smiles: Sequence[str],
+    legends: Sequence[str],
+    like: str | None = None,
+    shares: Sequence[float | None] | None = None,
+) -> str | None:
+    """One <svg> element, three molecules a row; what each shares with `like` is marked. None if nothing can be drawn.
+
+    Below each stands its legend and, with `shares` between 0 and 1, a bar of that length.
+    """
     try:
         molecules = [Molecule(text).mol for text in smiles]
         other = None if like is None else Molecule(like).mol
@@ -33,14 +42,31 @@ def draw_molecules(smiles: Sequence[str], legends: Sequence[str], like: str | No
             pattern = Chem.MolFromSmarts(common.smartsString) if common.smartsString else None
             found = tuple(mol.GetSubstructMatch(pattern)) if pattern is not None else ()
         marks.append(found)
-    drawer = rdMolDraw2D.MolDraw2DSVG(_WIDTH * len(molecules), _HEIGHT, _WIDTH, _HEIGHT)
+    across = min(_ACROSS, len(molecules))
+    width, height = _WIDTH * across, _HEIGHT * -(-len(molecules) // across)
+    drawer = rdMolDraw2D.MolDraw2DSVG(width, height, _WIDTH, _HEIGHT)
     options: Any = drawer.drawOptions()
+    options.legendFontSize = 15
+    options.legendFraction = 0.2
+    options.padding = 0.08
     options.setHighlightColour((0.75, 0.87, 0.98))
     options.clearBackground = False
     drawer.DrawMolecules(molecules, legends=list(legends), highlightAtoms=[list(found) for found in marks])
     drawer.FinishDrawing()
     text = drawer.GetDrawingText()
     text = text[text.index("<svg") :]
-    size = rf"viewBox='0 0 {_WIDTH * len(molecules)} {_HEIGHT}'"
-    text = re.sub(r"<svg[^>]*>", f"<svg xmlns='http://www.w3.org/2000/svg' {size}>", text, count=1)
-    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}'>"
+    text = re.sub(r"<svg[^>]*>", head, text, count=1)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).replace("#000000", "currentColor")  # also on dark pages
+    bars = "".join(_bar(k, across, share) for k, share in enumerate(shares or ()) if share is not None)
+    return text.replace("</svg>", f"{bars}</svg>")
+
+
+def _bar(number: int, across: int, share: float) -> str:
+    """A bar at the foot of a cell, over a paler one of length 1."""
+    x, y = _WIDTH * (number % across) + 20, _HEIGHT * (number // across + 1) - _BAR - 2
+    whole = _WIDTH - 40
+    return (
+        f"<rect x='{x}' y='{y}' width='{whole}' height='{_BAR}' fill='#dfe5e8'/>"
+        f"<rect x='{x}' y='{y}' width='{whole * min(max(share, 0.0), 1.0):.1f}' height='{_BAR}' fill='#0f7b7b'/>"
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from iokr._bits import Bits
 from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
+from iokr._text import printable
 from iokr.chem.molecules import BadMolecule, Molecule, rdkit_version
 
 __all__ = ["Fingerprints"]
@@ -34,7 +37,8 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Out of ``maccs`` (167 bits), ``morgan2``, ``morgan3`` (radius), ``rdkit6`` (paths of up to six bonds),
         ``atompair`` (2048 each), and ``morgan2c``, counts in place of bits, which give a matrix.
     cache : path, optional
-        A file in which fingerprints are kept, by SMILES, kinds and RDKit's version.
+        A file in which fingerprints are kept, by SMILES, kinds and RDKit's version; one that cannot be read or written,
+        as on a full disk, is left alone with a warning.
 
     Examples
     --------
@@ -105,13 +109,16 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def _read(self, texts: Iterable[str], kinds: Sequence[str]) -> dict[str, np.ndarray]:
         """Those of `texts` that the cache has."""
-        if self.cache is None or not Path(self.cache).exists():
+        if self._path is None:
             return {}
-        wanted, found = list(texts), {}
+        wanted, found = list(texts), dict[str, np.ndarray]()
         kind = np.dtype(np.uint16 if _any_counts(kinds) else np.uint8)
         size = sum(_SIZES[name] for name in kinds)
         size = size if _any_counts(kinds) else -(-size // 8)
-        with self._connected() as store:
+        with self._spared():
+            if not self._path.exists():
+                return {}
+        with self._spared(), self._connected() as store:
             for start in range(0, len(wanted), _MANY):
                 some = wanted[start : start + _MANY]
                 marks = ",".join("?" * len(some))
@@ -123,25 +130,45 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return {text: row for text, row in found.items() if len(row) == size}
 
     def _write(self, rows: dict[str, np.ndarray], kinds: Sequence[str]) -> None:
-        if self.cache is None or not rows:
+        if self._path is None or not rows:
             return
-        Path(self.cache).parent.mkdir(parents=True, exist_ok=True)
         version = self._version(kinds)
-        with self._connected() as store, store:
+        with self._spared(), self._connected() as store, store:
             store.executemany(
                 "INSERT OR REPLACE INTO fingerprints VALUES (?, ?, ?)",
                 [(text, version, row.tobytes()) for text, row in rows.items()],
             )
 
-    def _connected(self) -> closing[sqlite3.Connection]:
+    @property
+    def _path(self) -> Path | None:
+        if self.cache is None or isinstance(self.cache, (str, os.PathLike)):
+            return Path(self.cache) if self.cache else None
+        raise TypeError(f"`cache` must be a path or None, got {self.cache!r:.60}.")
+
+    @contextmanager
+    def _spared(self) -> Iterator[None]:
+        """A cache that fails costs time and nothing else."""
         try:
-            store = sqlite3.connect(self.cache, timeout=60.0)
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            warnings.warn(
+                f"`cache` {printable(str(self.cache))} cannot be used for fingerprints ({error}): they are computed "
+                "each time. Delete it if it is damaged.",
+                stacklevel=4,
+            )
+
+    def _connected(self) -> closing[sqlite3.Connection]:
+        assert self._path is not None
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        store = sqlite3.connect(self._path, timeout=60.0)
+        try:
             store.execute(
                 "CREATE TABLE IF NOT EXISTS fingerprints"
                 " (smiles TEXT, kinds TEXT, bits BLOB, PRIMARY KEY (smiles, kinds))"
             )
-        except sqlite3.Error as error:
-            raise ValueError(f"{self.cache} cannot be used as a cache of fingerprints ({error}); delete it.") from None
+        except sqlite3.Error:
+            store.close()
+            raise
         return closing(store)
 
     def _version(self, kinds: Sequence[str]) -> str:

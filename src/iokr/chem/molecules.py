@@ -79,6 +79,13 @@ class Molecule:
             except ValueError as error:
                 raise BadMolecule(f"{self.text!r:.80}: {str(error).splitlines()[0]}") from None
 
+    @classmethod
+    def of(cls, text: str, smiles: str, **known: Any) -> Molecule:
+        """A molecule that was read before: `smiles` as it was found, and what else is known by its name."""
+        molecule = cls.__new__(cls)
+        molecule.__dict__.update(known, text=text, smiles=smiles)
+        return molecule
+
     @cached_property
     def mol(self) -> Any:
         """The RDKit molecule of `smiles`."""

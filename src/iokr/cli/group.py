@@ -1,5 +1,6 @@
 """How commands are called: an option that means one value is given once, and messages about usage can be printed."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,5 +55,16 @@ def _legible() -> Iterator[None]:
     except Exception as error:  # of usage, wherever the installed typer has its classes from
         message = getattr(error, "message", None)
         if isinstance(message, str) and hasattr(error, "exit_code"):
-            error.message = printable(message)  # type: ignore[attr-defined]  # it was asked for above
+            error.message = printable(_in_words(message))  # type: ignore[attr-defined]  # it was asked for above
         raise
+
+
+_HERE = {"rbf": "gaussian", "linkpredictor": "iokr", "pairmodel": "pairs", "linkstack": "stack", "aligned": "alignf"}
+
+
+def _in_words(message: str) -> str:
+    """Without the name of an exception; what has another name in Python is told by that of the command."""
+    message = message.replace("Value error, ", "")
+    found = re.fullmatch(r"(.*?)'(\w+)(?:\(.*\))?' is not one of (.*?)\.?", message)
+    name = _HERE.get(found[2].lower(), "") if found else ""
+    return f"{message.rstrip('.')}; {found[2]} is called {name} here." if found and f"'{name}'" in found[3] else message

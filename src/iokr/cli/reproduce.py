@@ -9,10 +9,18 @@ from iokr.cli.shared import Force, FormatOption, Output, Quiet, Repeat, Seed, Ve
 from iokr.cli.signals import INTERRUPTED, closing_words
 
 
+def _names(incomplete: str) -> list[tuple[str, str]]:
+    """What the shell offers after a tab, with a title each."""
+    from iokr_lab import EXPERIMENTS
+
+    return [(e.name, e.title) for e in EXPERIMENTS if e.name.startswith(incomplete)]
+
+
 def reproduce(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="The experiment; without it, the list.", show_default=False)
+        str | None,
+        typer.Argument(help="The experiment; without it, the list.", show_default=False, autocompletion=_names),
     ] = None,
     output: Output = None,
     force: Force = False,
@@ -20,6 +28,14 @@ def reproduce(
     repeat: Repeat = None,
     short: Annotated[bool, typer.Option("--short", help="A smaller plan, minutes at most.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The whole published protocol of a long experiment.")] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Work on the workers of this Dask scheduler, tcp://HOST:8786; they need the same iokr and the data.",
+        ),
+    ] = None,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -35,7 +51,10 @@ def reproduce(
     from iokr_lab import EXPERIMENTS, find
 
     if name is None:
-        rows = [{"name": e.name, "what": e.title, "paper": e.paper, "data found": not e.missing()} for e in EXPERIMENTS]
+        rows = [
+            {"name": e.name, "what": e.title, "paper": e.paper, "time, --short": e.time, "data found": not e.missing()}
+            for e in EXPERIMENTS
+        ]
         print_tables([Table("Experiments", rows)], format)
         for line in dict.fromkeys(line for e in EXPERIMENTS for line in e.missing()):
             say(line, quiet=quiet)
@@ -56,7 +75,9 @@ def reproduce(
         with closing_words(kept):
             perform(
                 context,
-                lambda progress: experiment.run(plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder),
+                lambda progress: experiment.run(
+                    plan=plan, seed=seed, repeat=repeat, progress=progress, folder=folder, scheduler=scheduler
+                ),
                 folder,
             )
     except KeyboardInterrupt:

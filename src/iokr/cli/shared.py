@@ -32,6 +32,7 @@ __all__ = [
     "bar",
     "command_line",
     "guarded",
+    "new_file",
     "perform",
     "print_tables",
     "say",
@@ -40,6 +41,7 @@ __all__ = [
 
 
 Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
+_SOON = 5.0  # seconds that are not worth a word
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
@@ -161,16 +163,28 @@ def _rich_bar() -> "Iterator[Progress]":
 
 
 def _plain_lines() -> "Progress":
-    """A line whenever something else is begun."""
-    last = ""
+    """A line whenever something else is begun, with the time that is left where that can be told."""
+    from time import monotonic
+
+    last, since, first, of = "", monotonic(), 0, 0
 
     def progress(done: int, total: int, what: str) -> None:
-        nonlocal last
+        nonlocal last, since, first, of
+        if total != of or done < first:  # a new stretch of work
+            since, first, of = monotonic(), done, total
         if what != last:
-            say(f"{what} ({done} of {total})")
+            say(f"{what} ({done} of {total}{_time_left(monotonic() - since, done - first, total - done)})")
             last = what
 
     return progress
+
+
+def _time_left(seconds: float, done: int, left: int) -> str:
+    """Words, when something of the work is done and the rest takes more than a few seconds."""
+    wait = seconds * left / done if done > 0 else 0.0
+    if wait < _SOON:
+        return ""
+    return f", about {wait / 60:.0f} min left" if wait >= 90 else f", about {wait:.0f} s left"
 
 
 def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spreadsheet_safe: bool = False) -> None:
@@ -222,6 +236,38 @@ def _aligned(table: "Table") -> str:
         for row in rows
     ]
     return "\n".join([printable(table.title), *lines] + ([printable(table.note)] if table.note else []))
+
+
+@contextmanager
+def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
+    """Work whose result is a file, with others beside it: whether they can be written is asked before, what a killed
+    run left of them is removed, and no other run may write them meanwhile.
+    """
+    from iokr._files import locked, remove_unfinished
+
+    for file in (path, *beside):
+        _check_new(file, force, inputs)
+    lock = path.with_name(f".{path.name}.iokr-lock")
+    with locked(lock, f"{path} is being made by another run; wait for it, or give another -o."):
+        for file in (path, *beside):
+            _check_new(file, force, inputs)  # again, now that nobody else writes it
+            remove_unfinished(file)
+        yield
+
+
+def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
+    """No link, no folder, no input of the command, and nothing unforced."""
+    from iokr._files import refuse_link
+
+    refuse_link(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; -o names the file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder, so {path.name} cannot be written there; make it first.")
+    if any(other.exists() and path.exists() and path.samefile(other) for other in inputs):
+        raise FileExistsError(f"{path} is read by this command; give another -o.")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
 
 
 def perform(

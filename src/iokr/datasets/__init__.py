@@ -19,6 +19,7 @@ from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes
 from iokr.datasets.records import Rejected
 from iokr.datasets.samples import DOMAINS, sample
 from iokr.datasets.spectra_files import SpectraFiles, read_spectra_files
+from iokr.datasets.views import read_views
 
 __all__ = [
     "DOMAINS",
@@ -44,5 +45,6 @@ __all__ = [
     "read_nodes",
     "read_spectra_files",
     "read_structures",
+    "read_views",
     "sample",
 ]

@@ -1,4 +1,4 @@
-"""Tables in Parquet files and in NumPy's: columns have types, rows are numbered from 1."""
+"""Tables in NumPy's files: columns have types, rows are numbered from 1."""
 
 from __future__ import annotations
 
@@ -9,52 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.datasets.bounded import Arrays, check_parquet, open_arrays
+from iokr.datasets.bounded import Arrays, open_arrays
 from iokr.datasets.file_table import FileTable
 
-__all__ = ["read_array", "read_parquet"]
+__all__ = ["id_text", "numbered_rows", "read_array"]
 
 
-def read_parquet(path: Path, n_text: int) -> FileTable:
-    """The rows of a Parquet file; an index with a name, or of names, is its first column."""
-    import pandas as pd
-
-    try:
-        check_parquet(path)
-        frame = pd.read_parquet(path)
-    except ImportError as error:
-        raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'iokr[parquet]'") from error
-    except (OSError, ValueError) as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError(f"{path} is not a Parquet file: {error}") from error
-    if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):  # the ids are the index
-        frame = frame.reset_index(allow_duplicates=True)
-    if frame.shape[1] < n_text or not len(frame):
-        raise ValueError(f"{path}: expected rows of at least {n_text} columns, got shape {frame.shape}.")
-    columns = tuple(str(name) for name in frame.columns[n_text:])
-    text = np.array([[_text(cell) for cell in row] for row in frame.iloc[:, :n_text].itertuples(index=False)], str)
-    table = _rows(str(path), text.reshape(len(frame), n_text), columns)
-    values = np.empty((len(frame), len(columns)))
-    for j in range(len(columns)):
-        cells = frame.iloc[:, n_text + j]
-        dated = pd.api.types.is_datetime64_any_dtype(cells) or pd.api.types.is_timedelta64_dtype(cells)
-        column = pd.to_numeric(cells.astype(str) if dated else cells, errors="coerce")
-        bad = np.flatnonzero(column.isna().to_numpy() & cells.notna().to_numpy())
-        if len(bad):
-            cell = cells.iloc[int(bad[0])]
-            raise ValueError(f"{table.at(int(bad[0]))}, column {table.column(j)}: {cell!r:.40} is not a number.")
-        values[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return table.with_values(values)
-
-
-def _rows(name: str, text: NDArray[np.str_], columns: tuple[str, ...] = (), *, numbered: bool = False) -> FileTable:
+def numbered_rows(
+    name: str,
+    text: NDArray[np.str_],
+    columns: tuple[str, ...] = (),
+    *,
+    numbered: bool = False,
+    notes: tuple[str, ...] = (),
+) -> FileTable:
     """Rows of text, numbered from 1, as yet without numbers."""
     n = len(text)
-    return FileTable(name, text, np.empty((n, 0)), columns, np.arange(1, n + 1), "row", numbered=numbered)
+    return FileTable(name, text, np.empty((n, 0)), columns, np.arange(1, n + 1), "row", numbered=numbered, notes=notes)
 
 
-def _text(cell: Any) -> str:
+def id_text(cell: Any) -> str:
     """A cell as an id: whole numbers without a point, nothing for a missing one."""
     if cell is None or cell != cell:
         return ""
@@ -76,15 +50,15 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
     if array.dtype.kind in "US":
         if array.shape[1] != n_text:
             raise ValueError(f"{where}: expected {n_text} columns of text, got {array.shape[1]}.")
-        return _rows(where, np.char.strip(array.astype(str)))
+        return numbered_rows(where, np.char.strip(array.astype(str)))
     values = array.astype(np.float64)
     if n_text == 1 and array.shape[1] > 1:  # features or a kernel: ids are beside them, or are the row numbers
         numbered = ids is None
         ids = np.arange(len(array)) if ids is None else ids
         if ids.shape != (len(array),):
             raise ValueError(f"{where} has {len(array)} rows, but the array ids of {path} has shape {ids.shape}.")
-        text = np.array([[_text(cell)] for cell in ids.tolist()], dtype=str)
-        return _rows(where, text, numbered=numbered).with_values(values)
+        text = np.array([[id_text(cell)] for cell in ids.tolist()], dtype=str)
+        return numbered_rows(where, text, numbered=numbered).with_values(values)
     if array.shape[1] < n_text:
         raise ValueError(f"{where}: expected at least {n_text} columns, got {array.shape[1]}.")
     head = values[:, :n_text]
@@ -92,7 +66,7 @@ def read_array(path: Path, name: str | None, n_text: int) -> FileTable:
         first = "first column" if n_text == 1 else f"first {n_text} columns"
         raise ValueError(f"{where}: the {first} must be whole numbers, which name the nodes.")
     text = np.array([[str(int(cell)) for cell in row] for row in head], dtype=str)
-    return _rows(where, text, numbered=True).with_values(values[:, n_text:])
+    return numbered_rows(where, text, numbered=True).with_values(values[:, n_text:])
 
 
 def _load(path: Path, name: str | None) -> tuple[NDArray[Any], NDArray[Any] | None]:

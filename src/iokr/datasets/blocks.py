@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from iokr._memory import check_memory
 from iokr._objects import as_objects
-from iokr._validation import check_choice, check_integer, check_vectors
+from iokr._validation import check_choice, check_integer, check_numbers
 
 __all__ = ["make_blocks"]
 
@@ -63,11 +64,16 @@ def make_blocks(
     if x is None:
         values = rng.uniform(_FIRST, _LAST, size=n)
     else:
-        values = np.asarray(check_vectors(np.reshape(np.asarray(x, dtype=object), (-1, 1)), "x"), dtype=float).ravel()
+        values = check_numbers(x, "x").astype(np.float64).ravel()
+        if not len(values):
+            raise ValueError("`x` is empty; at least one number is needed.")
+        if not np.all(np.isfinite(values)):
+            raise ValueError("`x` contains NaN or infinity; give finite numbers.")
         if np.any(values < 0):
             raise ValueError(f"`x` must not be negative, got {values.min():g}.")
     if int(values.max()) >= n_nodes:
         raise ValueError(f"`n_nodes` must exceed the largest `x`, {values.max():g}, got {n_nodes}.")
+    check_memory(24.0 * n_nodes**2, "The adjacency of a graph", "take fewer nodes")
     return values[:, None], as_objects(_graph(float(value), n_nodes, directed, rng) for value in values)
 
 

@@ -23,7 +23,7 @@ from iokr._memory import check_memory, human_bytes
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["ALWAYS", "RATIO", "Arrays", "check_parquet", "open_arrays", "open_gzip"]
+__all__ = ["ALWAYS", "RATIO", "Arrays", "check_archive", "check_parquet", "open_arrays", "open_gzip"]
 
 RATIO = 200
 ALWAYS = 32_000_000
@@ -164,6 +164,13 @@ def open_arrays(path: Path) -> Iterator[Arrays]:
             yield Arrays(path, archive)
     except (BadZipFile, NotImplementedError, RuntimeError) as error:
         raise ValueError(f"{path} is not a file of arrays: {error}") from error
+
+
+def check_archive(path: Path, archive: ZipFile) -> None:
+    """What a packed archive announces, before it is read."""
+    size = sum(info.file_size for info in archive.infolist())
+    _check_ratio(path, path.stat().st_size, size, "write it as .tsv.")
+    check_memory(4 * size, f"Reading {path}", _WAYS_OUT)
 
 
 # ------------------------------------------------------------------------------------------------------------- Parquet

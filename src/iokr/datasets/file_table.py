@@ -23,6 +23,7 @@ class FileTable:
     comments: int = 0  # lines that begin with # and were passed over
     numbered: bool = False  # the leading columns were whole numbers of an array, which may be row numbers
     head: tuple[str, ...] = ()  # what the header says above the leading columns
+    notes: tuple[str, ...] = ()  # how the file was read, where that may surprise
 
     def at(self, i: int) -> str:
         """File and line of row i, in words."""
@@ -31,6 +32,25 @@ class FileTable:
     def column(self, j: int) -> str:
         """The name of column j of the numbers, or its number in the file."""
         return repr(self.columns[j]) if self.columns else str(j + 1 + self.text.shape[1])
+
+    def advice(self, j: int, words: int) -> str:
+        """What may be done about a column of numbers of whose cells so many are words, in brackets."""
+        if 2 * words <= len(self.text):
+            return ""
+        name = self.columns[j] if self.columns else str(j + 1 + self.text.shape[1])
+        if self.text.shape[1] > 1:
+            return "; --source, --target and --weight (or --weight none) say which columns are meant"
+        told = "--columns says which columns are features, --id which one has the ids"
+        return f" (--one-hot {name} takes its words for categories, {told})"
+
+    def transposed(self) -> FileTable:
+        """Columns for rows: what were features are nodes."""
+        if not self.columns:
+            raise ValueError(f"{self.name}: to be transposed it needs a header with the ids of the nodes.")
+        names, n = np.array(self.columns, dtype=str)[:, None], len(self.columns)
+        features = tuple(self.text[:, 0].tolist())
+        places = np.arange(2, n + 2)
+        return replace(self, text=names, values=self.values.T.copy(), columns=features, lines=places, unit="column")
 
     def with_values(self, values: NDArray[np.float64]) -> FileTable:
         """The same rows with these numbers, none of them infinite."""

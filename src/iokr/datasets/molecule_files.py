@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,14 @@ from numpy.typing import NDArray
 from iokr._adducts import parse_adduct
 from iokr._formulas import parse_formula, write_formula
 from iokr._validation import check_number
-from iokr.chem.molecules import BadMolecule, Molecule
+from iokr.chem.known import KnownMolecules
+from iokr.chem.molecules import Molecule
 from iokr.datasets.records import Rejected, TextFile, as_path, kind_of, named_rows, open_file
 from iokr.datasets.spectra_files import SpectraFiles
 
 __all__ = ["Candidate", "CandidateFiles", "MoleculeTable", "read_candidates", "read_database", "read_structures"]
 
+_TOGETHER = 20_000  # entries of a database that are read at a time
 _AGREE = 20.0  # ppm between the precursor and the structure
 _STRUCTURES = ("smiles", "canonical_smiles", "inchi")
 _IDS = ("candidate_id", "id", "identifier", "cid", "inchikey")
@@ -46,50 +50,80 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateFiles:
-    """Candidates of each spectrum by its id, and what was not taken."""
+    """Candidates of each spectrum by its id, and what was not taken: see `read_candidates`.
+
+    Examples
+    --------
+    >>> from iokr.datasets import CandidateFiles
+    >>> CandidateFiles({"S1": []}).rejections
+    ()
+    """
 
     sets: dict[str, list[Candidate]]
     rejections: tuple[Rejected, ...] = ()
 
 
-def read_structures(library: SpectraFiles) -> tuple[SpectraFiles, list[Molecule]]:
+def read_structures(library: SpectraFiles, known: KnownMolecules | None = None) -> tuple[SpectraFiles, list[Molecule]]:
     """The library's spectra with a structure, and the molecule of each; the others are rejected, each with its reason.
 
     The structure is the SMILES, else the InChI. Warned about and kept: an InChIKey that begins otherwise, several
     fragments, a precursor that is more than 20 ppm from the structure's with the stated adduct. Needs the extra `chem`.
+
+    Parameters
+    ----------
+    library : SpectraFiles
+    known : KnownMolecules, optional
+        Molecules that were read before.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_spectra_files, read_structures
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "library.mgf")
+    ...     peaks = "41.0 1\\n55.0 2\\n77.0 3\\n"
+    ...     _ = file.write_text(f"BEGIN IONS\\nTITLE=S1\\nPEPMASS=95.05\\nSMILES=Oc1ccccc1\\n{peaks}END IONS\\n")
+    ...     library, molecules = read_structures(read_spectra_files(file))
+    >>> [molecule.formula for molecule in molecules]
+    ['C6H6O']
     """
     _check_files(library, "library")
+    read = KnownMolecules() if known is None else known
+    read.read(str(text) for text in map(_structure, library.spectra.metadata) if text)
     molecules: list[Molecule] = []
     rows: list[int] = []
     rejections = list(library.rejections)
     for i, spectrum in enumerate(library.spectra):
-        known = spectrum.metadata
-        where = (library.files[i], library.lines[i], str(known["id"]), "structure")
-        text = known.get("smiles") or known.get("inchi")
+        said = spectrum.metadata
+        where = (library.files[i], library.lines[i], str(said["id"]), "structure")
+        text = _structure(said)
         if not text:
-            reason = "an InChIKey alone gives no fingerprint" if known.get("inchikey") else ""
+            reason = "an InChIKey alone gives no fingerprint" if said.get("inchikey") else ""
             rejections.append(Rejected(*where, "structure missing", "left out", reason))
             continue
-        try:
-            molecule = Molecule(str(text))
-            identity = molecule.identity
-        except BadMolecule as error:
-            rejections.append(Rejected(*where, "structure not read", "left out", str(error)))
+        molecule = read[str(text)]
+        if isinstance(molecule, str):
+            rejections.append(Rejected(*where, "structure not read", "left out", molecule))
             continue
         rows.append(i)
         molecules.append(molecule)
-        stated = str(known.get("inchikey") or "")
-        if len(stated) >= 14 and stated[:14].upper() != identity:
+        stated = str(said.get("inchikey") or "")
+        if len(stated) >= 14 and stated[:14].upper() != molecule.identity:
             rejections.append(Rejected(*where, "InChIKey disagrees", "kept", f"{stated} beside {molecule.inchikey}"))
         if molecule.n_fragments > 1:
             rejections.append(Rejected(*where, "several fragments", "kept the largest", molecule.smiles))
-        gap = _ppm_apart(spectrum.precursor_mz, str(known.get("adduct") or ""), molecule)
+        gap = _ppm_apart(spectrum.precursor_mz, str(said.get("adduct") or ""), molecule)
         if gap > _AGREE:
             rejections.append(Rejected(*where, "precursor disagrees", "kept", f"{gap:.1f} ppm from the structure's"))
     files, lines = tuple(library.files[i] for i in rows), tuple(library.lines[i] for i in rows)
     spectra = library.spectra[np.array(rows, dtype=np.intp)]
     kept = replace(library, spectra=spectra, files=files, lines=lines, rejections=tuple(rejections))
     return kept, molecules
+
+
+def _structure(said: Mapping[str, Any]) -> Any:
+    return said.get("smiles") or said.get("inchi")
 
 
 def _check_files(value: Any, name: str) -> None:
@@ -103,7 +137,7 @@ def _ppm_apart(mz: float | None, adduct: str, molecule: Molecule) -> float:
     if mz is None or ion is None:
         return 0.0
     # a charged molecule is measured as it is: [M]+ of a cation has lost no electron of a neutral one
-    expected = molecule.mass if molecule.charge and not ion.gained else ion.mz(molecule.mass)
+    expected = molecule.mass if not ion.gained and molecule.charge else ion.mz(molecule.mass)
     return abs(mz - expected) / expected * 1e6
 
 
@@ -117,6 +151,21 @@ def read_candidates(path: Path | str, spectra: SpectraFiles) -> CandidateFiles:
     ------
     ValueError
         When a column is not there, or none of the ids is that of a spectrum.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_candidates, read_spectra_files
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "library.mgf")
+    ...     peaks = "41.0 1\\n55.0 2\\n77.0 3\\n"
+    ...     _ = file.write_text(f"BEGIN IONS\\nTITLE=S1\\nPEPMASS=95.05\\nSMILES=Oc1ccccc1\\n{peaks}END IONS\\n")
+    ...     table = Path(folder, "candidates.tsv")
+    ...     _ = table.write_text("spectrum_id\\tsmiles\\nS1\\tOc1ccccc1\\nS1\\tCC\\n")
+    ...     found = read_candidates(table, read_spectra_files(file))
+    >>> [candidate.smiles for candidate in found.sets["S1"]]
+    ['Oc1ccccc1', 'CC']
     """
     path = as_path(path)
     _check_files(spectra, "spectra")
@@ -146,9 +195,9 @@ def _table_sets(path: Path) -> dict[str, list[Candidate]]:
     columns: set[str] = set()
     for line, row in named_rows(path):
         columns |= row.keys()
-        if "spectrum_id" in row and "smiles" in row:
-            known = (str(row.get("candidate_id", row.get("inchikey", ""))), str(row.get("name", "")))
-            found.setdefault(str(row["spectrum_id"]), []).append(Candidate(str(row["smiles"]), *known, path.name, line))
+        known = (str(row.get("candidate_id", row.get("inchikey", ""))), str(row.get("name", "")))
+        candidate = Candidate(str(row.get("smiles", "")), *known, path.name, line)  # an empty one gets its reason later
+        found.setdefault(str(row.get("spectrum_id", "")), []).append(candidate)
     for name in ("spectrum_id", "smiles"):
         if name not in columns:
             raise ValueError(f"{path.name}: needs a column {name}; it has {', '.join(sorted(columns)[:10]) or 'none'}.")
@@ -220,27 +269,55 @@ class MoleculeTable:
 
     def of_formula(self, formula: str) -> NDArray[np.intp]:
         """The molecules of a sum formula, however it is written."""
-        return np.flatnonzero(self.formulas == write_formula(parse_formula(formula)))
+        order, ascending = self._by_formula
+        wanted = write_formula(parse_formula(formula))
+        return order[np.searchsorted(ascending, wanted) : np.searchsorted(ascending, wanted, side="right")]
+
+    @cached_property
+    def _by_formula(self) -> tuple[NDArray[np.intp], NDArray[np.str_]]:
+        order = np.argsort(self.formulas, kind="stable")
+        return order, self.formulas[order]
 
 
-def read_database(path: Path | str) -> MoleculeTable:
+def read_database(path: Path | str, known: KnownMolecules | None = None) -> MoleculeTable:
     """Molecules of a .csv, .tsv or .parquet table with a column smiles or inchi, of an .sdf or of a .smi file.
 
     Exact masses and formulas are RDKit's: the extra `chem`. What is no molecule is rejected with its reason.
+
+    Parameters
+    ----------
+    path : path
+    known : KnownMolecules, optional
+        Molecules that were read before.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_database
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "molecules.tsv")
+    ...     _ = file.write_text("smiles\\tname\\nOc1ccccc1\\tphenol\\nno molecule\\t?\\n")
+    ...     database = read_database(file)
+    >>> len(database.rejections)
+    1
     """
     path = as_path(path)
     kept: list[tuple[float, str, Candidate]] = []
     rejections: list[Rejected] = []
-    n = 0
-    for candidate in _database_rows(path, rejections):
-        n += 1
-        try:
-            molecule = Molecule(candidate.smiles)
-            known = replace(candidate, smiles=molecule.smiles, id=candidate.id or str(n))
-            kept.append((molecule.mass, molecule.formula, known))
-        except BadMolecule as error:
-            where = (path.name, candidate.line, candidate.id or str(n))
-            rejections.append(Rejected(*where, "molecule", "structure not read", "left out", str(error)))
+    n, read = 0, KnownMolecules() if known is None else known
+    rows = _database_rows(path, rejections)
+    while some := list(islice(rows, _TOGETHER)):
+        read.read(candidate.smiles for candidate in some)
+        for candidate in some:
+            n += 1
+            molecule = read[candidate.smiles]
+            if isinstance(molecule, Molecule):
+                its = replace(candidate, smiles=molecule.smiles, id=candidate.id or str(n))
+                kept.append((molecule.mass, molecule.formula, its))
+            else:
+                where = (path.name, candidate.line, candidate.id or str(n))
+                rejections.append(Rejected(*where, "molecule", "structure not read", "left out", molecule))
     if not kept:
         raise ValueError(f"{path.name}: no molecule found in {n} entries.")
     kept.sort(key=lambda entry: entry[0])

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iokr._text import printable
+from iokr.datasets.edge_files import read_edges
 from iokr.datasets.edges import adjacency_of
 from iokr.datasets.file_table import FileTable
-from iokr.datasets.node_files import Nodes, Rejection, read_kernels, read_nodes, rejected
+from iokr.datasets.layouts import Layout
+from iokr.datasets.node_files import Nodes, Rejection, read_kernels, rejected
 from iokr.datasets.tables import read_table
+from iokr.datasets.views import read_views
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["NetworkFiles", "read_network"]
-
-_HEADINGS = frozenset(
-    ("source", "target", "from", "to", "node1", "node2", "node_1", "node_2", "id1", "id2", "protein1", "protein2")
-)
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,8 @@ class NetworkFiles:
         Comment lines in the files.
     by_position : bool
         The edge list names nodes by row number.
+    notes : tuple of str
+        How files were read, where that may surprise.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class NetworkFiles:
     rejections: tuple[Rejection, ...]
     comments: int = 0
     by_position: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def n_links(self) -> int:
@@ -86,21 +88,23 @@ class NetworkFiles:
 def read_network(
     edges: Path | str,
     *,
-    nodes: Path | str | None = None,
+    nodes: Path | str | Sequence[Path | str] | None = None,
     kernels: Sequence[Path | str] = (),
     ids: Path | str | None = None,
     labeled: Path | str = "edges",
     missing: str = "reject",
+    layout: Layout | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> NetworkFiles:
     """Read nodes and known links, and list everything that does not fit.
 
     Parameters
     ----------
     edges : path
-        Rows `source target [weight]`; the order of the two does not matter. In an .npy or .npz file the nodes may be
-        named by row number (from 0).
-    nodes : path, optional
-        Table of features, see `read_nodes`.
+        Rows `source target [weight]`, SIF, GraphML or JSON; the order of the two does not matter. In an .npy or .npz
+        file the nodes may be named by row number (from 0).
+    nodes : path, or sequence of paths, optional
+        Table of features, see `read_nodes`; several are views of the same nodes, see `read_views`.
     kernels : sequence of paths
         Kernel matrices in place of features, see `read_kernels`.
     ids : path, optional
@@ -110,6 +114,10 @@ def read_network(
         those listed in a file. The other nodes have features only.
     missing : {"reject", "mean", "zero"}, default="reject"
         See `read_nodes`.
+    layout : `iokr.datasets.layouts.Layout`, optional
+        Of the tables of features.
+    columns : mapping, optional
+        ``source``, ``target``, ``weight`` and ``decimal`` of the edge list, see `iokr.datasets.edge_files.read_edges`.
 
     Returns
     -------
@@ -123,16 +131,25 @@ def read_network(
 
     Examples
     --------
-    See `NetworkFiles`.
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_network
+    >>> with TemporaryDirectory() as folder:
+    ...     nodes, edges = Path(folder, "nodes.csv"), Path(folder, "edges.csv")
+    ...     _ = nodes.write_text("id,size\\na,1\\nb,2\\nc,3\\n")
+    ...     _ = edges.write_text("source,target\\na,b\\nb,z\\n")
+    ...     network = read_network(edges, nodes=nodes)
+    >>> network.nodes.ids.tolist(), network.n_links
+    (['a', 'b', 'c'], 1)
+    >>> [(one.line, one.reason) for one in network.rejections]
+    [(3, 'unknown node')]
     """
-    if (nodes is None) == (not kernels):
+    several = [] if nodes is None else [nodes] if isinstance(nodes, (str, Path)) else list(nodes)
+    if bool(several) == bool(kernels):
         raise ValueError("Give either a table of features or kernel matrices, `nodes` or `kernels`.")
-    found = read_nodes(nodes, ids=ids, missing=missing) if nodes is not None else read_kernels(kernels, ids=ids)
-    table = read_table(edges, 2, names=_HEADINGS - {name.lower() for name in found.ids.tolist()})
-    if table.values.shape[1] > 1:
-        raise ValueError(
-            f"{table.at(0)}: expected source, target and perhaps weight, got {2 + table.values.shape[1]} columns."
-        )
+    read = {"ids": ids, "missing": missing, "layout": layout}
+    found = read_views(several, **read) if several else read_kernels(kernels, ids=ids)
+    table = read_edges(edges, known=found.ids.tolist(), **(columns or {}))
     at = {name: i for i, name in enumerate(found.ids.tolist())}
     if table.columns and all(name in at for name in table.head):
         raise ValueError(
@@ -153,7 +170,10 @@ def read_network(
     weight = np.array([value for value, _ in links.values()])
     adjacency = adjacency_of(np.array(list(links), dtype=np.int64), len(at), weight)
     rejections = [*found.rejections, *rejections, *more, *outside]
-    return NetworkFiles(found, adjacency, chosen, tuple(rejections), found.comments + table.comments, by_position)
+    notes = (*found.notes, *table.notes)
+    return NetworkFiles(
+        found, adjacency, chosen, tuple(rejections), found.comments + table.comments, by_position, notes
+    )
 
 
 def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
@@ -201,7 +221,10 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
         else:
             seen[pair] = weight, i, source
             unknown = [end for end in (source, target) if end not in at]
-            if unknown:
+            words = table.text[1:].ravel().tolist() if i == 0 and len(unknown) == 2 and not table.head else None
+            if words is not None and not {source, target} & set(words):
+                reason, action = "names no node", "taken for a header"
+            elif unknown:
                 reason = "a node that was left out" if all(end in lost for end in unknown) else "unknown node"
                 detail = ", ".join(unknown)
             elif weight == 0:
@@ -229,7 +252,13 @@ def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections
         lost = reasons["a node that was left out"] > len(ends) // 2
         fill = " Nodes with missing features were left out; --missing mean fills them in." if lost else ""
         return f"{table.name}: none of its {len(ends)} rows is a link: {counts}.{fill}"
-    known = set(nodes.ids.tolist())
+    known, named = set(nodes.ids.tolist()), set(ends.flat)
+    across = [name for name in nodes.columns if name in named or name.rpartition(": ")[2] in named]
+    if len(across) > 1:
+        return (
+            f"{table.name}: none of its {len(ends)} rows joins two nodes that are there, but it names {across[0]!r}, "
+            "which is a column of the nodes: is that table transposed? --transpose takes columns for nodes."
+        )
     stranger = next(end for end in ends.flat if end and end not in known)
     return (
         f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like "

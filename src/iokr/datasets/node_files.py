@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from iokr._text import printable
 from iokr._validation import check_psd
 from iokr.datasets.file_table import FileTable
+from iokr.datasets.layouts import Layout
 from iokr.datasets.tables import read_table
 
 __all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes", "rejected"]
@@ -65,6 +66,10 @@ class Nodes:
         The ids are row numbers, for want of others.
     comments : int
         Lines that begin with # and were passed over.
+    notes : tuple of str
+        How files were read, where that may surprise.
+    views : tuple of (str, int)
+        Names of the tables that X is made of, and their numbers of columns.
 
     Examples
     --------
@@ -82,6 +87,8 @@ class Nodes:
     origin: NDArray[np.str_] | None = None
     numbered: bool = False
     comments: int = 0
+    notes: tuple[str, ...] = ()
+    views: tuple[tuple[str, int], ...] = ()
 
 
 def read_nodes(
@@ -90,6 +97,7 @@ def read_nodes(
     ids: Path | str | None = None,
     missing: str = "reject",
     means: Mapping[str, float] | None = None,
+    layout: Layout | None = None,
 ) -> Nodes:
     """Features of nodes from a table whose first column is the id.
 
@@ -105,6 +113,8 @@ def read_nodes(
         or zero. Nodes without any feature are left out in any case. All of them are listed.
     means : mapping of names of columns to numbers, optional
         The means to fill in, those of other nodes; None is those of the table.
+    layout : `iokr.datasets.layouts.Layout`, optional
+        Which columns are the ids and the features, which are categories, and how numbers are written.
 
     Returns
     -------
@@ -129,7 +139,9 @@ def read_nodes(
     """
     if missing not in FILLS:
         raise ValueError(f"`missing` must be one of {', '.join(FILLS)}, got {missing!r}.")
-    table = _with_ids(read_table(path), ids)
+    layout = Layout(least=2) if layout is None else replace(layout, least=2)
+    table = _with_ids(read_table(path, layout=layout), ids)
+    table = table.transposed() if layout.transpose else table
     if not table.values.shape[1]:
         raise ValueError(
             f"{table.name} has ids and no features; expected numbers after the first column{_parted(table)}."
@@ -145,7 +157,15 @@ def read_nodes(
     X = values[~absent]
     origin = table.text[:, 0]
     return Nodes(
-        table.text[keep, 0], X, _names(table), None, (*repeated, *notes), origin, table.numbered, table.comments
+        table.text[keep, 0],
+        X,
+        _names(table),
+        None,
+        (*repeated, *notes),
+        origin,
+        table.numbered,
+        table.comments,
+        table.notes,
     )
 
 
@@ -201,7 +221,7 @@ def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) 
 def _parted(table: FileTable) -> str:
     """A hint at the separator, when an id looks like a whole row."""
     first = str(table.text[0, 0])
-    words = {",": "commas (.csv)", ";": "semicolons (make them commas)", " ": "spaces (.txt)"}
+    words = {",": "commas (.csv)", ";": "semicolons (.csv)", " ": "spaces (.txt)"}
     found = next((word for mark, word in words.items() if mark in first), None)
     return f", but its columns seem to be separated by {found}: {first!r:.40}" if found else ""
 

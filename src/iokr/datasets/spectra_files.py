@@ -97,6 +97,19 @@ def read_spectra_files(
     ------
     ValueError
         With file and line: a file that is none of its kind, or contradicts itself; two ion modes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.datasets import read_spectra_files
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "library.mgf")
+    ...     peaks = "41.0 1\\n55.0 2\\n77.0 3\\n"
+    ...     _ = file.write_text(f"BEGIN IONS\\nTITLE=S1\\nPEPMASS=95.05\\nSMILES=Oc1ccccc1\\n{peaks}END IONS\\n")
+    ...     library = read_spectra_files(file)
+    >>> library.ids, library.n_read
+    (['S1'], 1)
     """
     cleaning = Cleaning() if cleaning is None else cleaning
     if not isinstance(cleaning, Cleaning):

@@ -87,6 +87,11 @@ class GraphBarycenter(GraphDecoder):
     >>> bool(abs(C[C > 0.01].min() - 0.5) < 0.01)  # half an edge between C and N
     True
 
+    Notes
+    -----
+    With `rounded=False` this is the estimator of Brogat-Motte et al., argmin_z Σ_i α_i(x) FGW²(z, z_i), over
+    barycentres; `MinimumRisk("fgw")` is the same over candidates.
+
     References
     ----------
     Vayer, Chapel, Flamary, Tavenard and Courty, "Fused Gromov-Wasserstein distance for structured objects", Algorithms

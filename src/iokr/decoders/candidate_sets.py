@@ -52,9 +52,8 @@ class CandidateSets:
         if isinstance(sets, CandidateSets):
             self.sets: list[Any] = sets.sets
             return
-        if isinstance(sets, (str, bytes, type)) or not hasattr(sets, "__len__"):
-            raise TypeError(f"`CandidateSets` takes a sequence of candidate lists, got {sets!r:.60}.")
-        self.sets = list(read(sets))
+        n_objects(sets, "sets")
+        self.sets = list(as_objects(sets))
 
     @property
     def shape(self) -> tuple[int]:
@@ -117,19 +116,20 @@ def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[An
     sizes, parts = [], []
     for i, candidates in enumerate(sets.sets):
         if isinstance(candidates, (str, bytes)) or not (hasattr(candidates, "__len__") or hasattr(candidates, "shape")):
-            raise TypeError(f"Candidate set {i} must be a sequence of outputs, got {candidates!r:.40}.")
+            raise TypeError(f"`candidates` set {i} must be a sequence of outputs, got {candidates!r:.40}.")
         with error_context(f"candidates (set {i})"):
             candidates = read(candidates, matrix=_takes_numbers(embedding))
         sizes.append(n_objects(candidates, f"candidates (set {i})"))
         if sizes[-1] == 0:
-            raise ValueError(f"Candidate set {i} is empty; give at least one output to choose from.")
-        _check_entries(candidates, f"Candidate set {i}")
-        parts.append(candidates)
+            raise ValueError(f"`candidates` set {i} is empty; give at least one output to choose from.")
+        _check_entries(candidates, f"`candidates` set {i}")
+        parts.append(candidates.tocsr() if is_sparse(candidates) else candidates)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     if all(is_sparse(part) for part in parts):
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr"), starts
+    parts = [part.toarray() if is_sparse(part) else part for part in parts]
     if all(is_array(part) for part in parts) and len({part.shape[1:] for part in parts}) == 1:
         return joined([to_numpy(part) for part in parts]), starts
     return _as_numbers(

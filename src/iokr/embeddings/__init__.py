@@ -4,6 +4,7 @@ from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.embeddings.eigen import Eigen, KernelPCA
+from iokr.embeddings.explicit import Explicit
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
 from iokr.embeddings.nystroem import Nystroem
@@ -15,6 +16,7 @@ __all__ = [
     "Eigen",
     "Embedding",
     "EuclideanEmbedding",
+    "Explicit",
     "Identity",
     "Implicit",
     "KernelPCA",

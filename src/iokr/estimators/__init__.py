@@ -12,10 +12,13 @@ from iokr.estimators.multitask.model import MultiTask
 from iokr.estimators.neighbors import Neighbors
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
+from iokr.estimators.plain.classifier import IOKRClassifier
+from iokr.estimators.plain.regressor import IOKRRegressor
 from iokr.estimators.quantiles.cv import QuantileCurvesCV
 from iokr.estimators.quantiles.model import QuantileCurves
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.sets import SetModel
 from iokr.estimators.surrogate.model import Surrogate
 from iokr.estimators.surrogate.neural import NeuralRegressor
 from iokr.estimators.trees.boosting import OutputKernelBoosting
@@ -29,6 +32,8 @@ __all__ = [
     "Conformal",
     "Functional",
     "FunctionalCV",
+    "IOKRClassifier",
+    "IOKRRegressor",
     "Identification",
     "LinkPredictor",
     "LinkPredictorCV",
@@ -43,5 +48,6 @@ __all__ = [
     "PairModelCV",
     "QuantileCurves",
     "QuantileCurvesCV",
+    "SetModel",
     "Surrogate",
 ]

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._component import ShortArrays
 from iokr._memory import check_matrix
 from iokr._objects import keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
+from iokr._tables import as_frame
 from iokr._validation import check_integer, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
@@ -30,7 +31,7 @@ from iokr.solvers.base import Solver
 __all__ = ["KernelModel", "StructuredEstimator"]
 
 
-class KernelModel(Summarised, BaseEstimator):  # type: ignore[misc]
+class KernelModel(Summarised, ShortArrays):
     """What every model made of components shares: they are checked, and answers have the precision of the data."""
 
     _components: ClassVar[dict[str, tuple[type, str]]] = {
@@ -185,8 +186,14 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         -------
         y : array of m outputs
             Of the dimension of y at fit when that was a numeric array (dense when it was sparse), else a 1-D object
-            array.
+            array. A frame of pandas or Polars at fit comes back as a frame with its columns, and the index of X. A
+            Series comes back as an array, as from scikit-learn's estimators.
         """
+        check_is_fitted(self)
+        return as_frame(self._decoded(X, candidates), self.outputs_.frame, X)
+
+    def _decoded(self, X: Any, candidates: Any = None) -> Any:
+        """What `predict` answers, as an array."""
         check_is_fitted(self)
         if candidates is None:
             if isinstance(self.decoder_, Candidates):
@@ -224,7 +231,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
             self.embedding_.represent(y)  # refuses what is no output
-            predicted = self.predict(X, candidates)
+            predicted = self._decoded(X, candidates)
             hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))
         if not self.loss_.calibrated:

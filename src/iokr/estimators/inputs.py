@@ -239,8 +239,11 @@ def check_table(X: Any, name: str) -> Any:
         fits = False
     if not fits:
         first = X[0] if len(X) else None
+        way_out = "estimators with a `kernel` take them, for example with `FromFunction(f)`"
+        if isinstance(first, (set, frozenset)):
+            way_out = "sets are compared by `Jaccard()`, which is `Tanimoto()` of their elements"
         raise ValueError(
             f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
-            f"{first!r:.40}; estimators with a `kernel` take them, for example with `FromFunction(f)`."
+            f"{first!r:.40}; {way_out}."
         )
     return X

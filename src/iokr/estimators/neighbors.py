@@ -111,7 +111,7 @@ class Neighbors(StructuredEstimator):
         given = check_data(self, X, y, sample_weight, None, kernel)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
-        outputs, targets = encode(given.y, given.weight, **self._output_parts())
+        outputs, targets = encode(given.y, given.weight, frame=given.frame, **self._output_parts())
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
         self._keep_outputs(outputs)
@@ -158,7 +158,8 @@ class Neighbors(StructuredEstimator):
             masses = np.ones(order.shape)
         else:
             w = self.targets_.weight[self._known][order]
-            masses = np.clip(k - np.cumsum(w, axis=1) + w, 0.0, w)
+            before = np.cumsum(np.minimum(w, k), axis=1) - np.minimum(w, k)  # a weight above k fills all that is left
+            masses = np.clip(k - before, 0.0, w)
             width = max(1, int((masses > 0).sum(axis=1).max()))
             order, masses = order[:, :width], masses[:, :width]
         if self.weights == "kernel":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -12,7 +13,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import as_array, as_objects, error_context, is_numeric, n_objects, take
-from iokr._tables import is_table, read
+from iokr._tables import Frame, is_table, read
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
@@ -61,12 +62,16 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         return asarray_like(y, X)
     if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
         return y
-    if wants_numbers:
-        try:
-            return as_array(y)
-        except ValueError:
-            return as_objects(y)
-    return as_objects(y)
+    if not wants_numbers:
+        return as_objects(y)
+    try:
+        found = as_array(y)
+    except ValueError:
+        return as_objects(y)
+    if output_kernel is None and found.dtype.kind == "O":  # numbers in an array of objects are vectors all the same
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return found.astype(np.float64)
+    return found
 
 
 def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], int] | None]:
@@ -102,6 +107,7 @@ class FittedOutputs:
     embedding: Embedding  # its coordinates are the columns of Ψ
     decoder: Decoder | None  # None where nothing is to be decoded
     shape: tuple[int, ...] | None  # of one output when y was a numeric array
+    frame: Frame | None = None  # the form of y when it was a frame
 
     def errors(self, H: Array, S: Any) -> Array:
         """‖h_i − ψ(y_i)‖² for represented outputs S, or the loss itself where that does not fix the length of h."""
@@ -119,11 +125,12 @@ def encode(
     embedding: Embedding | None = None,
     decoder: Decoder | None = None,
     embed: Callable[[Embedding, Kernel | None], Array] | None = None,
+    frame: Frame | None = None,
 ) -> tuple[FittedOutputs, Targets]:
     """Clones of the components, fitted to y as `as_outputs` reads it, and Ψ.
 
     `embed(embedding, kernel)` fits the embedding and returns Ψ, NaN where an entry is missing; by default that of every
-    output.
+    output. `frame` is the form in which y was given.
     """
     loss = Square() if loss is None else clone(loss)
     if output_kernel is None and embedding is None and decoder is not None and decoder.weighted and not is_numeric(y):
@@ -149,7 +156,7 @@ def encode(
     if decoder is not None:
         decoder = clone(decoder)
         decoder.fit(y, embedding)
-    outputs = FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None)
+    outputs = FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None, frame)
     n, xp = int(Psi.shape[0]), array_namespace(Psi)
     if embedding.is_identity:
         return outputs, Targets(n, None, weight=weight)
@@ -224,6 +231,10 @@ def r2(residual: float, spread: float, n: int) -> float:
     """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
     if n < 2:
         return float("nan")
+    if not (np.isfinite(residual) and np.isfinite(spread)):
+        raise ValueError("`y` has entries whose squares overflow, so there is no score; divide it by a constant.")
     if spread <= 0:
         return 1.0 if residual <= 0 else 0.0
+    if not np.isfinite(residual / spread):
+        raise ValueError("`y` varies so little beside the predictions that there is no score; are its units the same?")
     return 1.0 - residual / spread

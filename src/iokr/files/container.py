@@ -35,7 +35,21 @@ _SMALL = 1 << 20  # bytes that are hashed sooner than another thread is asked to
 
 
 class BadFile(ValueError):
-    """A file that is no model, or a damaged one."""
+    """A file that is no model, or a damaged one; the message names the file and what is wrong with it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.files import BadFile, load
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "model.safetensors").write_text("no model")
+    ...     try:
+    ...         load(Path(folder, "model.safetensors"))
+    ...     except BadFile:
+    ...         print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)

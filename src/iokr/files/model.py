@@ -131,12 +131,37 @@ def load(
     -------
     model
         Predicts the same to the last bit on the machine that saved it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import iokr
+    >>> model = iokr.IOKR(alpha=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     iokr.save(model, Path(folder, "model.safetensors"))
+    ...     again = iokr.load(Path(folder, "model.safetensors"))
+    >>> again, bool((again.predict([[0.5]]) == model.predict([[0.5]])).all())
+    (IOKR(alpha=0.1), True)
     """
     return _load(path, "model", parts, mmap, device)
 
 
 def load_beside(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `save` was given as `beside`."""
+    """What `save` was given as `beside`: names, units, settings that belong to a model and are no part of it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr import IOKR
+    >>> from iokr.files import load_beside, save
+    >>> model = IOKR(alpha=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, Path(folder, "model.safetensors"), beside={"unit": "mm"})
+    ...     load_beside(Path(folder, "model.safetensors"))
+    {'unit': 'mm'}
+    """
     return dict(_load(path, "beside", None, False, None))
 
 
@@ -188,13 +213,42 @@ def read_structure(file: Container) -> dict[str, Any]:
 
 
 def verify(path: str | os.PathLike[str]) -> None:
-    """Compare every array of a file with its hash, in little memory; `BadFile` names one that differs."""
+    """Compare every array of a file with its hash, in little memory; `BadFile` names one that differs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr import IOKR
+    >>> from iokr.files import BadFile, save, verify
+    >>> model = IOKR(alpha=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.safetensors")
+    ...     save(model, path)
+    ...     verify(path)  # says nothing when all is well
+    ...     data = path.read_bytes()
+    ...     _ = path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    ...     try:
+    ...         verify(path)
+    ...     except BadFile:
+    ...         print("damaged")
+    damaged
+    """
     with open_container(path) as file:
         file.verify(read_structure(file)["sha256"])
 
 
 def fingerprint(value: Any) -> str:
-    """A hash of data of any kind that files can hold: equal data give equal hashes, whatever their layout in memory."""
+    """A hash of data of any kind that files can hold: equal data give equal hashes, whatever their layout in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.files import fingerprint
+    >>> A = np.arange(6.0).reshape(2, 3)
+    >>> fingerprint(A) == fingerprint(np.asfortranarray(A)), fingerprint(A) == fingerprint(A + 1)
+    (True, False)
+    """
     writer = Writer()
     if isinstance(value, np.ndarray):
         value = np.ascontiguousarray(value)

@@ -23,6 +23,19 @@ def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
     """Sections of names and words: the file, the parameters, what was fitted, parts to be given, arrays, provenance.
 
     Only the header is read, and nothing is made of it, so that files that ask for parts can be looked at too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr import IOKR
+    >>> from iokr.files import describe, save
+    >>> model = IOKR(alpha=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, Path(folder, "model.safetensors"))
+    ...     sections = describe(Path(folder, "model.safetensors"))
+    >>> sections["Parameters"]["alpha"]
+    '0.1'
     """
     with open_container(path) as file:
         structure = read_structure(file)

@@ -10,10 +10,14 @@ import numpy as np
 
 from iokr._array import (
     Array,
+    CholeskyFactor,
+    NotPositiveDefinite,
     array_namespace,
     asarray_like,
     blocks,
+    cholesky,
     eigh,
+    is_cuda,
     is_numpy,
     matmul,
     mirror_upper,
@@ -21,15 +25,16 @@ from iokr._array import (
     to_numpy,
 )
 
-__all__ = ["Moments", "chunk_rows", "moments_of", "squares", "total"]
+__all__ = ["ROWS", "Moments", "chunk_rows", "moments_of", "squares", "total"]
 
-_CHUNK = 1 << 22  # numbers of a chunk of features: 32 MB
+ROWS = 16_384  # of a chunk of a stream, by default
+_CHUNK, _ON_CUDA = 1 << 22, 1 << 26  # numbers of a chunk of features: 32 MB, and 512 MB on a CUDA device
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def chunk_rows(width: int) -> int:
-    """Rows of that width that are taken at a time."""
-    return max(256, _CHUNK // max(width, 1))
+def chunk_rows(width: int, like: Array) -> int:
+    """Rows of that width that are taken at a time, where `like` lives."""
+    return max(256, (_ON_CUDA if is_cuda(like) else _CHUNK) // max(width, 1))
 
 
 def squares(Phi: Array) -> Array:
@@ -97,19 +102,35 @@ class Moments:
         root, Q = xp.sqrt(xp.clip(omega[first:], min=float(np.finfo(float).tiny))), Q[:, first:]
         return root[:, None] * Q.T, matmul(Q.T, self.B) / root[:, None]
 
+    def triangular_rows(self) -> tuple[Array, Array] | None:
+        """L and Ψ̃ = L⁻¹B with G = L Lᵀ: the rows of Lᵀ stand for all, too, at a tenth of the flops of `rows`.
+
+        None where a pivot is so small that L⁻¹ would lose half of the digits.
+        """
+        xp = array_namespace(self.G)
+        try:
+            L = xp.tril(cholesky(self.G).L)
+        except NotPositiveDefinite:
+            return None
+        pivots = xp.linalg.diagonal(L) ** 2
+        if not float(xp.min(pivots)) > _EPS**0.5 * float(xp.max(xp.linalg.diagonal(self.G))):
+            return None
+        return L, CholeskyFactor(L).solve_lower(self.B)
+
 
 def moments_of(Phi: Array, Psi: Array, weight: np.ndarray | None = None, left: float = 0.0) -> Moments:
     """The moments of some rows, accumulated a chunk at a time."""
     n, parts = int(Phi.shape[0]), []
-    for rows in blocks(n, chunk_rows(int(Phi.shape[1]) + int(Psi.shape[1]))):
+    for rows in blocks(n, chunk_rows(int(Phi.shape[1]) + int(Psi.shape[1]), Phi)):
         F, P = take_rows(Phi, rows), take_rows(Psi, rows)
         if weight is not None:
             root = asarray_like(np.sqrt(weight[rows]), F)[:, None]
             F, P = root * F, root * P
         xp = array_namespace(F)
-        parts.append(Moments(squares(F), matmul(F.T, P), float(xp.sum(P * P)), int(F.shape[0]), 0.0))
+        # The sum becomes a number at the end: until then a device need not be waited for.
+        parts.append(Moments(squares(F), matmul(F.T, P), xp.sum(P * P), int(F.shape[0]), 0.0))
     found = total(parts)
-    return Moments(found.G, found.B, found.s, n, float(n if weight is None else np.sum(weight)), left)
+    return Moments(found.G, found.B, float(found.s), n, float(n if weight is None else np.sum(weight)), left)
 
 
 def total(parts: Iterable[Moments] | Sequence[Moments]) -> Moments:

@@ -23,7 +23,7 @@ from iokr._array import (
 from iokr._component import Component, component
 from iokr._memory import check_matrix
 from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
-from iokr._validation import check_computed, check_number, check_psd
+from iokr._validation import check_computed, check_home, check_number, check_psd
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
@@ -107,7 +107,6 @@ class Kernel(Component, ABC):
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
-        n = n_objects(X)
         for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
             if n_objects(objects, name) == 0:
                 raise ValueError(f"`{name}` is empty; at least one object is needed.")
@@ -115,7 +114,7 @@ class Kernel(Component, ABC):
             _check_widths(X, Z)
         with error_context("X"):
             k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
-            R = k.represent(np.arange(n) if k.pairwise and Z is None else X)
+            R = k.represent(np.arange(n_objects(X)) if k.pairwise and Z is None else X)
         with error_context("Z"):
             S = None if Z is None else k.represent(Z)
         if k.numeric:
@@ -142,7 +141,7 @@ class Kernel(Component, ABC):
 
 
 def _check_widths(R: Any, S: Any) -> None:
-    """Vectors with as many entries, and at least one."""
+    """Vectors with as many entries, and at least one, in one library."""
     if isinstance(R, Parts):
         for parts in zip(R, S, strict=True):
             _check_widths(*parts)
@@ -152,6 +151,7 @@ def _check_widths(R: Any, S: Any) -> None:
         raise ValueError("`X` has no columns: its objects have no entries.")
     if p != q:
         raise ValueError(f"`Z` has {q} columns but X has {p}; k(x, z) compares vectors with as many entries.")
+    check_home(R, S, "`X` and `Z`")
 
 
 def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:

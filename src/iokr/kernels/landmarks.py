@@ -10,9 +10,11 @@ import numpy as np
 from iokr._array import (
     Array,
     CholeskyFactor,
+    NotPositiveDefinite,
     array_namespace,
     asarray_like,
     blocks,
+    cholesky,
     eigh,
     empty_like,
     is_array,
@@ -34,7 +36,8 @@ ENTRIES = ("signs", "normal")
 _EPS = float(np.finfo(np.float64).eps)
 _FIRST, _SHARE = 8, 8  # objects drawn at a time: at least 8, an eighth of those that there are
 _PER_ROW = 4  # objects in a sketch for each of its rows, by default
-_PANEL = 1 << 24  # numbers of a panel of features
+_PANEL, _IN_CACHE = 1 << 25, 1 << 21  # numbers of a panel of features; under NumPy, whose memory is new to it each time
+_DIGITS = 1e3  # times n·eps·max k(x, x), from which pivots are beyond doubt
 
 
 def check_landmarks(rank: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
@@ -66,9 +69,14 @@ class FeatureMap(ABC):
     error: float  # tr(K − K̂) / tr K
     _at_fit: Any = None
 
+    @property
     @abstractmethod
-    def whiten(self, B: Array) -> Array:
-        """φ(x) from rows k(x, P)."""
+    def width(self) -> int:
+        """Numbers of φ(x)."""
+
+    @abstractmethod
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
+        """φ(x) from rows k(x, P), in `out` if that is given."""
 
     @abstractmethod
     def weights(self, H: Array) -> Array:
@@ -76,12 +84,15 @@ class FeatureMap(ABC):
 
     def features(self, R: Any) -> Array:
         """φ(x), a row per object, so many at a time that little but the answer is held."""
-        n = int(R.shape[0])
-        height = max(1, _PANEL // max(len(self.pivots), 1))
+        n, Phi = int(R.shape[0]), None
+        height = _height(len(self.pivots), self.P)
         if n <= height:
             return self.whiten(self.kernel.block(R, self.P))
-        parts = [self.whiten(self.kernel.block(take_rows(R, rows), self.P)) for rows in blocks(n, height)]
-        return array_namespace(parts[0]).concat(parts, axis=0)
+        for rows in blocks(n, height):
+            B = self.kernel.block(take_rows(R, rows), self.P)
+            Phi = empty_like((n, self.width), B) if Phi is None else Phi
+            self.whiten(B, Phi[rows, :])
+        return Phi
 
     def remember(self, X: Any) -> None:
         """X is what R was made of: then Φ need not be computed again when X is represented next."""
@@ -103,8 +114,11 @@ class FeatureMap(ABC):
     def _state_error(self, Phi: Array, diagonal: Array) -> None:
         """tr(K − K̂) / tr K; Φ is kept."""
         xp, diagonal = array_namespace(Phi), asarray_like(diagonal, Phi)
-        trace, rest = float(xp.sum(diagonal)), float(xp.sum(xp.clip(diagonal - row_sq_norms(Phi), min=0.0)))
-        self.error, self._at_fit = rest / trace if trace > 0 else 0.0, Phi
+        parts = blocks(int(Phi.shape[0]), _height(int(Phi.shape[1]), Phi))
+        rest = [xp.sum(xp.clip(diagonal[rows] - _sq_norms(Phi[rows, :]), min=0.0)) for rows in parts]
+        trace = float(xp.sum(diagonal))
+        self.error = float(sum(rest[1:], rest[0])) / trace if trace > 0 else 0.0
+        self._at_fit = Phi
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_at_fit"}
@@ -137,70 +151,81 @@ class Landmarks(FeatureMap):
         check_matrix(n, rank, R, 2.0, "Columns of a kernel matrix")
         self.kernel, rng = kernel, generator(random_state)
         diagonal = check_computed(kernel.diag(R))
-        floor = n * _EPS * float(np.max(to_numpy(diagonal), initial=0.0))
+        floor = n * _EPS * float(array_namespace(diagonal).max(diagonal)) if n else 0.0
         if pivots == "uniform":
-            Phi = self._draw(R, rng.permutation(n)[:rank])
+            Phi = self._draw(R, rng.permutation(n)[:rank], ordered=tol is not None)
         else:
             Phi = self._factor(R, rank, diagonal, floor, None if pivots == "greedy" else rng)
         if tol is not None:
             Phi = self._first(Phi, diagonal, tol)
         self._state_error(Phi, diagonal)
 
-    def _draw(self, R: Any, chosen: np.ndarray) -> Array:
-        """Φ of P among the chosen objects, less those that the others represent."""
-        M = to_numpy(self.kernel.block(take_rows(R, chosen), take_rows(R, chosen)))
-        L, order = pivoted_cholesky(np.ascontiguousarray((M + M.T) / 2))
-        self.pivots = chosen[order]
-        self.L, self.P = np.tril(L[order]), take_rows(R, self.pivots)
+    def _draw(self, R: Any, chosen: np.ndarray, *, ordered: bool) -> Array:
+        """Φ of P among the chosen objects, less those that the others represent; `ordered`: the best ones first."""
+        P = take_rows(R, chosen)
+        M = self.kernel.block(P, P)
+        known = None if ordered else _lower(M)
+        if known is None:
+            M = to_numpy(M)
+            L, order = pivoted_cholesky(np.ascontiguousarray((M + M.T) / 2))
+            known, chosen = np.tril(L[order]), chosen[order]
+            P = take_rows(R, chosen)
+        self.pivots, self.P, self.L = chosen, P, known
         return self.features(R)
 
     def _factor(self, R: Any, rank: int, left: Array, floor: float, rng: np.random.Generator | None) -> Array:
         """Φ by Cholesky with pivoting; the greedy one without random numbers."""
-        n, found = int(R.shape[0]), 0
+        n, found, xp = int(R.shape[0]), 0, array_namespace(left)
         chosen: list[np.ndarray] = []
+        closed = np.zeros(n, dtype=bool)
         Phi = np.empty((n, rank), order="F") if is_numpy(left) else empty_like((n, rank), left)
         while found < rank:
-            room = np.maximum(to_numpy(left), 0.0)
-            room[room <= floor] = 0.0
-            if chosen:
-                room[np.concatenate(chosen)] = 0.0
-            if not room.any():
-                break
+            room = xp.where((left <= floor) | asarray_like(closed, left), 0.0, left)
             if rng is None:
-                J, L = np.array([int(np.argmax(room))]), np.sqrt(room.max(keepdims=True))[:, None]
+                J = np.array([int(xp.argmax(room))])
+                L = np.sqrt(to_numpy(take_rows(room, J)))[:, None]
+                if not L[0, 0] > 0:
+                    break
             else:
-                J = rng.choice(n, size=max(_FIRST, found // _SHARE), p=room / room.sum())
-                J, L = self._keep(R, J, room, Phi[:, :found], floor, rng)
+                summed = xp.cumulative_sum(room)
+                top = float(summed[-1])
+                if not top > 0:
+                    break
+                drawn = rng.random(max(_FIRST, found // _SHARE)) * top
+                J = np.minimum(to_numpy(xp.searchsorted(summed, asarray_like(drawn, left), side="right")), n - 1)
+                J, L = self._keep(R, J, to_numpy(take_rows(room, J)), Phi[:, :found], floor, rng)
             J, L = J[: rank - found], L[: rank - found, : rank - found]
-            columns = self.kernel.block(R, take_rows(R, J))
+            there = J if is_numpy(left) else asarray_like(J, left)
+            columns = self.kernel.block(R, take_rows(R, there))
             if found:
-                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], J).T)
-            new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_lower(columns.T).T
+                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], there).T)
+            new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_rows(columns)
             Phi[:, found : found + len(J)] = new
-            left = left - row_sq_norms(new)
+            left = left - _sq_norms(new)
             chosen.append(J)
+            closed[J] = True
             found += len(J)
         self.pivots = np.concatenate([np.empty(0, dtype=np.intp), *chosen])
         self.P, Phi = take_rows(R, self.pivots), Phi[:, :found]
-        self.L = np.tril(to_numpy(take_rows(Phi, self.pivots)))
+        self.L = xp.tril(take_rows(Phi, self.pivots))
         return np.ascontiguousarray(Phi) if is_numpy(Phi) else Phi
 
     def _keep(
         self, R: Any, J: np.ndarray, room: np.ndarray, Phi: Array, floor: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of the drawn objects J those that are kept, and the Cholesky factor of their residual."""
-        some, rows = take_rows(R, J), take_rows(Phi, J)
-        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T)).copy()
+        """Of the drawn objects J, with residuals `room`, those that are kept, and the factor of their residual."""
+        there = J if is_numpy(Phi) else asarray_like(J, Phi)
+        some, rows = take_rows(R, there), take_rows(Phi, there)
+        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T))
         kept: list[int] = []
         L, chances = np.zeros(S.shape), rng.uniform(size=len(J))
-        for i, chance in enumerate(chances):
-            if i and not (S[i, i] > floor and chance * room[J[i]] < S[i, i]):
+        for i, (chance, before) in enumerate(zip(chances.tolist(), room.tolist(), strict=True)):
+            own = L[i, : len(kept)]
+            now = before if i == 0 else float(S[i, i] - own @ own)
+            if i and not (now > floor and chance * before < now):
                 continue
-            column = S[:, i] / np.sqrt(room[J[i]] if not kept else S[i, i])
-            S -= np.outer(column, column)
-            L[:, len(kept)] = column
+            L[i:, len(kept)] = (S[i:, i] - L[i:, : len(kept)] @ own) / now**0.5
             kept.append(i)
-            S[i, :] = S[:, i] = 0.0
         return J[kept], np.tril(L[kept, : len(kept)])
 
     def _first(self, Phi: Array, diagonal: Array, tol: float) -> Array:
@@ -211,9 +236,15 @@ class Landmarks(FeatureMap):
         self.pivots, self.P, self.L = self.pivots[:r], take_rows(self.P, slice(0, r)), self.L[:r, :r]
         return Phi[:, :r]
 
-    def whiten(self, B: Array) -> Array:
+    @property
+    def width(self) -> int:
+        """One for each object of P."""
+        return len(self.pivots)
+
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
         """L⁻¹ k(P, x)."""
-        return CholeskyFactor(asarray_like(self.L, B)).solve_lower(B.T).T
+        self.L = asarray_like(self.L, B)  # beside the rows from now on
+        return CholeskyFactor(self.L).solve_rows(B, out)
 
     def weights(self, H: Array) -> Array:
         """L⁻ᵀ h."""
@@ -251,13 +282,46 @@ class SketchedLandmarks(FeatureMap):
         self.T = np.ascontiguousarray(matmul(S.T, V[:, keep] / np.sqrt(values[keep])))
         self._state_error(self.features(R), diagonal)
 
-    def whiten(self, B: Array) -> Array:
+    @property
+    def width(self) -> int:
+        """One for each direction that is not 0 to rounding."""
+        return int(self.T.shape[1])
+
+    def whiten(self, B: Array, out: Array | None = None) -> Array:
         """Wᵀ S k(P, x)."""
-        return matmul(B, asarray_like(self.T, B))
+        self.T = asarray_like(self.T, B)  # beside the rows from now on
+        Phi = matmul(B, self.T)
+        if out is None:
+            return Phi
+        out[...] = Phi
+        return out
 
     def weights(self, H: Array) -> Array:
         """SᵀW h."""
         return matmul(H, asarray_like(self.T, H).T)
+
+
+def _height(width: int, like: Any) -> int:
+    """Rows of features that are made at a time."""
+    while hasattr(like, "parts"):
+        like = like.parts[0]
+    return max(1, (_IN_CACHE if is_numpy(like) else _PANEL) // max(width, 1))
+
+
+def _sq_norms(Phi: Array) -> Array:
+    """‖φ_i‖², on a device without an array of squares."""
+    return row_sq_norms(Phi) if is_numpy(Phi) else array_namespace(Phi).linalg.vector_norm(Phi, axis=1) ** 2
+
+
+def _lower(M: Array) -> Array | None:
+    """L of M = L Lᵀ where every pivot is beyond doubt, so that no object is represented by the others; else None."""
+    xp, n = array_namespace(M), int(M.shape[0])
+    try:
+        L = cholesky(M).L
+    except NotPositiveDefinite:
+        return None
+    least = float(xp.min(xp.linalg.diagonal(L))) ** 2
+    return xp.tril(L) if least > _DIGITS * n * _EPS * float(xp.max(xp.linalg.diagonal(M))) else None
 
 
 def _sketch(rank: int, n: int, density: float, entries: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

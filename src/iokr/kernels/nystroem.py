@@ -8,6 +8,7 @@ from typing import Any
 from iokr._array import Array, gemm, row_sq_norms
 from iokr._component import component
 from iokr._objects import Parts
+from iokr._validation import check_home
 from iokr.gram.features import FeatureGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, WrappedKernel, fit_part
@@ -43,6 +44,7 @@ class ProjectedKernel(WrappedKernel):
     def represent(self, X: Any) -> Parts:
         """φ(x_i), and x_i as the base holds it."""
         R, known = self.base_.represent(X), self._map.recall(X)
+        check_home(*(A.parts[0] if isinstance(A, Parts) else A for A in (R, self._map.P)), "`X` here and at `fit`")
         return Parts(self._map.features(R) if known is None else known, R)
 
     def features(self, X: Any) -> Array:

@@ -15,8 +15,9 @@ class Loss(Component, ABC):
     """ℓ(h, ψ), one value per row.
 
     `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
-    outputs may be ranked by distance. Losses without a closed form also say their `prox` and `dual`, from which
-    `ADMM` solves them with a certificate. `radial` ones depend on ‖h − ψ‖ alone; those with a `box_dual` suit
+    outputs may be ranked by distance. A smooth loss needs no more than `value` and `gradient`: `LBFGS` solves it, and
+    bounds how far it is from the minimum. One with kinks, or a sharper certificate, asks for `prox` and `dual`, from
+    which `ADMM` solves it with the duality gap. `radial` ones depend on ‖h − ψ‖ alone; those with a `box_dual` suit
     `CoordinateDescent`, those that can be `reweighted` `IRLS`. `entrywise` ones need outputs that are vectors.
 
     Examples

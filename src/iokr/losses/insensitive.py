@@ -40,12 +40,16 @@ class Insensitive(RadialLoss):
     @property
     def smooth(self) -> bool:  # type: ignore[override]
         """That of φ."""
+        self._check_base()
         return bool(self.base.smooth)
+
+    def _check_base(self) -> None:
+        if not isinstance(self.base, RadialLoss):
+            raise TypeError(f"`base` must be a loss of ‖h − ψ‖ such as `Huber()`, got {self.base!r:.60}.")
 
     def check(self, Psi: Array) -> None:
         """φ radial, ε ≥ 0."""
-        if not isinstance(self.base, RadialLoss):
-            raise TypeError(f"`base` must be a loss of ‖h − ψ‖ such as `Huber()`, got {self.base!r:.60}.")
+        self._check_base()
         check_number(self.epsilon, "epsilon", minimum=0.0)
         self.base.check(Psi)
 

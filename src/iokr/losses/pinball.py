@@ -34,6 +34,16 @@ class BoxLoss(Loss):
     """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j), e = ψ − h, lo ≤ 0 ≤ hi: the dual is a quadratic over boxes w[lo, hi].
 
     A subclass says `bounds`. `ADMM` solves such losses in the eigenbases of kernel and operator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.losses import BoxLoss
+    >>> class Absolute(BoxLoss):
+    ...     def bounds(self, q):
+    ...         return -np.ones(q), np.ones(q)
+    >>> Absolute().value(np.zeros((2, 2)), np.array([[1.0, -2.0], [0.5, 0.0]]))
+    array([3. , 0.5])
     """
 
     smooth: ClassVar[bool] = False

@@ -133,7 +133,11 @@ def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, flo
 
 
 class _Curve(NamedTuple):
-    """After each distinct score, best first: how many pairs, and how many links among them."""
+    """How many pairs, and how many links among them, score above, and at least as high as, each link; then all pairs.
+
+    Scores best first, equal ones once. Between these points the number of links stays, or, among equal scores, grows
+    evenly: no curve bends elsewhere.
+    """
 
     pairs: np.ndarray
     links: np.ndarray
@@ -161,10 +165,14 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
         raise ValueError("There are no pairs to rank.")
     if np.isnan(values).any():
         raise ValueError("`scores` contains NaN: some pairs have no score; leave them out with `where`.")
-    order = np.argsort(-values, kind="stable")
-    values = values[order]
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
-    return _Curve(last + 1, np.cumsum(linked[order])[last])
+    levels, counts = np.unique(values[linked], return_counts=True)
+    order, n = np.sort(values), len(values)  # values alone: several times faster than their order
+    above, least = (n - np.searchsorted(order, levels[::-1], side=side) for side in ("right", "left"))
+    links = np.cumsum(counts[::-1])
+    pairs = np.append(np.column_stack([above, least]).ravel(), n)
+    found = np.append(np.column_stack([links - counts[::-1], links]).ravel(), links[-1] if len(links) else 0)
+    there = np.append(pairs[1:] > pairs[:-1], True) & (pairs > 0)
+    return _Curve(pairs[there], found[there])
 
 
 def _check_above(matrix: np.ndarray, name: str) -> None:

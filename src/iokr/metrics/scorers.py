@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from iokr._objects import n_objects
+from iokr._tables import read
 from iokr._validation import check_choice
 from iokr.metrics.graphs import isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
@@ -86,7 +87,18 @@ def decoded_scorer(
 
 
 class DecodedScorer:
-    """What `decoded_scorer` returns: a function of (model, X, y) that copies, pickles and prints."""
+    """± metric(y, model.predict(X)): of `decoded_scorer`, a function of (model, X, y) that copies and pickles.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.kernels import RBF, Delta
+    >>> from iokr.metrics import decoded_scorer
+    >>> score = decoded_scorer("subset_accuracy")
+    >>> model = IOKR(RBF(1.0), output_kernel=Delta(), alpha=0.1).fit([[0.0], [3.0]], ["a", "b"])
+    >>> score(model, [[0.1], [2.9], [3.1]], ["a", "b", "a"])
+    0.6666666666666666
+    """
 
     def __init__(self, metric: Callable[..., float], sign: int, candidates: Any, options: dict[str, Any]) -> None:
         self.metric, self.sign, self.candidates, self.options = metric, sign, candidates, options
@@ -94,6 +106,7 @@ class DecodedScorer:
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         """± metric(y, model.predict(X))."""
         predicted = model.predict(X) if self.candidates is None else model.predict(X, candidates=self.candidates)
+        predicted = read(predicted, matrix=True)
         return self.sign * float(self.metric(y, predicted, **self.options))
 
     def __repr__(self) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, to_numpy
-from iokr._objects import keys, n_objects, take
+from iokr._objects import as_objects, keys, n_objects, take
 from iokr._validation import check_choice, check_groups
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.decoders.candidates import compare_sets
 
-__all__ = ["scores_without_own"]
+__all__ = ["groups_of_sets", "scores_without_own"]
 
 _GROUPS = 256  # whose candidates are evaluated together
 _ROWS = 1024  # of values whose norms are taken together
@@ -86,7 +86,7 @@ def scores_without_own(
         return own.answer(candidates, sets, cosine)
     if sets is not None:
         Y, starts = flatten_sets(sets, m, left_out.embedding)
-        given = _groups_of_sets(candidate_groups, starts)
+        given = groups_of_sets(candidate_groups, starts)
         owner = np.repeat(np.arange(m), np.diff(starts))
         flat = np.concatenate([to_numpy(s) for s in compare_sets(own.H, left_out.embedding, sets, by="score")])
         values = own.corrected(flat[None, :], Y, given, owner, cosine)[0]
@@ -230,12 +230,12 @@ def _groups_of(given: Any, count: int, whose: str) -> list[Hashable]:
     return keys(given)
 
 
-def _groups_of_sets(given: Any, starts: np.ndarray) -> list[Hashable]:
+def groups_of_sets(given: Any, starts: np.ndarray) -> list[Hashable]:
     """A name, or None, for each candidate of each set."""
     found = n_objects(given, "candidate_groups")
     if found != len(starts) - 1:
         raise ValueError(f"`candidate_groups` has {found} lists but there are {len(starts) - 1} sets; give one each.")
     names: list[Hashable] = []
-    for i, (part, (a, b)) in enumerate(zip(given, pairwise(starts), strict=True)):
+    for i, (part, (a, b)) in enumerate(zip(as_objects(given), pairwise(starts), strict=True)):
         names += _groups_of(part, int(b - a), f"candidate set {i}")
     return names

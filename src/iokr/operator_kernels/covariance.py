@@ -20,7 +20,7 @@ from iokr._array import (
 )
 from iokr._component import component
 from iokr._memory import check_memory
-from iokr._validation import check_choice, check_number
+from iokr._validation import check_choice, check_number, check_psd
 from iokr.gram.base import Gram
 from iokr.gram.operators import Oblique, as_operator
 from iokr.gram.scalar import ScalarGram
@@ -186,9 +186,29 @@ class _ThinConditionalFactor(_Factor):
         return (M + M.T) / 2
 
 
+class _GivenFactor(_Factor):
+    """F = √(w/Σw) P R with R Rᵀ = G."""
+
+    def __init__(self, plain: _Factor, G: Array) -> None:
+        self.plain = plain
+        s, U = eigh(G)
+        xp = array_namespace(s)
+        self.R = U * xp.sqrt(xp.clip(s, min=0.0))[None, :]
+
+    def __call__(self, B: Array) -> Array:
+        return self.plain(matmul(self.R, B))
+
+    def transposed(self, B: Array) -> Array:
+        return matmul(self.R.T, self.plain.transposed(B))
+
+    def congruence(self, K_Y: Array) -> Array:
+        M = matmul(self.R.T, matmul(self.plain.congruence(K_Y), self.R))
+        return (M + M.T) / 2
+
+
 @component
 class Covariance(_OutputCovariance):
-    """𝒦(x, z) = k(x, z) C_YY, C_YY = (1/n) Σ_i ψ(y_i) ⊗ ψ(y_i).
+    """𝒦(x, z) = k(x, z) C_YY, C_YY = (1/n) Σ_i ψ(y_i) ⊗ ψ(y_i); with G, A = (1/n) Σ_ij G_ij ψ(y_i) ⊗ ψ(y_j).
 
     Directions in which the outputs vary little are shrunk more. Works on vector outputs and on outputs known only
     through an output kernel, then by two eigendecompositions of size n. Leave-one-out holds C_YY fixed; folds
@@ -200,17 +220,22 @@ class Covariance(_OutputCovariance):
         Scalar kernel on the inputs.
     centered : bool, default=False
         Second moments about the mean; False is the published operator, about zero. Predictions differ.
+    G : array of shape (n, n), default=None
+        Positive semi-definite, over the labelled rows in their order: which outputs vary together, such as a kernel on
+        what else is known of them. None is I. `ConditionalCovariance` is a G made of the inputs. Folds, which take
+        some of the rows, cannot cut it.
 
     Attributes
     ----------
     kernel_ : Kernel
         The fitted scalar kernel.
     A_ : array of shape (q, q)
-        C_YY, for vector outputs.
+        A, for vector outputs.
 
     Notes
     -----
-    Kadri, Ghavamzadeh and Preux 2012, Eq. 5; their λ (of nλ) is `alpha`. A weight of 2 is the row twice.
+    Kadri, Ghavamzadeh and Preux 2012, Eq. 5, and Eq. 3 and 4 with G; their λ (of nλ) is `alpha`. A weight of 2 is the
+    row twice: with weights and centring A = Φ D P G P D Φᵀ, D = diag(√(w/Σw)).
 
     Examples
     --------
@@ -224,9 +249,22 @@ class Covariance(_OutputCovariance):
 
     kernel: Kernel
     centered: bool = False
+    G: Any = None
+
+    def _squares(self, gram: ScalarGram) -> int:
+        """G, its eigenvectors and their scaled copy."""
+        return 0 if self.G is None else 4
 
     def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
-        return plain
+        if self.G is None:
+            return plain
+        G = check_psd(self.G, "G")
+        n = int(gram.shape[0])
+        if tuple(G.shape) != (n, n):
+            raise ValueError(
+                f"`G` must have a row and a column for each of the {n} labelled rows, got shape {tuple(G.shape)}."
+            )
+        return _GivenFactor(plain, asarray_like(G, plain.weight))
 
 
 @component

@@ -14,7 +14,9 @@ from iokr.report.figures import Figure, Pictures, require_report_packages
 from iokr.report.live import LiveNetwork, LiveTable, script, style
 from iokr.report.tables import Table, no_formula, plain, text_of
 
-__all__ = ["Report", "Text"]
+__all__ = ["METRICS", "Report", "Text"]
+
+METRICS = 1  # the format of metrics.json, as metrics.schema.json has it
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Report:
         What a reader has to know to interpret the numbers.
     info : dict
         Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
-    files : mapping of str to str
+    files : mapping of str to str or bytes
         Further files for the folder of the run, by name.
 
     Examples
@@ -64,7 +66,7 @@ class Report:
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[Table]:
@@ -100,21 +102,30 @@ class Report:
         Text is as it is, unless it is to be `spreadsheet_safe`, in TSV and CSV.
         """
         rows = [{"table": table.title, **row} for table in self.tables for row in table.flat()]
-        if spreadsheet_safe and format != "json":
-            rows = [{name: no_formula(cell) for name, cell in row.items()} for row in rows]
-        if format == "json":
-            return json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n"
-        file = io.StringIO()
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(file, columns, delimiter={"tsv": "\t", "csv": ","}[format], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return file.getvalue()
+        return _rows_text(rows, format, spreadsheet_safe)
+
+    def table_files(self, format: str = "tsv", *, spreadsheet_safe: bool = False) -> dict[str, str]:
+        """A file for each table, by name: table.tsv, table-2.tsv and so on; text as in `table_text`."""
+        texts = [_rows_text(table.flat(), format, spreadsheet_safe) for table in self.tables] or [""]
+        return {f"table{f'-{k}' if k > 1 else ''}.{format}": text for k, text in enumerate(texts, start=1)}
 
     def metrics(self) -> dict[str, Any]:
-        """The numbers as plain data."""
+        """The numbers as plain data, in the form that `metrics.schema.json` in this folder describes."""
         tables = [{"title": table.title, "note": table.note, "rows": list(table.rows)} for table in self.tables]
-        return {"title": self.title, "tables": plain(tables), "notes": list(self.notes)}
+        return {"format": METRICS, "title": self.title, "tables": plain(tables), "notes": list(self.notes)}
+
+
+def _rows_text(rows: list[dict[str, Any]], format: str, spreadsheet_safe: bool) -> str:
+    if spreadsheet_safe and format != "json":
+        rows = [{name: no_formula(cell) for name, cell in row.items()} for row in rows]
+    if format == "json":
+        return json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n"
+    file = io.StringIO()
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(file, columns, delimiter={"tsv": "\t", "csv": ","}[format], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 def _typeset(text: str) -> Any:

@@ -8,7 +8,7 @@ from iokr.metrics.curves import GRID, Curves
 from iokr.report import MUTED, Figure, plot
 from iokr.report.figures import Canvas
 
-__all__ = ["ranking_figures"]
+__all__ = ["curves_tsv", "ranking_figures"]
 
 
 def ranking_figures(
@@ -48,3 +48,12 @@ def ranking_figures(
         plot(roc, caption="ROC: links found against false alarms.", size=(4.8, height)),
         plot(precision, caption="Precision against the fraction of links found.", size=(4.8, height)),
     )
+
+
+def curves_tsv(curves: Mapping[str, Curves]) -> str:
+    """Both curves of every ranking, a row per point."""
+    lines = ["setting\tcurve\tx\ty"]
+    for setting, curve in curves.items():
+        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]
+        lines += [f"{setting}\tprecision-recall\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.precision, strict=True)]
+    return "\n".join(lines) + "\n"

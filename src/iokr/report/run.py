@@ -94,7 +94,7 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
         raise FileExistsError(f"{folder} is a symbolic link to {os.readlink(folder)}, which is not there.")
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; give a folder with -o.")
-    names = (*_run_files(format), *more)
+    names = tuple(dict.fromkeys((*_run_files(format), *more)))
     for name in names:
         path = folder / name
         if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
@@ -125,7 +125,7 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
 def write_run(
     report: Report, folder: Path, *, force: bool = False, format: str = "tsv", spreadsheet_safe: bool = False
 ) -> list[Path]:
-    """Write the table, metrics.json, run.json, the report's own files and report.html; return their paths.
+    """Write a file a table, metrics.json, run.json, the report's own files and report.html; return their paths.
 
     All of them or none: a new folder takes the place of the old one when it is whole (`iokr._folders`). run.json lists
     them with their SHA-256. With `force`, files of an earlier run that this one does not write are removed if nobody
@@ -142,12 +142,12 @@ def write_run(
     """
     result = ResultFolder(folder)
     with result.reserved():
-        check_folder(folder, force=force, format=format, more=tuple(report.files))
-        table, metrics, run, page = _run_files(format)
-        rows = report.table_text(format, spreadsheet_safe=spreadsheet_safe)
-        texts = {table: rows, metrics: _json(report.metrics()), run: "", **report.files}
+        tables = report.table_files(format, spreadsheet_safe=spreadsheet_safe)
+        check_folder(folder, force=force, format=format, more=(*tables, *report.files))
+        _, metrics, run, page = _run_files(format)
+        texts: dict[str, str | bytes] = {**tables, metrics: _json(report.metrics()), run: "", **report.files}
         texts[page] = report.html()
-        contents = {name: text.encode() for name, text in texts.items()}
+        contents = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts.items()}
         sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
         contents[run] = _json({**report.info, "files": sums}).encode()
         result.write(contents, dropped=_unchanged(folder) - set(contents))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import to_numpy
 from iokr._component import component
 from iokr._objects import keys, n_objects, take
+from iokr._spectra import read_spectra
 from iokr._validation import check_choice, check_groups, check_integer, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets
 from iokr.estimators.regression.cv import IOKRCV
@@ -21,9 +22,8 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import Linear
 
-__all__ = ["BitwiseRidge", "LibrarySearch"]
+__all__ = ["BitwiseRidge", "LibrarySearch", "mass_nearness"]
 
-_ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _STEPS = 25  # of Newton's method for the sigmoids, at most
 
 
@@ -129,6 +129,20 @@ class LibrarySearch(_Rival):
         return found
 
 
+def mass_nearness(X: Any, Z: Any = None) -> np.ndarray:
+    """1 / (1 + |M_x − M_z|), M the precursors' m/z: with one neighbour, a library searched by mass alone.
+
+    Examples
+    --------
+    >>> from iokr.rivals.spectra import mass_nearness
+    >>> mass_nearness([([77.0], [1.0], 122.0)], [([43.0], [1.0], 121.0)])
+    array([[0.5]])
+    """
+    ions = read_spectra(X).precursor_mz
+    others = ions if Z is None else read_spectra(Z).precursor_mz
+    return np.asarray(np.nan_to_num(1 / (1 + np.abs(ions[:, None] - others[None, :]))))
+
+
 @component
 class BitwiseRidge(_Rival):
     """Σ_b log p_b(y_b), p_b = σ(a_b z_b(x) + c_b), z_b kernel ridge of bit b: fingerprints predicted one by one.
@@ -164,7 +178,7 @@ class BitwiseRidge(_Rival):
 
     kernel: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] = _ALPHAS
+    alphas: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
     selection: int = 1500
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> BitwiseRidge:

@@ -10,12 +10,14 @@ from iokr.solvers.iterative.admm import ADMM
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr.solvers.iterative.irls import IRLS
+from iokr.solvers.iterative.lbfgs import LBFGS
 from iokr.solvers.iterative.mixed_precision import MixedPrecision
 from iokr.solvers.reduced_rank import ReducedRank
 
 __all__ = [
     "ADMM",
     "IRLS",
+    "LBFGS",
     "Auto",
     "Choice",
     "Cholesky",

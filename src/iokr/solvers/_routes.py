@@ -7,6 +7,7 @@ from functools import partial
 
 from iokr._array import Array, flops_per_second, is_cuda, packed_bytes
 from iokr._memory import human_bytes
+from iokr.gram.moments import ROWS
 from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import product_rows
 from iokr.problem import Problem
@@ -72,23 +73,26 @@ def _exact(problem: Problem, free: float) -> Iterator[str]:
 
 
 def _approximate(problem: Problem, free: float, cuda: bool) -> Iterator[str]:
-    """A kernel of low rank, and outputs of low rank where they are implicit."""
+    """A kernel of low rank, and outputs of low rank where they are implicit; rows in memory, or in chunks."""
     n, K, like = problem.n_labeled, problem.gram.K, problem.like
     if K.factor is not None or problem.mask is not None:
         return
-    implicit = isinstance(problem.Psi, IdentityMatrix)
-    ranks = [m for m in _RANKS[1:] if 10 * m <= n and _low_rank_bytes(problem, m) <= _SHARE * free]
-    if not ranks:
+    implicit, rate = isinstance(problem.Psi, IdentityMatrix), flops_per_second(like)
+    for bytes_of, way in ((_low_rank_bytes, ""), (_chunk_bytes, " in chunks, `fit(Stream((X, y)))`,")):
+        ranks = [m for m in _RANKS[1:] if 10 * m <= n and bytes_of(problem, m) <= _SHARE * free]
+        if not ranks:
+            continue
+        flops = {m: 4.0 * n * m * m + 2.0 * n * m * (K.n_columns or 0) for m in ranks}
+        m = next((m for m in ranks if flops[m] / rate <= _PATIENCE), ranks[-1])
+        size, time = human_bytes(bytes_of(problem, m)), expected_time(flops[m], like)
+        outputs = f" and `embedding=Nystroem(rank={m})`" if implicit else ""
+        less = f" ({human_bytes(_chunk_bytes(problem, m))} in chunks, `fit(Stream((X, y)))`)"
+        yield (
+            f"approximate, `Nystroem({K.described}, rank={m})` as the kernel{outputs}, {size}{way}"
+            f"{less if not way and _chunk_bytes(problem, m) < _low_rank_bytes(problem, m) else ''}"
+            f"{'' if way else ','} {time}; leave-one-out (`IOKRCV`) tells what it costs in accuracy"
+        )
         return
-    flops = {m: 4.0 * n * m * m + 2.0 * n * m * (K.n_columns or 0) for m in ranks}
-    rate = flops_per_second(like)
-    m = next((m for m in ranks if flops[m] / rate <= _PATIENCE), ranks[-1])
-    size, time = human_bytes(_low_rank_bytes(problem, m)), expected_time(flops[m], like)
-    outputs = f" and `embedding=Nystroem(rank={m})`" if implicit else ""
-    yield (
-        f"approximate, `Nystroem({K.described}, rank={m})` as the kernel{outputs}, {size}, {time}; leave-one-out "
-        "(`IOKRCV`) tells what it costs in accuracy"
-    )
 
 
 def _low_rank_bytes(problem: Problem, m: int) -> float:
@@ -96,3 +100,11 @@ def _low_rank_bytes(problem: Problem, m: int) -> float:
     n, implicit = problem.n_labeled, isinstance(problem.Psi, IdentityMatrix)
     q = m if implicit else int(problem.Psi.shape[1])
     return 16.0 * float(n * m) + 8.0 * float(6 * m * m + 5 * n * q) + min(24.0 * n * m, _CHUNK)
+
+
+def _chunk_bytes(problem: Problem, m: int) -> float:
+    """8(6m² + 2mq + 3·chunk·(p + q + 2m)), whatever n: the moments, their factors, and a chunk of rows a few times."""
+    implicit = isinstance(problem.Psi, IdentityMatrix)
+    q = m if implicit else int(problem.Psi.shape[1])
+    rows = min(problem.n_labeled, ROWS)
+    return 8.0 * float(6 * m * m + 2 * m * q + 3 * rows * ((problem.gram.K.n_columns or 0) + q + 2 * m))

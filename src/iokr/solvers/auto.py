@@ -23,6 +23,7 @@ from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
 from iokr.solvers.iterative.conjugate_gradient import ConjugateGradient
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
+from iokr.solvers.iterative.lbfgs import LBFGS
 from iokr.solvers.iterative.mixed_precision import MixedPrecision
 from iokr.solvers.pairs.margin import PairMargin
 from iokr.solvers.pairs.ridge import PairRidge
@@ -30,7 +31,7 @@ from iokr.solvers.pairs.ridge import PairRidge
 __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
 _THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
-_STOPPED = (PairMargin, CoordinateDescent, ADMM)  # on the duality gap: they get `tol` and `max_iter`
+_STOPPED = (PairMargin, CoordinateDescent, ADMM, LBFGS)  # on the duality gap: they get `tol` and `max_iter`
 _LARGE = 10_000  # rows from which on bytes and seconds are worth a sentence
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
 
@@ -78,6 +79,12 @@ RULES = (
         lambda case: not case.problem.loss.quadratic and not CoordinateDescent().refuses(case.problem),
         CoordinateDescent,
         "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound",
+    ),
+    Rule(
+        "a loss that says its value and gradient alone",
+        lambda case: not case.problem.loss.quadratic and _only_smooth(case.problem),
+        LBFGS,
+        "quasi-Newton steps need no more, and the length of the gradient bounds how far J is from its minimum",
     ),
     Rule(
         "any other loss but the square",
@@ -283,6 +290,11 @@ def _too_large_to_store(case: Case) -> bool:
     solver = ManifoldEigen() if case.problem.penalised else Cholesky()
     available = available_memory(case.problem.like)
     return available is not None and solver.memory(case.problem) > available
+
+
+def _only_smooth(problem: Problem) -> bool:
+    """Whether a loss has a gradient everywhere and no proximal map."""
+    return problem.loss.smooth and not problem.loss.has_prox
 
 
 def _one(case: Case) -> bool:

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iokr.report import Progress, Report
 
 __all__ = ["BENCHMARKS", "available", "run"]
@@ -44,7 +46,15 @@ def available() -> list[tuple[str, str]]:
     return list(BENCHMARKS.items())
 
 
-def run(name: str, *, repeat: int = 5, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> Report:
+def run(
+    name: str,
+    *,
+    repeat: int = 5,
+    seed: int = 0,
+    progress: Progress | None = None,
+    quick: bool = False,
+    sections: Sequence[str] | None = None,
+) -> Report:
     """Run the benchmark called `name`.
 
     Parameters
@@ -59,6 +69,8 @@ def run(name: str, *, repeat: int = 5, seed: int = 0, progress: Progress | None 
         Called with the steps done, the steps in all, and what is being done.
     quick : bool, default=False
         Small sizes that take seconds: shows that everything runs and agrees. The targets are not judged.
+    sections : sequence of str, optional
+        Only those of its sections whose titles hold these words.
 
     Returns
     -------
@@ -75,7 +87,9 @@ def run(name: str, *, repeat: int = 5, seed: int = 0, progress: Progress | None 
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
         raise ValueError(f"`repeat` must be a positive integer, got {repeat!r}.")
     from iokr.report import silent
-    from iokr_lab.bench.base import survey
+    from iokr_lab.bench.base import only, survey
 
     benchmark = import_module(f"iokr_lab.bench.{name}").BENCHMARK
+    if sections:
+        benchmark = only(benchmark, sections)
     return survey(benchmark, repeat=repeat, seed=seed, progress=progress or silent, quick=quick)

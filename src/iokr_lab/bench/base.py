@@ -236,6 +236,20 @@ def sized(small: Mapping[str, Mapping[str, Any]], *asked: Callable[..., Question
     return lambda seed, quick: [partial(make, seed=seed, **(small[make.__name__] if quick else {})) for make in asked]
 
 
+def only(benchmark: Benchmark, titles: Sequence[str]) -> Benchmark:
+    """The sections of these titles, or of titles that hold these words, and nothing else."""
+    chosen = []
+    for title in titles:
+        found = [section for section in benchmark.sections if title.casefold() in section.title.casefold()]
+        exact = [section for section in found if section.title.casefold() == title.casefold()]
+        if not found:
+            known = ", ".join(repr(section.title) for section in benchmark.sections)
+            raise ValueError(f"`sections`: {title!r} is none of this benchmark, which has {known or 'no sections'}.")
+        chosen += exact or found
+    kept = tuple(section for section in benchmark.sections if section in chosen)
+    return Benchmark(benchmark.title, lambda seed, quick: (), notes=benchmark.notes, sections=kept)
+
+
 def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, quick: bool) -> Report:
     """Ask every question, measure memory, and write the report; parameters as in `iokr_lab.bench.run`."""
     start, load = perf_counter(), _load()
@@ -256,10 +270,12 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
         answers = [ask(question, repeat, step) for question in questions]
         sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
         found = []
+        spent = []
         for section in sections:
             step(section.title)
-            quietly = Run(seed, quick, repeat, lambda what: progress(done, total, what))
+            quietly, began = Run(seed, quick, repeat, lambda what: progress(done, total, what)), perf_counter()
             found.append(section.work(quietly))
+            spent.append({"section": section.title, "seconds": perf_counter() - began})
         contenders = [contender for question in questions for contender in question.contenders]
         info = _machine(n_threads) | run_info(seed=seed, seconds=perf_counter() - start)
     info["versions"] |= {c.needs: metadata.version(c.needs) for c in contenders if c.needs and c.installed}
@@ -271,6 +287,8 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
         note = "Growth of a fresh process over its data, libraries and BLAS buffers."
         tables.append(Table("Peak memory", rows, note))
     tables += [item for items, _ in found for item in items]
+    if spent:
+        tables.append(Table("Time of the sections", spent))
     if not quick:
         verdicts = [verdict for _, judged in answers for verdict in judged] + benchmark.judge_memory(sizes)
         verdicts += [verdict for _, judged in found for verdict in judged]

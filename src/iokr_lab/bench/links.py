@@ -4,7 +4,8 @@
 fifths of the nodes and score every pair. The rivals are those of `iokr.rivals`, at their defaults; the floor is our
 arithmetic written by hand. (b) 10 000 nodes, 2000 of them labelled: the 100 000 best new links, which nobody can have
 from the matrix of all scores without 800 MB for it; then the peak memory of both, and that of a fit in which the nodes
-without labels take part.
+without labels take part. (c) The command on 5000 nodes, and the parameters that it chooses on a sample beside those of
+the search on all (`link_search.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dgemm, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import csr_array
-from scipy.spatial import cKDTree
 
 from iokr import LinkPredictor
 from iokr.kernels.vectors import RBF
@@ -27,6 +27,7 @@ from iokr.manifolds import Laplacian
 from iokr.rivals import OK3, PKMR, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels, Naive
 from iokr_lab.bench.base import Benchmark, Contender, Question, Target, Verdict, sized
 from iokr_lab.bench.grams import Matrix, gram, lower_gram
+from iokr_lab.bench.link_search import SECTION, network
 from iokr_lab.bench.memory import Footprint
 
 __all__ = ["BENCHMARK", "fold", "smooth_links", "top_links"]
@@ -46,7 +47,7 @@ _SMALL: dict[str, dict[str, int]] = {
 def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
     """Scores of all pairs from the links between four fifths of the nodes."""
     rng = np.random.default_rng(seed)
-    X, W = _network(rng, N, p, degree=20.0)
+    X, W = network(rng, N, p, degree=20.0)
     labeled = np.sort(rng.permutation(N)[: 4 * N // 5])
     kernel, alpha = RBF(1.0 / p), 0.5
     learning: dict[str, Any] = {
@@ -147,7 +148,7 @@ _SMOOTH = "LinkPredictor, semi-supervised"
 def _partly_labeled(seed: int, N: int, n: int, p: int) -> tuple[Matrix, csr_array, NDArray[np.intp]]:
     """Features, links, and the nodes whose links are known."""
     rng = np.random.default_rng(seed)
-    X, W = _network(rng, N, p, degree=20.0)
+    X, W = network(rng, N, p, degree=20.0)
     return X, W, np.sort(rng.permutation(N)[:n])
 
 
@@ -190,13 +191,4 @@ def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
     return [Verdict(f"memory of {who}, GB", size / 1e9, at_most=4.0) for who, size in named]
 
 
-def _network(rng: np.random.Generator, N: int, p: int, degree: float) -> tuple[Matrix, csr_array]:
-    """Nodes at positions in a square, linked to those nearby, and noisy features of the positions."""
-    Z = rng.uniform(size=(N, 2))
-    ends = cKDTree(Z).query_pairs(np.sqrt(degree / (np.pi * N)), output_type="ndarray")
-    half = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(N, N))
-    waves = np.sin(2 * np.pi * Z @ rng.standard_normal((2, p)) + rng.uniform(0, 2 * np.pi, size=p))
-    return waves + 0.5 * rng.standard_normal((N, p)), csr_array(half + half.T)
-
-
-BENCHMARK = Benchmark("Links", sized(_SMALL, fold, top_links), _footprints, _judge_memory)
+BENCHMARK = Benchmark("Links", sized(_SMALL, fold, top_links), _footprints, _judge_memory, sections=(SECTION,))

@@ -56,7 +56,7 @@ class Blocks(Case):
     draw: int
 
 
-def shares(Y: Sequence[Any]) -> Matrix:
+def shares(Y: Any) -> Matrix:
     """The shares of nodes with labels 0, 1, …, 6: an explicit output feature, for leave-one-out."""
     return np.array([np.bincount(np.asarray(labels, dtype=int), minlength=7)[:7] / len(labels) for _, labels in Y])
 
@@ -109,7 +109,7 @@ def _by_kernel(model: IOKRCV, X: Matrix, Y: Any) -> Any:
     return Y[np.argmin(np.asarray(model.distances(X, Y)), axis=1)]
 
 
-def _distances(Y: Sequence[Any]) -> Matrix:
+def _distances(Y: Any) -> Matrix:
     D = np.zeros((len(Y), len(Y)))
     for i in range(len(Y)):
         for j in range(i):
@@ -117,7 +117,7 @@ def _distances(Y: Sequence[Any]) -> Matrix:
     return D
 
 
-def _pictures(truth: Sequence[Any], found: Sequence[Any]) -> list[dict[str, Any]]:
+def _pictures(truth: Any, found: Any) -> list[dict[str, Any]]:
     """Adjacencies of every third test graph, nodes in the order of their labels, for a figure."""
     pictures = []
     for i in range(0, len(truth), 3):

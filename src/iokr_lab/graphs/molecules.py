@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import thread_time
 from typing import Any
@@ -75,7 +74,7 @@ def load_pool(seed: int, training: int, tested: int, others: int) -> Pool:
     return Pool(chosen, as_objects(graphs), Fingerprints("morgan2").fit_transform(kept), training, tested)
 
 
-def _without_bonds(graphs: Sequence[Any]) -> np.ndarray:
+def _without_bonds(graphs: Any) -> np.ndarray:
     return as_objects(graph[:2] for graph in graphs)
 
 
@@ -127,7 +126,7 @@ def _answers(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, test: 
     return model.predict(X[test])
 
 
-def measured(truth: Sequence[Any], found: Sequence[Any]) -> dict[str, Any]:
+def measured(truth: Any, found: Any) -> dict[str, Any]:
     """Exact match, k_Y, FGW, edits, and whether answers are molecules."""
     bonds = all(len(graph) == 3 for graph in found)
     true, plain, without = as_objects(truth), _without_bonds(truth), _without_bonds(found)

@@ -9,15 +9,17 @@ from sklearn.base import clone
 
 from iokr._array import to_numpy
 from iokr._objects import distinct
+from iokr.decoders.risk import MinimumRisk
+from iokr.embeddings.identity import Identity
 from iokr.embeddings.nystroem import Nystroem
 from iokr.kernels.base import Kernel
 from iokr.losses.square import Square
-from iokr.metrics import f1_samples
+from iokr.metrics import f1_samples, hamming
 from iokr.problem import Problem
 from iokr.solvers.closed_form.paths import ClosedForm
 from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
 
-__all__ = ["FactoredRidge", "by_f1", "by_labels", "by_seen_sets"]
+__all__ = ["FactoredRidge", "by_f1", "by_hamming", "by_labels", "by_seen_sets", "least_risk"]
 
 
 class FactoredRidge:
@@ -81,3 +83,17 @@ def by_f1(ridge: FactoredRidge, Y: Matrix, f1: F1Map, alphas: tuple[float, ...],
     Psi = f1.transform(Y)
     alpha = max(alphas, key=lambda alpha: f1_samples(Y, f1.best_sets(ridge.left_out(Psi, alpha))))
     return f1.best_sets(ridge.values(Psi, alpha, X_test)), alpha
+
+
+def by_hamming(ridge: FactoredRidge, Y: Matrix, alphas: tuple[float, ...]) -> float:
+    """alpha by the Hamming loss left out of the answers of least expected Hamming loss: Σ_i β_i (2y_ij − 1) > 0."""
+    signs = 2.0 * Y - 1.0
+    return min(alphas, key=lambda alpha: hamming(Y, (ridge.left_out(signs, alpha) > 0).astype(float)))
+
+
+def least_risk(ridge: FactoredRidge, Y: Matrix, loss: str, alpha: float, X_test: Any) -> Matrix:
+    """argmin over all sets of Σ_i β_i(x) Δ(y_i, y), β(x) = (K + αI)⁻¹ k_x: the library's `MinimumRisk`."""
+    B = ridge.values(np.eye(len(Y)), alpha, X_test)
+    embedding = Identity()
+    embedding.fit_transform(Y)
+    return np.asarray(MinimumRisk(loss).fit(Y, embedding).decode(B, embedding), dtype=np.float64)

@@ -32,7 +32,7 @@ Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET, BOOSTING = "OK3+ET", "Gradient boosting on pairs"
 PAIR_MODEL = "PairModel, δ = ½"
-SLOW = ("kCCA", "kML", "Local")  # these choose on one inner fold
+SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # these choose on one inner fold
 MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
 
 
@@ -94,11 +94,17 @@ def scored(truth: Any, scores: Any) -> dict[str, Any]:
 
 def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Matrix, float]:
     """Scores of test × training nodes by a model whose kernel is K unless it has one, and its processor seconds."""
-    start = thread_time()
     model = clone(model) if model.kernel is not None else clone(model).set_params(kernel=Lookup(K))
-    fitted = model.fit(np.arange(len(K)), W, labeled=train)
+    _, scores, seconds = fitted_scores(model, W, train, test)
+    return scores, seconds
+
+
+def fitted_scores(model: Any, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Any, Matrix, float]:
+    """A model on node numbers fitted to the training nodes, its scores of test × training ones, processor seconds."""
+    start = thread_time()
+    fitted = model.fit(np.arange(len(W)), W, labeled=train)
     scores = fitted.decision_function(test)[:, train]
-    return scores, thread_time() - start
+    return fitted, scores, thread_time() - start
 
 
 def best(

@@ -12,24 +12,21 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from iokr.datasets.edges import adjacency_of
 from iokr.estimators.pairs.cv import PairModelCV
 from iokr.estimators.pairs.model import PairModel
-from iokr.kernels.algebra import Normalized
-from iokr.kernels.nodes import Diffusion
-from iokr.kernels.vectors import RBF, Cosine
 from iokr.losses.margin import MaxMargin
 from iokr.report import INK, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.report.figures import Canvas
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
-from iokr_lab.data.networks import YeastNetwork, load_yeast_metabolic, load_yeast_ppi
+from iokr_lab.data.networks import load_yeast_metabolic, load_yeast_ppi
 from iokr_lab.links.protocol import Lookup
+from iokr_lab.pairs.data import Matrix, labelled_pairs, node_gram
+from iokr_lab.pairs.significance import significance_table
 from iokr_lab.published import published
 from iokr_lab.study import Case, Plan, Results, Study
 
 __all__ = ["STUDY"]
 
-Matrix = NDArray[np.float64]
 KERNEL, DUPLICATE, BOTH = "kernel", "duplicate", "both"  # both are the same at δ = 0
 _DIGITS = 9  # scores are compared after rounding: localisations leave many pairs exactly alike
 
@@ -132,37 +129,6 @@ def load(plan: PairsPlan) -> Data:
     )
 
 
-def node_gram(data: YeastNetwork, inputs: str) -> Matrix:
-    """k on the nodes, unit diagonal where there is anything known; "integrated" is the sum."""
-    if inputs == "integrated":
-        parts = ("exp", "loc") if data.edges_y2h_full is None else ("exp", "loc", "y2h")
-        return np.asarray(sum(node_gram(data, part) for part in parts))
-    if inputs == "exp":
-        return np.asarray(RBF()(data.expression))
-    if inputs == "loc":
-        return np.asarray(Cosine()(data.loc))
-    assert data.edges_y2h_full is not None
-    graph, nodes = adjacency_of(data.edges_y2h_full, len(data.orf)), np.arange(len(data.orf))
-    return np.asarray(Normalized(Diffusion(1.0, graph)).fit(nodes)(nodes))
-
-
-def labelled_pairs(data: YeastNetwork, decoys: int, seed: int) -> tuple[NDArray[np.int64], Matrix]:
-    """Edges, and random pairs without one, in random order."""
-    rng = np.random.default_rng([seed, decoys])
-    m, edges = len(data.orf), np.sort(data.edges, axis=1)
-    taken = set((edges[:, 0] * m + edges[:, 1]).tolist())
-    apart: list[int] = []
-    while len(apart) < decoys * len(edges):
-        a, b = np.sort(rng.integers(m, size=2)).tolist()
-        if a != b and a * m + b not in taken:
-            taken.add(a * m + b)
-            apart.append(a * m + b)
-    pairs = np.concatenate([edges, np.array([divmod(key, m) for key in apart])])
-    y = np.concatenate([np.ones(len(edges)), -np.ones(len(apart))])
-    order = rng.permutation(len(y))
-    return pairs[order], y[order]
-
-
 # ------------------------------------------------------------------------------------------------------------- runs
 
 
@@ -229,6 +195,7 @@ def page(results: Results, plan: PairsPlan, data: object) -> Report:
         (
             Text("The setting", (_SETTING, _which(results, plan))),
             winners_table(found, plan),
+            significance_table({str(row): _compared(found[row], plan) for row in POSSIBLE}, plan.folds),
             *(figure for row, figure in figures.items() if (row.network, row.inputs) in SHOWN),
             roc_table(found, plan),
             *(figure for row, figure in figures.items() if (row.network, row.inputs) not in SHOWN),
@@ -240,6 +207,7 @@ def page(results: Results, plan: PairsPlan, data: object) -> Report:
             "The best strategy and δ are picked on the folds that evaluate them; a lead small beside ± says little.",
             "The paper prints no ROC, only the best strategy and δ of each row.",
             "Pairs that localisations leave exactly alike are ties: scores are compared to nine digits.",
+            "Of HV10: Table 1, but for the two rows of phylogenetic profiles, its test of significance, and Figure 2.",
         ),
     )
 
@@ -292,6 +260,12 @@ def _best(curve: Curve, plan: PairsPlan) -> tuple[str, float, list[float]]:
     place = int(np.argmax(means[strategy]))
     mix = plan.mixes[place]
     return (strategy if mix > 0 else BOTH), mix, curve[strategy][place]
+
+
+def _compared(curve: Curve, plan: PairsPlan) -> tuple[str, list[float], dict[str, list[float]]]:
+    """The best in words, its folds, and those of what it is tested against."""
+    strategy, mix, folds = _best(curve, plan)
+    return _in_words(strategy, mix), folds, {"TPPK": curve[KERNEL][0], "local models": curve[DUPLICATE][-1]}
 
 
 def _in_words(strategy: str, mix: float) -> str:

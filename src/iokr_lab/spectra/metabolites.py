@@ -31,6 +31,7 @@ RIVALS: dict[str, tuple[str, int]] = {
     "library, cosine, 10 neighbours": ("cosine", 10),
     "library, modified cosine, best hit": ("modified", 1),
     "library, cosine, best hit": ("cosine", 1),
+    "library, nearest precursor mass": ("mass", 1),
 }
 BITWISE, CHANCE = "ridge on each bit, six", "chance"
 DIGITS = 7

@@ -15,6 +15,7 @@ from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel
 from iokr.kernels.spectra import ProbabilityProduct
 from iokr.kernels.subformulas import Subformulas
+from iokr.rivals.spectra import mass_nearness
 from iokr_lab.data.massbank import MassBank, load_massbank_msms
 from iokr_lab.study import Plan
 
@@ -100,9 +101,8 @@ def load(plan: Spectra) -> Data:
     parts = [Subformulas(of, weights)(used) for of in ("fragments", "losses") for weights in (0.0, 0.5)]
     six = (2 * P + L + sum(parts)) / 7
     grams = {"P": _spread(P, chosen, n), "P + L": _spread((P + L) / 2, chosen, n), "six": _spread(six, chosen, n)}
-    similar = {
-        name: _spread(f(used), chosen, n, np.float32) for name, f in (("cosine", cosine), ("modified", modified_cosine))
-    }
+    measures = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
+    similar = {name: _spread(f(used), chosen, n, np.float32) for name, f in measures.items()}
     fold = np.full(n, -1)
     fold[chosen] = np.random.default_rng(plan.seed).permutation(np.arange(len(chosen)) % plan.folds)
     sets = bank.candidates()

@@ -15,7 +15,7 @@ from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import Diffusion
 from iokr.losses.margin import MaxMargin
-from iokr.manifolds.heat import Heat
+from iokr_lab.links.along import deformed, heat_penalty
 from iokr_lab.links.protocol import Lookup
 from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Network, evaluate
 
@@ -47,23 +47,11 @@ def grams(network: Network, widths: Iterable[float], ratio: float) -> list[Looku
     Semi-supervised learning with strength μ = ρλ is supervised learning with this kernel. It does not depend on which
     nodes are labelled, so it serves every labelled set and every λ.
     """
-    return [Lookup(_deformed(network.gaussian(width), ratio)) for width in widths]
 
+    def gram(K: Matrix) -> Matrix:
+        return K if ratio == 0 else deformed(K, heat_penalty(K), ratio)
 
-def _deformed(K: Matrix, ratio: float) -> Matrix:
-    if ratio == 0:
-        return K
-    n = len(K)
-    P = np.asarray(Heat(1.0, literal=True).penalty(None, _Scalar(Lookup(K).gram(np.arange(n)))))  # type: ignore[arg-type]
-    deformed = np.linalg.solve(np.eye(n) + ratio * K @ P, K)
-    return np.asarray((deformed + deformed.T) / 2)
-
-
-@dataclass(frozen=True)
-class _Scalar:
-    """What a manifold asks of an operator-valued Gram: the scalar one in it."""
-
-    K: Any
+    return [Lookup(gram(network.gaussian(width))) for width in widths]
 
 
 def centred(network: Network, width: float) -> Lookup:

@@ -1,4 +1,4 @@
-"""B16, Tables 8 and 9: random networks reconstructed from inputs that were computed from them."""
+"""B16, Tables 8 and 9, Figures 3, 4 and 8, B11, Figure 1: networks reconstructed from inputs computed from them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from iokr_lab.cells import kept
-from iokr_lab.study import Plan, Study
-from iokr_lab.synthetic_networks import gaps
+from iokr_lab.links.protocol import Lookup
+from iokr_lab.study import Case, Plan, Study
+from iokr_lab.synthetic_networks import gaps, paths
 from iokr_lab.synthetic_networks.models import WIDER, WIDTHS, Kernels
 from iokr_lab.synthetic_networks.page import page
 from iokr_lab.synthetic_networks.protocol import Matrix, Network, calibrate, labeled_set, mixture, random_graph
@@ -25,6 +26,12 @@ class Data:
 
     graphs: Mapping[str, tuple[Matrix, float]]
     kernels: Callable[[str, int], Kernels]
+    dense: tuple[Matrix, float]  # of B11's Figure 1 alone
+    paths: Callable[[str], tuple[Network, dict[str, list[Lookup]]]]  # the network at 95 %, kernels along λ₂
+
+    def network(self, graph: str) -> Network:
+        """A graph at 95 % inertia."""
+        return Network(*(self.dense if graph == f"{paths.DENSE:g}" else self.graphs[graph]), gaps.HEADLINE / 100)
 
 
 def load(plan: Plan) -> Data:
@@ -46,7 +53,18 @@ def load(plan: Plan) -> Data:
         widths = WIDTHS if first and graph in gaps.GRAPHS else ()
         return Kernels.of(network, plain=WIDER if first and graph in gaps.CLASSED else widths, penalty=widths)
 
-    return Data(graphs, kernels)
+    W = random_graph(paths.DENSE, np.random.default_rng([plan.seed, 50]))
+    first, last = (betas[density] for density in gaps.DENSITIES[1:])
+    steps = np.log(paths.DENSE / gaps.DENSITIES[2]) / np.log(gaps.DENSITIES[2] / gaps.DENSITIES[1])
+    dense = W, float(last * (last / first) ** steps)
+
+    @kept(4)
+    def along(graph: str) -> tuple[Network, dict[str, list[Lookup]]]:
+        network = data.network(graph)
+        return network, paths.path_kernels(network)
+
+    data = Data(graphs, kernels, dense, along)
+    return data
 
 
 def _interpolated(W: Matrix, betas: Mapping[float, float]) -> float:
@@ -55,18 +73,30 @@ def _interpolated(W: Matrix, betas: Mapping[float, float]) -> float:
     return float(np.exp(np.interp(np.log(density), np.log(list(betas)), np.log(list(betas.values())))))
 
 
-def cases(plan: Plan, data: Data) -> list[gaps.Labels]:
-    """Every graph at every inertia, other draws of a graph at one, and every labelled set."""
-    return [
+def cases(plan: Plan, data: Data) -> list[Case]:
+    """Every graph at every inertia, other draws of a graph at one, and every labelled set; then the figures."""
+    figures: list[Case] = [
+        paths.Along(graph, fraction, draw)
+        for graph in dict.fromkeys((*paths.ALONG, *paths.FIRST))
+        for fraction, draw in itertools.product(paths.SHARES, range(plan.repeat))
+    ]
+    tables: list[Case] = [
         gaps.Labels(graph, inertia, fraction, draw)
         for graph, inertia in itertools.product(data.graphs, gaps.INERTIAS)
         if inertia == gaps.HEADLINE or graph in (*gaps.GRAPHS, *gaps.CLASSED)
         for fraction, draw in itertools.product(gaps.FRACTIONS, range(plan.repeat))
     ]
+    return [*tables, *figures, paths.Drawn(gaps.CLASSED[0])]
 
 
-def work(case: gaps.Labels, plan: Plan, data: Data) -> dict[str, Any]:
-    """Ridge and margin on one labelled set; at 95 % also what else the page compares."""
+def work(case: gaps.Labels | paths.Along | paths.Drawn, plan: Plan, data: Data) -> dict[str, Any]:
+    """Ridge and margin on one labelled set; at 95 % also what else the page compares, and what it draws."""
+    if isinstance(case, paths.Along):
+        network, along = data.paths(case.graph)
+        return paths.work_along(network, along, labeled_set(network.W, case.fraction, case.draw, plan.seed))
+    if isinstance(case, paths.Drawn):
+        network = data.network(case.graph)
+        return paths.work_drawn(network, labeled_set(network.W, paths.SEEN, 0, plan.seed))
     kernels = data.kernels(case.graph, case.inertia)
     labeled = labeled_set(kernels.network.W, case.fraction, case.draw, plan.seed)
     cell = {**kernels.both(labeled), "components": kernels.network.X.shape[1]}

@@ -1,21 +1,57 @@
 """Finished parts of a run are kept, whatever ends it."""
 
+import pytest
+
 from iokr.cli.msms.kept import Kept
 
+DAMAGED = [
+    b"[]",
+    b"null",
+    b"\xff\xfe",
+    b'{"key": "k", "name": "b", "value": {"a',
+    b'{"key": 1, "name": "b", "value": {}}',
+    b"7",
+]
 
-def test_parts_are_there_again(tmp_path):
-    path = tmp_path / "run.partial" / "parts.jsonl"
-    Kept(path, "a").put("1", {"x": [1, 2.5]})
-    again = Kept(path, "a")
-    assert again.parts == {"1": {"x": [1, 2.5]}}
-    assert Kept(path, "b").parts == {}
+
+def kept(path, key="k"):
+    return Kept(path / "out.partial" / "folds.jsonl", key)
+
+
+def test_parts_are_found_again_and_those_of_other_runs_are_not(tmp_path):
+    first = kept(tmp_path)
+    first.put("a", {"x": [1.5, float("inf")]})
+    first.put("lone \ud800", {"x": "\ud800"})
+    assert kept(tmp_path).parts == first.parts
+    assert kept(tmp_path, "other").parts == {}
+    kept(tmp_path).forget()
+    assert not (tmp_path / "out.partial").exists()
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_line_is_set_aside_and_takes_no_other_with_it(tmp_path, damage):
+    kept(tmp_path).put("a", {"x": 1})
+    file = tmp_path / "out.partial" / "folds.jsonl"
+    file.write_bytes(damage + b"\n" + file.read_bytes() + damage)  # the last one without an end, as after a kill
+    with pytest.warns(UserWarning, match=r"2 lines are damaged and set aside in .*folds.damaged"):
+        again = kept(tmp_path)
+    assert again.parts == {"a": {"x": 1}}
+    again.put("b", {"x": 2})  # not glued to half a line
+    assert kept(tmp_path).parts == {"a": {"x": 1}, "b": {"x": 2}}
+    assert damage in (tmp_path / "out.partial" / "folds.damaged").read_bytes()
     again.forget()
-    assert not path.parent.exists()
+    assert not (tmp_path / "out.partial").exists()
 
 
-def test_half_a_line_is_no_part(tmp_path):
-    path = tmp_path / "parts.jsonl"
-    Kept(path, "a").put("1", 1)
-    with path.open("a") as file:
-        file.write('{"key": "a", "name": "2", "va')
-    assert Kept(path, "a").parts == {"1": 1}
+def test_a_linked_folder_is_refused(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "out.partial").symlink_to(tmp_path / "outside")
+    with pytest.raises(FileExistsError, match="symbolic link"):
+        kept(tmp_path)
+
+
+def test_words_are_said_only_of_what_there_is(tmp_path):
+    parts = kept(tmp_path)
+    assert parts.words("folds") == ""
+    parts.put("a", {})
+    assert parts.words("folds") == "1 folds are kept; the same command goes on from there."

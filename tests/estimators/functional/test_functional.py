@@ -357,8 +357,39 @@ def test_a_figure_in_one_line():
     assert len(model(loss=Huber(1.0)).fit(X, Y).plot(X, rows=[0]).collections) == 0
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rows": [N]}, "`rows`"),
+        ({"rows": [0.5]}, "`rows`"),
+        ({"rows": "a"}, "`rows`"),
+        ({"y": Y[:-1]}, "y has"),
+        ({"y": np.sign(Y) * np.finfo(float).max}, "`y` or the curves hold numbers beyond"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(given, words):
+    pytest.importorskip("matplotlib")
+    with pytest.raises((TypeError, ValueError), match=words):
+        model().fit(X, Y).plot(X, **{"y": Y, **given})
+
+
+@pytest.mark.parametrize("full", [np.arange(4.0), "x", None, 2])
+def test_full_is_yes_or_no(full):
+    from iokr import IOKR
+
+    with pytest.raises(ValueError, match="`full` must be one of"):
+        IOKR(RBF(0.5)).fit(X, Y).variance(X, full=full)
+
+
 def test_score_is_an_integrated_r2():
     fitted = model(centered=True).fit(X, Y)
     w = trapezoid(POINTS)
     expected = 1 - np.sum(w * (Y - fitted.predict(X)) ** 2) / np.sum(w * (Y - Y.mean(axis=0)) ** 2)
     np.testing.assert_allclose(fitted.score(X, Y), expected, rtol=1e-12)
+
+
+def test_a_score_of_numbers_whose_squares_overflow_is_refused():
+    with pytest.raises(ValueError, match="squares overflow"):
+        model().fit(X, Y).score(X, np.sign(Y) * 1e200)
+    with pytest.raises(ValueError, match="names has 2"):
+        model().fit(X, Y).table(X, names=["a", "b"])

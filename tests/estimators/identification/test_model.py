@@ -6,8 +6,10 @@ Tests of `iokr.estimators.identification.model`.
 import numpy as np
 import pytest
 
-from iokr import CandidateSets, Identification, load, save
+from iokr import IOKR, CandidateSets, Identification, load, save
 from iokr.kernels import RBF, Precomputed, Tanimoto
+from iokr.manifolds import Laplacian
+from iokr.model_selection import scores_without_own
 
 RNG = np.random.default_rng(0)
 MOLECULES = (RNG.uniform(size=(14, 30)) < 0.4).astype(np.uint8)
@@ -25,7 +27,7 @@ def candidates():
 
 
 def fitted(**arguments):
-    model = Identification(RBF(0.3), **{"alphas": (0.2,), "reverse_alphas": (1.0,), **arguments})
+    model = Identification(**{"kernel": RBF(0.3), "alphas": (0.2,), "reverse_alphas": (1.0,), **arguments})
     return model.fit(X, MOLECULES[WHICH], groups=GROUPS)
 
 
@@ -131,6 +133,49 @@ def test_a_saved_model_gives_the_same_scores(tmp_path):
         np.testing.assert_array_equal(f, g)
 
 
+@pytest.mark.parametrize("manifold", [None, Laplacian(0.3, 3)])
+def test_a_compact_copy_fits_itself_again(tmp_path, manifold):
+    more = None if manifold is None else RNG.normal(size=(5, 3))
+    model = Identification(RBF(0.3), method="fusion", manifold=manifold)
+    model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    model.calibrate([[0.1, 0.5], [0.3, 0.2]], [1, 0], ["a", "b"])
+    small = model.compact(X, MOLECULES[WHICH], more)
+    save(small, tmp_path / "small.safetensors")
+    save(model, tmp_path / "large.safetensors")
+    assert (tmp_path / "small.safetensors").stat().st_size < (tmp_path / "large.safetensors").stat().st_size
+    again = load(tmp_path / "small.safetensors")
+    assert "forward_" not in again.__dict__
+    for f, g in zip(again.scores(NEW, candidates(), GIVEN), model.scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_array_equal(f, g)
+    assert again.temperature_ == model.temperature_
+
+
+def test_spectra_without_molecules_change_the_forward_model_alone():
+    """The scores are those of a forward model with the manifold; the strength is chosen, and 0 is a choice."""
+    more = RNG.normal(size=(6, 3)) + 1
+    model = Identification(RBF(0.3), manifold=Laplacian(n_neighbors=3))
+    model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    plain = Identification(RBF(0.3), reverse_alphas=(model.reverse_.alpha,))
+    plain.fit(X, MOLECULES[WHICH], groups=GROUPS)
+    for f, g in zip(model.scores(NEW, candidates(), GIVEN), plain.scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_allclose(f, g, atol=1e-12)
+    strong = Identification(RBF(0.3), alphas=(0.2,), manifold=Laplacian(0.5, 3))
+    strong.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
+    assert strong.forward_.manifold.strength == 0.5
+    direct = IOKR(RBF(0.3), output_kernel=Tanimoto(), alpha=0.2, manifold=Laplacian(0.5, 3))
+    direct.fit(X, MOLECULES[WHICH], X_unlabeled=more)
+    expected = scores_without_own(direct, NEW, candidates(), GROUPS, GIVEN)
+    for f, g in zip(strong.scores(NEW, candidates(), GIVEN, method="forward"), expected, strict=True):
+        np.testing.assert_allclose(f, g, atol=1e-12)
+
+
+def test_spectra_without_molecules_need_a_manifold():
+    with pytest.raises(ValueError, match="go together"):
+        Identification(RBF(0.3)).fit(X, MOLECULES[WHICH], X_unlabeled=NEW)
+    with pytest.raises(ValueError, match="go together"):
+        Identification(RBF(0.3), manifold=Laplacian()).fit(X, MOLECULES[WHICH])
+
+
 def test_spectra_are_compared_by_peaks_and_losses_unless_said_otherwise():
     spectra = [([50.0 + i, 77.0, 105.0], [1.0, 0.5, 0.2], 150.0 + i) for i in range(6)]
     model = Identification().fit(spectra, MOLECULES[:6])
@@ -158,9 +203,76 @@ def test_bad_candidates_are_refused():
         model.scores(NEW, MOLECULES)
     with pytest.raises(ValueError, match="`candidate_groups` has 2 lists"):
         model.scores(NEW, candidates(), GIVEN[:2])
-    with pytest.raises(ValueError, match="`candidate_groups` has 6 names"):
+    with pytest.raises(ValueError, match="`candidate_groups` has 2 entries but candidate set 0 has 3"):
         model.scores(NEW, candidates(), [given[:2] for given in GIVEN])
     with pytest.raises(ValueError, match="`truth` 5 of query 0"):
         model.calibrate([np.zeros(3)], [5], ["a"])
     with pytest.raises(ValueError, match="X has 12 objects but y has 3"):
         Identification(RBF(0.3)).fit(X, MOLECULES[:3])
+
+
+def test_names_of_candidates_belong_to_their_own_set():
+    """As many names as candidates in all, but not set by set, is a slip."""
+    moved = [GIVEN[0][:2], [GIVEN[0][2], *GIVEN[1]], GIVEN[2]]
+    with pytest.raises(ValueError, match="`candidate_groups` has 2 entries but candidate set 0 has 3"):
+        fitted().scores(NEW, candidates(), moved)
+
+
+def test_units_of_the_scores_do_not_matter():
+    rng = np.random.default_rng(3)
+    scores = [rng.normal(size=4) for _ in range(30)]
+    truth = [int(np.argmax(f + 0.5 * rng.normal(size=4))) for f in scores]
+    model = fitted().calibrate(scores, truth, list(range(30)))
+    T, values = model.temperature_, model.calibration_
+    for unit in (2.0**-40, 2.0**40):
+        model.calibrate([unit * f for f in scores], truth, list(range(30)))
+        assert model.temperature_ == pytest.approx(unit * T, rel=1e-9)
+        np.testing.assert_allclose(model.calibration_, values, rtol=1e-9)
+
+
+def test_a_set_that_own_leaves_empty_has_no_answer():
+    known = CandidateSets([MOLECULES[WHICH[:3]]])
+    model = fitted(own="exclude").calibrate([np.array([0.1, 0.2])] * 2, [1, 0], ["a", "b"])
+    names = [[NAMES[i] for i in WHICH[:3]]]
+    assert np.all(model.predict_proba(NEW[:1], known, names)[0] == 0)
+    with pytest.raises(ValueError, match="all training molecules"):
+        model.predict(NEW[:1], known, names)
+
+
+@pytest.mark.parametrize(
+    ("scores", "truth", "groups", "words"),
+    [
+        ([[0.1, np.nan]], [0], ["a"], "`scores` of query 0 hold NaN"),
+        ([[0.1, np.inf]], [0], ["a"], "infinity"),
+        ([[[0.1, 0.2]]], [0], ["a"], "`scores` of query 0 must be a list of numbers"),
+        ([[]], [0], ["a"], "`scores` of query 0"),
+        ([["x"]], [0], ["a"], "`scores"),
+        ([[0.1, 0.2]], [0.5], ["a"], "`truth` 0.5 of query 0"),
+        ([[0.1, 0.2]], [2], ["a"], "`truth` 2 of query 0"),
+        ([[0.1, -np.inf]], [1], ["a"], "`truth` 1 of query 0"),
+        ([[0.1, 0.2]], [[0]], ["a"], "`truth` has shape"),
+        ([[0.1, 0.2]], [0], 5, "`groups`"),
+        (5, [0], ["a"], "`scores`"),
+        ({0: [0.1]}, [0], ["a"], "`scores`"),
+    ],
+)
+def test_bad_calibration_is_refused(scores, truth, groups, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        fitted().calibrate(scores, truth, groups)
+
+
+@pytest.mark.parametrize("name", ["kernel", "output_kernel", "alphas", "reverse_alphas", "method", "own", "selection"])
+@pytest.mark.parametrize("value", [False, 5j, "x", [None], ..., dict, np.array(0.5), object()])
+def test_bad_parameters_are_refused_by_name(name, value):
+    with pytest.raises((TypeError, ValueError), match=f"`{name}`"):
+        fitted(**{name: value})
+
+
+@pytest.mark.parametrize("form", ["dia_matrix", "bsr_array", "coo_array", "csr_matrix", "lil_array"])
+def test_one_set_may_be_sparse(form):
+    from scipy import sparse
+
+    sets = [MOLECULES[some] for some in SETS]
+    mixed = CandidateSets([getattr(sparse, form)(sets[0]), *sets[1:]])
+    for f, g in zip(fitted().scores(NEW, mixed, GIVEN), fitted().scores(NEW, candidates(), GIVEN), strict=True):
+        np.testing.assert_allclose(f, g, rtol=0, atol=1e-12)

@@ -163,3 +163,11 @@ def test_refusals():
         LinkStack([GOOD]).fit(X[:4], np.ones((4, 4)) - np.eye(4))
     with pytest.raises(ValueError, match="`top` must be"):
         fitted([GOOD]).predict_links(top=0)
+
+
+def test_log_odds_are_a_sum_of_scores_and_a_constant():
+    stack = fitted(combine="logits")
+    parts = sum(slope * model.decision_function() for slope, model in zip(stack.slopes_, stack.models_, strict=True))
+    rest = stack.decision_function() - parts
+    assert_allclose(rest, rest[0, 0], rtol=1e-8, atol=1e-8)
+    assert fitted().slopes_ is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iokr.datasets import make_communities
-from iokr.estimators.pairs.network import AllPairsCV
+from iokr.estimators.pairs.network import AllPairs, AllPairsCV
 from iokr.kernels import RBF
 from iokr.rivals import PairLinks
 
@@ -27,3 +27,25 @@ def test_chooses_by_pairs_with_a_node_that_it_has_not_seen(network):
     model = AllPairsCV([RBF(1e-6), RBF(0.1)], alphas=(0.1, 10.0), scoring="both").fit(network.X, W)
     assert model.kernel_.gamma == 0.1 and model.scores_.shape == (2, 4)
     assert model.best_index_ == tuple(np.argwhere(model.scores_ == model.scores_.max())[0])
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
+def test_scores_of_new_nodes_without_coefficients_are_those_with_them(network, mix):
+    linked = network.adjacency.toarray() != 0
+    known, new = np.arange(25), np.arange(25, 40)
+    K, grid = RBF(0.1)(network.X), [(mix, 0.3), (mix, 3.0)]
+    blocks = K[np.ix_(known, known)], linked[np.ix_(known, known)]
+    own = np.where(np.arange(40) < 25, np.arange(40), -1)
+    told = AllPairs.new_scores(*blocks, K[np.ix_(new, known)], K[np.ix_(new, known)], grid)
+    for F, model in zip(told, AllPairs.path(*blocks, grid), strict=True):
+        A, B = model.factors(K[:, known], own)
+        np.testing.assert_allclose(F, A[new] @ B.T, rtol=1e-9, atol=1e-11)
+
+
+def test_nodes_that_come_later_are_scored_as_if_they_had_been_there(network):
+    W, labeled = network.adjacency, np.arange(25)
+    model = AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)).fit(network.X, W, labeled)
+    told = model.decision_function(network.X[25:], network.X[30:])
+    np.testing.assert_allclose(told, model.decision_function()[25:, 30:], rtol=1e-9, atol=1e-12)
+    alone = AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)).fit(network.X, W[:25, :25], labeled)
+    np.testing.assert_array_equal(alone.decision_function(), model.decision_function())

@@ -5,6 +5,7 @@ Tests of `iokr.estimators.quantiles.model`, `iokr.estimators.quantiles.base`, `i
 """
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -224,3 +225,19 @@ def test_bad_input():
     with pytest.warns(UserWarning, match="say little"):
         model(levels=(0.01, 0.5)).fit(X, Y)
     assert model(level_kernel=Delta(), crossing=0.0).fit(X, Y).predict(NEW).shape == (50, 3)
+
+
+def test_numbers_out_of_range_are_answered_or_refused_by_name():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 2)), rng.normal(size=24)
+    for size in (1e200, -1e308):
+        odd = y.copy()
+        odd[3] = size
+        with pytest.raises(ValueError, match="`y`"):
+            QuantileCurves(RBF(0.5)).fit(X, odd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for alpha in (1e308, 5e-324):
+            assert np.all(np.isfinite(QuantileCurves(RBF(0.5), alpha=alpha).fit(X, y).predict(X)))
+        heavy = QuantileCurves(RBF(0.5)).fit(X, y, sample_weight=np.full(24, 1e300))
+        assert np.all(np.isfinite(heavy.predict(X)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from iokr import IOKR, IOKRCV, CandidateSets
+from iokr import IOKR, IOKRCV, CandidateSets, IOKRRegressor, Neighbors
 from iokr.embeddings import Eigen as EigenEmbedding
 from iokr.embeddings import Identity, Implicit
 from iokr.kernels import RBF, Delta, Linear, Precomputed
@@ -285,3 +285,28 @@ def test_fitting_again_forgets_the_past():
     fresh = IOKR(RBF(), alpha=0.1).fit(s.X[:5], s.Y[:5])
     assert_close(again.decision_function(s.X_new), fresh.decision_function(s.X_new), 1e-14)
     assert_close(again.loo_decision_function(), fresh.loo_decision_function(), 1e-14)
+
+
+@pytest.mark.parametrize("kind", ["object array", "list of arrays", "an entry of 2**60"])
+def test_numbers_in_an_array_of_objects_are_vectors(kind):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    if kind == "an entry of 2**60":
+        Y[3, 1] = 2.0**60
+    given = {"object array": Y.astype(object), "list of arrays": list(Y)}.get(kind)
+    if given is None:
+        given = Y.astype(object)
+        given[3, 1] = 2**60
+    for model in (IOKR(RBF(0.5), alpha=0.5), Neighbors(kernel=RBF(0.5))):
+        found = model.fit(X, given).predict(X[:5])
+        np.testing.assert_array_equal(found, model.fit(X, Y).predict(X[:5]))
+        assert found.shape == (5, 2) and found.dtype == np.float64
+
+
+def test_a_score_needs_squares_that_floats_hold():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    for model in (IOKR(RBF(0.5), alpha=0.5).fit(X, Y), IOKRRegressor(RBF(0.5)).fit(X, Y)):
+        for unit in (1e-160, 1e200):
+            with pytest.raises(ValueError, match="`y`"):
+                model.score(X, Y * unit)

@@ -97,3 +97,35 @@ def test_a_network_in_a_surrogate():
     model = Surrogate(network, output_kernel=Delta()).fit(X, labels)
     assert np.mean(model.predict(X) == labels) > 0.9
     assert clone(model).regressor.epochs == 100
+
+
+@pytest.mark.parametrize("k", [-900, -40, 40, 900])
+def test_units_and_origins_do_not_matter(k):
+    """f learned of 2ᵏ z is 2ᵏ f, and of x + c, 2ᵏ x it is f: the network sees what was standardised."""
+    model = NeuralRegressor(hidden=(8,), epochs=5, random_state=0)
+    near = model.fit(X, Y).predict(X)
+    np.testing.assert_array_equal(model.fit(X, Y * 2.0**k).predict(X), near * 2.0**k)
+    np.testing.assert_array_equal(model.fit(X * 2.0**k, Y).predict(X * 2.0**k), near)
+    coarse = np.round(8 * X) / 8
+    near = model.fit(coarse, Y).predict(coarse)
+    np.testing.assert_allclose(model.fit(coarse + 2.0**20, Y).predict(coarse + 2.0**20), near, atol=1e-4)
+
+
+def test_a_module_of_ones_own_sees_the_data_as_they_are():
+    seen = []
+
+    class Module(torch.nn.Linear):
+        def forward(self, rows):
+            seen.append(float(rows.max()))
+            return super().forward(rows)
+
+    NeuralRegressor(Module, epochs=1, validation=0.0).fit(X + 1000.0, Y)
+    assert max(seen) > 900.0
+    with pytest.raises(ValueError, match="beyond float32"):
+        NeuralRegressor(Module, epochs=1).fit(X * 1e60, Y)
+
+
+@pytest.mark.parametrize("y", [Y[:, :0], Y[:, :, None], np.zeros((0, 2))])
+def test_outputs_are_numbers_or_rows(y):
+    with pytest.raises(ValueError, match="y"):
+        NeuralRegressor(**SMALL, epochs=1).fit(X, y)

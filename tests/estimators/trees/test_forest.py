@@ -133,6 +133,9 @@ def test_threads_change_nothing():
     one = OutputKernelForest(RBF(), n_estimators=10, random_state=0).fit(X, Y)
     two = OutputKernelForest(RBF(), n_estimators=10, random_state=0, n_jobs=2).fit(X, Y)
     assert_array_equal(one.weights(new), two.weights(new))
+    for jobs in (10**6, 10**30, -(10**6)):  # as many as there are trees, no more
+        many = OutputKernelForest(RBF(), n_estimators=10, random_state=0, n_jobs=jobs).fit(X, Y)
+        assert_array_equal(one.weights(new), many.weights(new))
 
 
 def test_each_tree_draws_its_own_directions():

@@ -1,11 +1,15 @@
-"""Contenders of `links` agree on small data, and its floors with formulas that are slow and obvious."""
+"""Contenders of `links` agree on small data, and its floors with formulas that are slow and obvious.
+
+Tests of `iokr_lab.bench.link_search`.
+"""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from iokr import rivals
-from iokr_lab.bench import base, links
+from iokr_lab.bench import base, link_search, links
+from iokr_lab.bench.link_search import command_files, network
 from network_samples import diffusion, normalized
 
 
@@ -35,7 +39,7 @@ def scores(X, W, labeled, gamma, alpha):
 
 def test_the_floors_are_the_formulas():
     rng = np.random.default_rng(0)
-    X, W = links._network(rng, 50, 4, degree=6.0)
+    X, W = network(rng, 50, 4, degree=6.0)
     assert (W != W.T).nnz == 0 and W.diagonal().max() == 0 and 3 < W.sum() / 50 < 9
     labeled = np.sort(rng.permutation(50)[:20])
     expected = scores(X, W, labeled, 0.3, 0.2)
@@ -49,7 +53,7 @@ def test_the_floors_are_the_formulas():
 
 def test_panels_of_the_floor_do_not_matter(monkeypatch):
     rng = np.random.default_rng(1)
-    _, W = links._network(rng, 50, 4, degree=6.0)
+    _, W = network(rng, 50, 4, degree=6.0)
     H, labeled = rng.standard_normal((50, 3)), np.arange(20)
     whole = links.top_floor(H, W, labeled, 30)
     monkeypatch.setattr(links, "_PANEL", 7)
@@ -60,3 +64,21 @@ def test_footprints_name_contenders_and_the_target_is_judged():
     for footprint in links._footprints(0, quick=True):
         getattr(links, footprint.question)(**footprint.small).find(footprint.contender)
     assert [verdict.met for verdict in links._judge_memory([int(3.9e9), int(4.1e9), 1])] == [True, False]
+
+
+def test_the_command_on_files_and_both_searches_are_timed_and_judged():
+    told = []
+    tables, verdicts = link_search.SECTION.work(base.Run(0, True, 1, told.append))
+    assert [table.rows[1]["nodes"] == table.rows[2]["nodes"] for table in tables] == [True, True], "too few to sample"
+    for table in tables:
+        sampled, everything = (row["AUC-ROC %"] for row in table.rows[1:])
+        assert sampled == everything > 50
+    assert [verdict.measured for verdict in verdicts] == [0.0, 0.0]
+    assert any("kernel 1 of 4" in line for line in told)
+
+
+def test_links_of_new_nodes_are_told_to_nobody(tmp_path):
+    options, new, W = command_files(tmp_path, seed=0, N=60, p=4, new=12, semi=False)
+    named = set((tmp_path / "edges.tsv").read_text().split())
+    assert not named & {f"n{i}" for i in new} and W[new].nnz > 0
+    assert options.nodes == (str(tmp_path / "nodes.tsv"),)

@@ -38,6 +38,18 @@ def test_the_refusal_names_a_route_that_the_benchmark_runs():
     assert limits.predictions(n=20, rows=30).ours.run().shape == (30, 5)
 
 
+def test_a_process_of_its_own_is_measured_whole():
+    found = limits.whole_process(200, 0)
+    assert found["residual"] < 1e-12 and found["peak"] > 8 * 200 * 200 and found["seconds"] > 0
+
+
+def test_sections_are_found_by_words_of_their_titles():
+    assert [s.title for s in base.only(BENCHMARK, ["dask"]).sections] == ["Dask"]
+    assert len(base.only(BENCHMARK, ["low rank"]).sections) == 2
+    with pytest.raises(ValueError, match="'nothing' is none of this benchmark, which has 'exact fits on the CPU'"):
+        base.only(BENCHMARK, ["nothing"])
+
+
 def test_contenders_agree(monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
     table, judged = Run(0, True, 1, lambda what: None).ask(one_fit(n=90, p=3, q=2, threads=1))

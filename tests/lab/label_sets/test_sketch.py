@@ -26,4 +26,20 @@ def test_the_page_has_every_case():
     assert len(cases) == 1 + 2 * (len(KERNELS) + 2)
     results = sketch.Results({case: sketch._work(case, PLAN, DATA) for case in cases})
     page = sketch._page(results, PLAN, DATA)
-    assert "made: exact" in page.summary
+    assert "made: " in page.summary
+    (table,) = (table for table in page.tables if "near the exact fit" in table.title)
+    near = [row for row in table.rows[1:] if "rank" in row]
+    assert near and all(row["rank"] in PLAN.ranks for row in near)
+
+
+def test_where_nothing_comes_near_the_exact_fit_is_the_answer():
+    import pandas as pd
+
+    rows = [{"method": EXACT, "rank": 0, "error": 1.0, "seconds": 2.0}]
+    for method in (*KERNELS, SKLEARN, FALKON):
+        rows.append({"method": method, "rank": 10, "error": 1.2, "seconds": 0.1})
+    assert "use the exact fit" in sketch._in_words(pd.DataFrame(rows), "made")
+    rows[1] |= {"error": 1.04}
+    assert "within 5 % of the exact error at rank 10, in 5 % of its time" in sketch._in_words(
+        pd.DataFrame(rows), "made"
+    )

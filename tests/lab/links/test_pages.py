@@ -1,7 +1,7 @@
 """The pages on small made-up data: complete, and with the published numbers.
 
 Tests of `iokr_lab.links.nips`, `iokr_lab.links.yeast_ppi`, `iokr_lab.links.yeast_go` and of what they have in common,
-`iokr_lab.links.semi`.
+`iokr_lab.links.semi` and `iokr_lab.links.boosted`.
 """
 
 from importlib import import_module
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from iokr.report import Figure
 from iokr_lab import find
 from iokr_lab.data import ONTOLOGIES
+from iokr_lab.links import nips_along
 from iokr_lab.links import semi as link_semi
 from iokr_lab.links.protocol import LinkPlan
 from iokr_lab.published import published
@@ -81,14 +82,17 @@ def home(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "n_tables"), [("nips", 7), ("yeast-ppi", 5), ("yeast-go", 9)])
-def test_page_has_published_beside_ours(home, name, n_tables):
+@pytest.mark.parametrize(("name", "n_tables"), [("nips", 8), ("yeast-ppi", 7), ("yeast-go", 11)])
+def test_page_has_published_beside_ours(home, name, n_tables, monkeypatch):
+    monkeypatch.setattr(nips_along, "SHARES", dict(zip((0.3, 0.4, 0.5, 0.6), nips_along.SHARES.values(), strict=True)))
     study, steps = import_module(f"iokr_lab.{find(name).module}").STUDY, []
     plan = LinkPlan(seed=1, repeat=2, fractions=(0.3, 0.4, 0.5), betas=(1.0,), n_trees=3, candidates=1)
     report = run(study, plan, progress=lambda *step: steps.append(step))
     assert len(report.tables) == n_tables
-    assert sum(isinstance(item, Figure) for item in report.items) == 1
+    assert sum(isinstance(item, Figure) for item in report.items) == (3 if name == "nips" else 1)
     page = report.html()
+    assert ("B16, Figure 5" in page) == (name == "nips")
+    assert ("TPPK by SVM" in page) == (name == "yeast-ppi")
     printed = {"nips": "83.6 ± 5.9", "yeast-ppi": "13.7 ± 4.4", "yeast-go": "144.60 ± 70.70"}
     assert printed[name] in page
     assert steps[-1][:2] == (report.info["cells"],) * 2

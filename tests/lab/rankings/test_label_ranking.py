@@ -26,6 +26,7 @@ from iokr_lab.rankings.label_ranking import (
     by_forest,
     by_neighbors,
     by_ridge,
+    by_risk,
     chosen_iokr,
     completed,
     work,
@@ -51,7 +52,7 @@ def test_completed_sorts_and_breaks_ties_by_order():
 @pytest.mark.parametrize("kernel", [Kendall(), Spearman()], ids=str)
 def test_decoding_is_the_best_of_all_orders(kernel):
     data = made_up()
-    model = chosen_iokr(kernel, data.X, data.ranks, rng())
+    model, _ = chosen_iokr(kernel, data.X, data.ranks, rng())
     orders = [[float(rank) for rank in order] for order in permutations(range(1, 5))]
     new = np.random.default_rng(1).uniform(-2, 2, size=(20, 3))
     best = np.array(orders)[np.argmax(np.asarray(model.scores(new, orders)), axis=1)]
@@ -60,7 +61,7 @@ def test_decoding_is_the_best_of_all_orders(kernel):
 
 def test_spearman_sorts_kernel_ridge_of_ranks():
     data = made_up()
-    model = chosen_iokr(Spearman(), data.X, data.ranks, rng())
+    model, _ = chosen_iokr(Spearman(), data.X, data.ranks, rng())
     K, k = model.kernel_(data.X), model.kernel_(data.X[:7] + 0.1, data.X)
     ranks = k @ np.linalg.solve(K + model.alpha_ * np.eye(len(K)), data.ranks - data.ranks.mean(axis=1, keepdims=True))
     np.testing.assert_array_equal(model.predict(data.X[:7] + 0.1), completed(ranks))
@@ -113,7 +114,7 @@ def test_more_rows_than_those_that_choose(monkeypatch):
     data = made_up(50)
     monkeypatch.setattr(label_ranking, "FEW", 20)
     monkeypatch.setattr(label_ranking, "MORE", 30)
-    model = chosen_iokr(Kendall(), data.X, data.ranks, rng())
+    model, _ = chosen_iokr(Kendall(), data.X, data.ranks, rng())
     assert len(model.solution_.C) == 50
     rows = rng().permutation(50)
     few = label_ranking.IOKRCV(
@@ -185,3 +186,9 @@ def test_real_sets_behave_as_when_the_data_was_checked(monkeypatch):
     for name in sets:
         folds = [work(Fold(name, 0, fold), RankingPlan(), sets)["tau"][KENDALL] for fold in range(FOLDS)]
         assert 0.93 < np.mean(folds) < 0.99
+
+
+def test_minimum_risk_decodes_complete_orders_as_assignment_does():
+    data = made_up()
+    ours = METHODS[KENDALL](data.X, data.ranks, data.X[:9], rng())
+    np.testing.assert_array_equal(np.stack(by_risk(ours, data.X[:9]).ranks), np.stack(ours.ranks))

@@ -29,7 +29,15 @@ def made(n=40, m=60):
     K = Z @ Z.T / np.sqrt(np.outer((Z**2).sum(1), (Z**2).sum(1)))
     fold = rng.permutation(np.arange(n) % 5)
     grams = {"P": K, "P + L": K, "six": K}
-    return Data(bank, np.arange(n), grams, {"cosine": K, "modified": K}, T[:, :n].astype("f4"), bank.candidates(), fold)
+    return Data(
+        bank,
+        np.arange(n),
+        grams,
+        {"cosine": K, "modified": K, "mass": K},
+        T[:, :n].astype("f4"),
+        bank.candidates(),
+        fold,
+    )
 
 
 def test_the_table_is_read_from_either_side_and_not_copied():

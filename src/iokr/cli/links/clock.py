@@ -11,7 +11,7 @@ from iokr.report.progress import Progress
 
 __all__ = ["Clock"]
 
-_OFTEN = 2.0  # seconds between two lines of one part
+_OFTEN = 5.0  # seconds between two lines of one part
 _SLOWER = 3.0  # a factorisation against a product, per flop
 
 

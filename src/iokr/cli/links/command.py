@@ -1,7 +1,6 @@
 """`iokr links cv`, `iokr links train` and `iokr links predict`."""
 
 import enum
-from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +8,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iokr.cli.group import Commands
+from iokr.cli.links.options import (
+    All,
+    Alphas,
+    Beta,
+    Bipartite,
+    Columns,
+    Combine,
+    CombineOption,
+    Decimal,
+    DecimalOption,
+    Edges,
+    IdColumn,
+    Ids,
+    InputKernel,
+    InputKernelOption,
+    Kernels,
+    Labeled,
+    Method,
+    MethodOption,
+    Missing,
+    MissingOption,
+    Nodes,
+    OneHot,
+    Partners,
+    Scale,
+    Scoring,
+    ScoringOption,
+    Semi,
+    Source,
+    Target,
+    Threads,
+    Transpose,
+    Weight,
+    is_given,
+    limited,
+    names,
+    numbers,
+    spelled,
+)
 from iokr.cli.shared import (
     Force,
     FormatOption,
@@ -18,12 +56,15 @@ from iokr.cli.shared import (
     SpreadsheetSafe,
     Verbose,
     guarded,
+    new_file,
     perform,
     say,
 )
 
 if TYPE_CHECKING:
     from iokr.cli.links.model import Options
+    from iokr.report import Report
+    from iokr.report.progress import Progress
 
 __all__ = ["links"]
 
@@ -39,60 +80,24 @@ CV_FILES = ("curves.tsv", "rejected.tsv")
 PREDICT_FILES = ("edges.tsv", "network.graphml", "network.cyjs", "rejected.tsv")
 
 
-Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
-InputKernel = enum.StrEnum("InputKernel", ["gaussian", "linear", "cosine", "tanimoto"])
-Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
-Scoring = enum.StrEnum("Scoring", ["roc_auc", "average_precision", "both"])
-Method = enum.StrEnum("Method", ["auto", "iokr", "pairs"])
-
-Edges = Annotated[
-    str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
-]
-Nodes = Annotated[
-    str | None, typer.Option("-i", "--nodes", metavar="FILE", help="Features of the nodes; the first column is the id.")
-]
-Kernels = Annotated[
-    list[str] | None,
-    typer.Option("-k", "--kernel", metavar="FILE", help="A kernel matrix with ids, in place of features; repeatable."),
-]
-Ids = Annotated[str | None, typer.Option("--ids", metavar="FILE", help="Ids of the rows of an .npy or .npz file.")]
-Labeled = Annotated[
-    str,
-    typer.Option(
-        "--labeled",
-        metavar="edges|all|FILE",
-        help="Nodes whose links are all known: those in the edge list, all, a list.",
-    ),
-]
-MissingOption = Annotated[
-    Missing, typer.Option("--missing", help="Nodes with missing features: leave out, or fill in.")
-]
-Scale = Annotated[bool, typer.Option("--scale/--no-scale", help="Scale every feature to mean 0 and variance 1.")]
-InputKernelOption = Annotated[InputKernel, typer.Option("--input-kernel", help="How features are compared.")]
-CombineOption = Annotated[Combine, typer.Option("--combine", help="How several kernel matrices become one.")]
-Beta = Annotated[float, typer.Option("--beta", help="Diffusion time on the known links: larger reaches further.")]
-Semi = Annotated[bool, typer.Option("--unlabeled", help="Nodes without known links take part in learning.")]
-MethodOption = Annotated[
-    Method, typer.Option("--method", help="LinkPredictor, PairModel, or the better one by folds of nodes.")
-]
-Alphas = Annotated[
-    str | None, typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.")
-]
-All = Annotated[bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads of linear algebra; default: one per core.")
-]
-ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-one-out chooses parameters by.")]
-
-
 @links.command("cv")
 @guarded
 def cv(
     context: typer.Context,
     edges: Edges,
     nodes: Nodes = None,
+    partners: Partners = None,
+    bipartite: Bipartite = False,
     kernel: Kernels = None,
     ids: Ids = None,
+    columns: Columns = None,
+    id_column: IdColumn = None,
+    one_hot: OneHot = None,
+    transpose: Transpose = False,
+    decimal: DecimalOption = Decimal.auto,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
     labeled: Labeled = "edges",
     missing: MissingOption = Missing.reject,
     scale: Scale = True,
@@ -118,16 +123,19 @@ def cv(
     Between known nodes, to new nodes, and among new nodes, by folds over the nodes. The folder gets the table,
     metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json and report.html.
     """
+    from iokr.cli.links.across import cross_validate_across
     from iokr.cli.links.cross_validation import cross_validate
 
+    across = _check_across(context)
     options = _options(context)
-    with _limited(threads):
-        perform(
-            context,
-            lambda progress: cross_validate(options, folds=folds, seed=seed, progress=progress),
-            output,
-            more=CV_FILES,
-        )
+
+    def run(progress: "Progress") -> "Report":
+        if across:
+            return cross_validate_across(options, partners, folds=folds, seed=seed, progress=progress)
+        return cross_validate(options, folds=folds, seed=seed, progress=progress)
+
+    with limited(threads):
+        perform(context, run, output, more=CV_FILES)
 
 
 @links.command("train")
@@ -135,14 +143,21 @@ def cv(
 def train(
     context: typer.Context,
     edges: Edges,
-    nodes: Annotated[
-        str, typer.Option("-i", "--nodes", metavar="FILE", help="Features of the nodes; the first column is the id.")
-    ],
+    nodes: Nodes,
     ids: Ids = None,
+    columns: Columns = None,
+    id_column: IdColumn = None,
+    one_hot: OneHot = None,
+    transpose: Transpose = False,
+    decimal: DecimalOption = Decimal.auto,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
     labeled: Labeled = "edges",
     missing: MissingOption = Missing.reject,
     scale: Scale = True,
     input_kernel: InputKernelOption = InputKernel.gaussian,
+    combine: CombineOption = Combine.mean,
     beta: Beta = 1.0,
     unlabeled: Semi = False,
     scoring: ScoringOption = Scoring.roc_auc,
@@ -163,9 +178,8 @@ def train(
     from iokr.cli.links.training import train as learn
 
     options = _options(context)
-    if output.exists() and not force:
-        raise FileExistsError(f"{output} exists; give --force to write over it, or another -o.")
-    perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
+    with new_file(output, force=force, inputs=options.paths()):
+        perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
     say(f"\nwrote {output}", quiet=quiet)
 
 
@@ -181,12 +195,18 @@ def predict(
         typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
     ] = None,
     nodes: Nodes = None,
-    partners: Annotated[
-        str | None,
-        typer.Option("--partners", metavar="FILE", help="Nodes of another kind: only pairs across are predicted."),
-    ] = None,
+    partners: Partners = None,
+    bipartite: Bipartite = False,
     kernel: Kernels = None,
     ids: Ids = None,
+    columns: Columns = None,
+    id_column: IdColumn = None,
+    one_hot: OneHot = None,
+    transpose: Transpose = False,
+    decimal: DecimalOption = Decimal.auto,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
     labeled: Labeled = "edges",
     missing: MissingOption = Missing.reject,
     scale: Scale = True,
@@ -236,33 +256,24 @@ def predict(
             more=PREDICT_FILES,
         )
         return
-    options = _options(context)
-    if partners is not None:
-        _check_across(context)
-        from iokr.cli.links.bipartite import predict_across
-
-        with _limited(threads):
-            perform(
-                context,
-                lambda progress: predict_across(options, partners, top=top, seed=seed, progress=progress),
-                output,
-                more=PREDICT_FILES,
-            )
-        return
+    from iokr.cli.links.bipartite import predict_across
     from iokr.cli.links.prediction import predict_links
 
-    with _limited(threads):
-        perform(
-            context,
-            lambda progress: predict_links(options, top=top, seed=seed, progress=progress),
-            output,
-            more=PREDICT_FILES,
-        )
+    across = _check_across(context)
+    options = _options(context)
+
+    def run(progress: "Progress") -> "Report":
+        if across:
+            return predict_across(options, partners, top=top, seed=seed, progress=progress)
+        return predict_links(options, top=top, seed=seed, progress=progress)
+
+    with limited(threads):
+        perform(context, run, output, more=PREDICT_FILES)
 
 
-def _new_nodes(context: typer.Context) -> str:
+def _new_nodes(context: typer.Context) -> tuple[str, ...]:
     """The file of new nodes; options of learning have no effect on a model that has learned."""
-    if context.params["nodes"] is None:
+    if not context.params["nodes"]:
         raise typer.BadParameter("--model needs --nodes, the features of new nodes.", param_hint="--nodes")
     learning: tuple[str, ...] = (
         "kernel",
@@ -275,46 +286,45 @@ def _new_nodes(context: typer.Context) -> str:
         "unlabeled",
         "scoring",
     )
-    learning += ("partners", "method", "alphas", "search_all", "partners_of", "between")
+    learning += ("partners", "bipartite", "method", "alphas", "search_all", "partners_of", "between")
+    learning += ("columns", "id_column", "one_hot", "transpose", "decimal", "source", "target", "weight")
     for name in learning:
-        if _is_given(context, name):
+        if is_given(context, name):
             raise typer.BadParameter(
-                "has a meaning when a model is learned, with --edges only.", param_hint=_spelled(context, name)
+                "has a meaning when a model is learned, with --edges only.", param_hint=spelled(context, name)
             )
-    return str(context.params["nodes"])
+    return tuple(context.params["nodes"])
 
 
-def _check_across(context: typer.Context) -> None:
-    """Two kinds of nodes have features each, and one model."""
-    if context.params["nodes"] is None:
-        raise typer.BadParameter("needs --nodes, the features of the other kind.", param_hint="--partners")
-    idle = (
-        "kernel",
-        "ids",
-        "labeled",
-        "combine",
-        "beta",
-        "unlabeled",
-        "method",
-        "search_all",
-        "partners_of",
-        "between",
-    )
+def _check_across(context: typer.Context) -> bool:
+    """Whether there are two kinds of nodes, which have features each, and one model."""
+    given = context.params
+    if given["partners"] is None and not given["bipartite"]:
+        return False
+    hint = "--bipartite" if given["bipartite"] else "--partners"
+    if given["bipartite"] and given["partners"] is not None:
+        raise typer.BadParameter("has no meaning with --partners: two tables tell two kinds.", param_hint=hint)
+    if not given["nodes"]:
+        raise typer.BadParameter(
+            f"needs --nodes, the features of {'both kinds' if hint == '--bipartite' else 'one kind'}.", param_hint=hint
+        )
+    if len(given["nodes"]) > 1:
+        raise typer.BadParameter(
+            f"takes one table with {hint}; several views of two kinds of nodes are not combined.", param_hint="--nodes"
+        )
+    idle: tuple[str, ...] = ("kernel", "labeled", "combine", "beta", "unlabeled", "method")
+    idle += ("search_all", "partners_of", "between", *(("ids",) if given["partners"] else ()))
     for name in idle:
-        if _is_given(context, name):
-            raise typer.BadParameter("has no meaning with --partners.", param_hint=_spelled(context, name))
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+        if is_given(context, name):
+            raise typer.BadParameter(f"has no meaning with {hint}.", param_hint=spelled(context, name))
+    return True
 
 
 def _options(context: typer.Context) -> "Options":
     """What the commands that learn share, checked for usage."""
     from iokr.cli.links.model import Options
 
-    absent = ("kernel", "alphas", "partners_of", "between")
+    absent = ("kernel", "alphas", "partners_of", "between", "edges")
     given: dict[str, Any] = {
         **dict.fromkeys(absent),
         "combine": Combine.mean,
@@ -323,53 +333,33 @@ def _options(context: typer.Context) -> "Options":
         "search_all": False,
         **context.params,
     }
-    if (given["nodes"] is None) == (not given["kernel"]):
+    given["nodes"] = tuple(given["nodes"] or ())
+    if bool(given["nodes"]) == bool(given["kernel"]):
         raise typer.BadParameter("give either --nodes or --kernel.", param_hint="--nodes / --kernel")
     if not 0 < given["beta"] < float("inf"):
         raise typer.BadParameter(f"must be a positive number, got {given['beta']}.", param_hint="--beta")
-    idle = ("combine",) if given["nodes"] else ("missing", "scale", "input_kernel")
+    if given["nodes"]:
+        idle: tuple[str, ...] = () if len(given["nodes"]) > 1 else ("combine",)
+    else:
+        idle = ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose")
     for name in idle:
-        if _is_given(context, name):
-            other = "--kernel" if given["nodes"] else "--nodes"
-            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=_spelled(context, name))
+        if is_given(context, name):
+            other = "several --nodes or --kernel" if given["nodes"] else "--nodes"
+            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=spelled(context, name))
     if given["method"] == Method.pairs and given["unlabeled"]:
         raise typer.BadParameter(
             "PairModel has no use for unlabelled nodes; leave one of the two out.", param_hint="--method"
         )
     if given["partners_of"] and given["between"]:
         raise typer.BadParameter("give --for or --between, not both.", param_hint="--for / --between")
+    if list(given["nodes"]).count("-") + (given["edges"] == "-") > 1:
+        raise typer.BadParameter("standard input can be read once.", param_hint="-")
+    if (given["source"] is None) != (given["target"] is None):
+        raise typer.BadParameter("give both, or neither.", param_hint="--source / --target")
+    given["columns"] = names(given["columns"]) or None
+    given["one_hot"] = names(given["one_hot"])
     given["kernels"], given["partners_of"] = tuple(given["kernel"] or ()), tuple(given["partners_of"] or ())
-    given["alphas"], given["all"] = _numbers(given["alphas"]), given["search_all"]
+    given["alphas"], given["all"] = numbers(given["alphas"]), given["search_all"]
     values = {field.name: given[field.name] for field in fields(Options)}
     values = {name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in values.items()}
     return Options(**values)
-
-
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    """Positive numbers with commas between them."""
-    if text is None:
-        return None
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if not values or not all(0 < value < float("inf") for value in values):
-        raise typer.BadParameter(
-            f"must be positive numbers with commas between them, got {text!r}.", param_hint="--alphas"
-        )
-    return values
-
-
-def _spelled(context: typer.Context, name: str) -> str:
-    """An option as it is typed."""
-    found = next((p for p in context.command.params if p.name == name), None)
-    return max(found.opts, key=len) if found is not None else f"--{name.replace('_', '-')}"
-
-
-def _limited(threads: int | None) -> Any:
-    """So many threads of linear algebra within."""
-    if threads is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=threads)

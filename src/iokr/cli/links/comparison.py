@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from iokr.cli.links.methods import METHODS, Sized, sample_of, searches
+from iokr.cli.links.methods import COMPARED, METHODS, Sized, sample_of, searches
 from iokr.estimators.areas import areas_of, score_of
 from iokr.estimators.links.ranking import f1_threshold
 from iokr.model_selection import NodeKFold, cross_validate_links
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from iokr.cli.links.clock import Clock
     from iokr.cli.links.model import Task
 
-__all__ = ["COMPARED", "FOLDS", "Judged", "compare", "compared_table"]
+__all__ = ["FOLDS", "Judged", "compare", "compared_table"]
 
-COMPARED, FOLDS = 800, 5  # labelled nodes in the folds, at most
+FOLDS = 5
 _FEWEST = 20  # pairs from which a precision is told
 
 Matrix = NDArray[np.float64]
@@ -67,9 +67,17 @@ def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged
     Parameters are chosen anew in every fold. Without enough links for folds the list is empty.
     """
     X, graph, labeled = sample_of(task, COMPARED, seed)
-    found, models = [], searches(task)
+    place = {"method": 0, "fold": 0}
+
+    def told(method: str, share: float, where: str) -> None:
+        k, fold = place["method"], place["fold"]
+        words = f"{METHODS[method]}, fold {min(fold + 1, FOLDS)} of {FOLDS}{', ' if where else ''}{where}"
+        clock.at(part, (k * FOLDS + fold + share) / (len(models) * FOLDS), words)
+
+    found, models = [], searches(task, told)
     for k, (method, model) in enumerate(models.items()):
         pairs: dict[int, list[tuple[Any, Any]]] = {}
+        place.update(method=k, fold=0)
 
         def watch(
             fold: int,
@@ -78,12 +86,11 @@ def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged
             scores: Any,
             *,
             pairs: dict[int, list[tuple[Any, Any]]] = pairs,
-            words: str = METHODS[method],
-            before: int = k,
+            method: str = method,
         ) -> None:
             pairs.setdefault(fold, []).append((truth, scores))
-            share = (before * FOLDS + fold + 1) / (len(models) * FOLDS)
-            clock.at(part, share, f"{words}, fold {fold + 1} of {FOLDS}")
+            place["fold"] = fold + 1
+            told(method, 0.0, "")
 
         folds = NodeKFold(FOLDS, shuffle=True, random_state=seed)
         try:

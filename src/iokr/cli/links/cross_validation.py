@@ -11,11 +11,11 @@ import pandas as pd
 from iokr.cli.links.methods import METHODS, searches
 from iokr.cli.links.model import Options, Task
 from iokr.estimators.areas import AREAS, score_of
-from iokr.metrics.curves import GRID, Curves
+from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold, cross_validate_links
 from iokr.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info
 from iokr.report.progress import Progress
-from iokr.report.rankings import ranking_figures
+from iokr.report.rankings import curves_tsv, ranking_figures
 
 __all__ = ["cross_validate"]
 
@@ -79,12 +79,12 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
             *task.notes(),
             options.in_words(chosen),
         ),
-        files={"curves.tsv": _curves_tsv(curves), "rejected.tsv": task.rejected()},
+        files={"curves.tsv": curves_tsv(curves), "rejected.tsv": task.rejected()},
     )
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
-_CHOICE = {"iokr": "leave-one-out", "pairs": "folds"}
+_CHOICE = {"iokr": "leave-one-out", "pairs": "folds", "stack": "leave-one-out and folds"}
 
 
 def _score(metrics: Any, scoring: str) -> float:
@@ -134,11 +134,3 @@ def _cv_table(metrics: Any, folds: int) -> Table:
             }
         )
     return Table(f"Links that the model has not seen, mean ± deviation over {folds} folds", rows, ours=("AUC-ROC %",))
-
-
-def _curves_tsv(curves: dict[str, Curves]) -> str:
-    lines = ["setting\tcurve\tx\ty"]
-    for setting, curve in curves.items():
-        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]
-        lines += [f"{setting}\tprecision-recall\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.precision, strict=True)]
-    return "\n".join(lines) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,14 @@ from numpy.typing import NDArray
 
 from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.datasets import NetworkFiles, Rejection, read_network
+from iokr.datasets.layouts import Layout
 from iokr.datasets.tables import split_name
+from iokr.datasets.text_tables import STDIN
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels.algebra import Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import Kernel
+from iokr.kernels.features import Columns
 from iokr.kernels.nodes import Diffusion
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.structured.sets import Tanimoto
@@ -34,7 +39,7 @@ class Options:
     """What the user asked for."""
 
     edges: str
-    nodes: str | None
+    nodes: tuple[str, ...]
     kernels: tuple[str, ...]
     ids: str | None
     labeled: str
@@ -51,6 +56,25 @@ class Options:
     alphas: tuple[float, ...] | None = None
     partners_of: tuple[str, ...] = ()
     between: tuple[str, str] | None = None
+    columns: tuple[str, ...] | None = None
+    id_column: str | None = None
+    one_hot: tuple[str, ...] = ()
+    transpose: bool = False
+    decimal: str = "auto"
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Of the tables of nodes."""
+        ids = () if self.id_column is None else (self.id_column,)
+        return Layout(ids, self.columns, self.one_hot, self.transpose, self.decimal)
+
+    @property
+    def edge_columns(self) -> dict[str, Any]:
+        """Of the edge list."""
+        return {"source": self.source, "target": self.target, "weight": self.weight, "decimal": self.decimal}
 
     def cell(self, value: Any) -> str:
         """A value for a TSV file, as it is or, if that was asked for, safe for spreadsheets."""
@@ -58,14 +82,18 @@ class Options:
 
     def paths(self) -> list[Path]:
         """The files that are read."""
-        named = [self.nodes, *self.kernels, self.edges, self.ids]
+        named = [*self.nodes, *self.kernels, self.edges, self.ids]
         named += [self.labeled] if self.labeled not in ("edges", "all") else []
         named += [*(self.between or ())]
-        return list(dict.fromkeys(split_name(name)[0] for name in named if name is not None))
+        return list(dict.fromkeys(split_name(name)[0] for name in named if name not in (None, STDIN)))
 
     def in_words(self, method: str = "iokr") -> str:
         """The model in a sentence."""
-        if self.nodes:
+        if len(self.nodes) > 1:
+            scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
+            every = f"{self.input_kernel} kernels on the {scaled}features of {len(self.nodes)} views"
+            compared = f"{every}, combined by {self.combine}"
+        elif self.nodes:
             scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
             compared = f"{self.input_kernel} kernel on {scaled}features"
         elif len(self.kernels) == 1:
@@ -74,6 +102,11 @@ class Options:
             compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
         if method == "pairs":
             return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
+        if method == "stack":
+            method_words = (
+                "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs "
+            )
+            return f"{method_words}and Input Output Kernel Regression; {compared}."
         graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
         semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
         return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
@@ -99,6 +132,8 @@ class Task:
             ids=options.ids,
             labeled=options.labeled,
             missing=options.missing,
+            layout=options.layout,
+            columns=options.edge_columns,
         )
         X, kernels, scaling = _inputs(options, network)
         manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
@@ -129,6 +164,10 @@ class Task:
         nodes = network.nodes
         p, named = len(nodes.columns), ", ".join(nodes.kernels or nodes.columns[:3])
         measured = f"kernels {named}" if nodes.X is None else f"{p} features: {named}{', …' if p > 3 else ''}"
+        if len(nodes.views) > 1:
+            measured = f"{len(nodes.views)} views: " + ", ".join(
+                f"{name} ({count} features)" for name, count in nodes.views
+            )
         listed = _LABELED.get(self.options.labeled, "as listed")
         by_row = "nodes named by row number" if network.by_position else ""
         rows: list[dict[str, Any]] = [
@@ -140,8 +179,9 @@ class Task:
             rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
         actions = Counter((f"{r.what}: {r.reason}", r.action) for r in network.rejections)
         rows += [{"what": what, "count": count, "": action} for (what, action), count in actions.items()]
-        note = "Every row that did not fit is listed in `rejected.tsv`." if network.rejections else ""
-        return Table("Input", rows, note=note)
+        gone = [r for r in network.rejections if not r.action.startswith("filled")]
+        note = "Every row that did not fit is listed in `rejected.tsv`." if gone else ""
+        return Table("Input", rows, note=" ".join((*(f"{said}." for said in network.notes), note)).strip())
 
     def rejected(self) -> str:
         """The rows that were not taken as they are, as TSV; nodes whose gaps were filled are kept, and not here."""
@@ -185,18 +225,33 @@ def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list
         return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)], Scaling()
     X = np.asarray(nodes.X)
     if not np.ptp(X, axis=0).any():
-        raise ValueError(f"{options.nodes}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
-    if options.input_kernel == "tanimoto":
-        return X, [Tanimoto()], Scaling()
-    scaling = Scaling.of(X) if options.scale else Scaling()
+        files = " and ".join(options.nodes)
+        raise ValueError(f"{files}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
+    scaling = Scaling.of(X) if options.scale and options.input_kernel != "tanimoto" else Scaling()
     X = scaling(X)
-    if options.input_kernel == "gaussian":
-        gamma = float(RBF().fit(X[network.labeled]).gamma_)
-        return X, [RBF(gamma * width) for width in WIDTHS], scaling
-    if options.input_kernel == "cosine":
-        return X, [Cosine()], scaling
-    length = float(np.sqrt((X**2).sum(axis=1).mean()))
-    return X / length, [Linear()], replace(scaling, length=length)
+    ends = np.cumsum([0, *(count for _, count in nodes.views)])
+    views = [list(range(a, b)) for a, b in pairwise(ends.tolist())] if len(nodes.views) > 1 else [None]
+    if options.input_kernel == "linear":
+        length = np.ones(X.shape[1])
+        for view in views:
+            some = slice(None) if view is None else view
+            length[some] = np.sqrt((X[:, some] ** 2).sum(axis=1).mean()) or 1.0
+        scaling = replace(scaling, length=length if len(views) > 1 else float(length[0]))
+        X = X / length
+    of_views = [_kernels_of(options.input_kernel, X[network.labeled], view) for view in views]
+    if len(views) == 1:
+        return X, of_views[0], scaling
+    join = Mean if options.combine == "mean" else partial(Aligned, method=options.combine)
+    return X, [join(list(parts)) for parts in zip(*of_views, strict=True)], scaling
+
+
+def _kernels_of(name: str, X: NDArray[Any], view: list[int] | None) -> list[Kernel]:
+    """The kernels to choose from on some columns, None being all."""
+    found: list[Kernel] = [{"tanimoto": Tanimoto, "cosine": Cosine, "linear": Linear}.get(name, Linear)()]
+    if name == "gaussian":
+        gamma = float(RBF().fit(X if view is None else X[:, view]).gamma_)
+        found = [RBF(gamma * width) for width in WIDTHS]
+    return found if view is None else [Columns(kernel, view) for kernel in found]
 
 
 @dataclass(frozen=True)
@@ -206,7 +261,7 @@ class Scaling:
     size: Any = 1.0  # so that squares do not overflow
     mean: Any = 0.0
     deviation: Any = 1.0
-    length: float = 1.0
+    length: Any = 1.0
 
     @classmethod
     def of(cls, X: NDArray[Any]) -> Scaling:
@@ -220,4 +275,4 @@ class Scaling:
     def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
         """Features, scaled."""
         scaled = X if np.isscalar(self.deviation) else (X / self.size - self.mean) / self.deviation
-        return np.asarray(scaled if self.length == 1.0 else scaled / self.length)
+        return np.asarray(scaled if np.isscalar(self.length) and self.length == 1.0 else scaled / self.length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.cli.links.clock import Clock
-from iokr.cli.links.comparison import COMPARED, FOLDS, Judged, compare, compared_table
+from iokr.cli.links.comparison import FOLDS, Judged, compare, compared_table
 from iokr.cli.links.explanation import explain, shared_neighbours, similarity
-from iokr.cli.links.methods import CHOOSE, LEARN, MANY, SAMPLE, Scored, fit_method, searches
+from iokr.cli.links.methods import CHOOSE, COMPARED, LEARN, Scored, fit_method, sample_size, searches
 from iokr.cli.links.model import Options, Task
 from iokr.cli.links.page import live_parts, precision_parts
 from iokr.cli.links.words import chosen_table, edges_tsv, live_links
@@ -72,20 +73,30 @@ def _kinds(task: Task) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 def work(task: Task) -> dict[str, float]:
     """The parts of the command, with their flops."""
     N, n = len(task.ids), len(task.network.labeled)
-    c, s = min(n, COMPARED), (SAMPLE if n > MANY and not task.options.all else n)
-    grid = len(task.model.kernel) * len(task.model.strengths or (0.0,))
-    one = 10 + 3 * len(task.model.alphas)  # an eigendecomposition, and three products for every alpha
-    semi = 4.0 if task.options.unlabeled else 1.0
-    compared = len(searches(task)) * FOLDS * grid * one * (0.8 * c) ** 3 * semi
-    learned = (10.0 + 2.0 * N / n) * n**3 if s < n else 0.0
-    pairs = float(N) * N * n
+    asked = [method for method in ("iokr", "pairs") if task.options.method in (method, "auto", "stack")]
+    sample = sample_size(task)
+    learned = sum({"iokr": 8.0, "pairs": 30.0}[method] for method in asked) * float(n) ** 3 if sample else 0.0
     return {
-        COMPARE: compared,
-        CHOOSE: grid * one * float(s) ** 3 * semi,
+        COMPARE: 1.3 * FOLDS * sum(_search(task, method, 0.8 * min(n, COMPARED)) for method in asked),
+        CHOOSE: sum(_search(task, method, sample or n) for method in asked),
         LEARN: learned,
-        RANK: pairs,
+        RANK: 2.0 * N * N * n,
         WRITE: 2e9 + 1e6 * N,
     }
+
+
+def _search(task: Task, method: str, n: float) -> float:
+    """Flops of a search on n labelled nodes: eigenvectors, which are slower per flop, products, and sorted pairs."""
+    kernels, alphas = len(task.model.kernel), len(task.model.alphas)
+    if method == "pairs":
+        model = searches(replace(task, options=replace(task.options, method="pairs")))["pairs"].model
+        grid, n = len(model.mixes) * len(model.alphas), (1 - 1 / model.cv) * n
+        return kernels * model.cv * (35 * n**3 + grid * (2.5 * n**3 + 1000 * n**2))
+    if task.options.unlabeled:  # one reduction for every strength and alpha
+        N = n + min(len(task.ids) - len(task.network.labeled), max(n, COMPARED))
+        every = len(task.model.strengths) * alphas * (2 * N * n**2 + 6 * n**3 + 1000 * n**2)
+        return kernels * (15 * N**3 + every)
+    return kernels * (30 * n**3 + alphas * (3 * n**3 + 1000 * n**2))
 
 
 def _lists(task: Task) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
@@ -190,6 +201,8 @@ def _notes(judged: list[Judged], method: str) -> tuple[str, ...]:
         "they are no probabilities.",
         "pairs": "A score is a sum over training pairs, each weighed by how alike it is to the pair (`PairModel`). "
         "Scores rank; they are no probabilities.",
+        "stack": "A score is the sum of those of two models, `LinkPredictor` and `PairModel`, each with the weight "
+        "that nodes left out give it (`LinkStack`). Scores rank; they are no probabilities.",
     }[method]
     folds = (
         f"Probability, expected precision and threshold come from {FOLDS} folds of nodes: pairs with a new node, "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from iokr.cli.links.model import Options, Scaling, Task, rejected_tsv
 from iokr.cli.links.words import chosen_rows, edges_tsv, live_links
 from iokr.cli.shared import command_line
-from iokr.datasets import Nodes, read_nodes
+from iokr.datasets import Nodes, read_nodes, read_views
+from iokr.datasets.layouts import Layout
 from iokr.datasets.tables import split_name
+from iokr.datasets.text_tables import STDIN
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.files import BadFile, load, load_beside, save
 from iokr.report import Report, Table, run_info
@@ -54,6 +57,8 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
             "ids": nodes.ids,
             "labeled": task.network.labeled,
             "columns": list(nodes.columns),
+            "views": [[name, columns] for name, columns in _views(nodes)],
+            "layout": asdict(options.layout),
             "means": raw.mean(axis=0),
             "missing": options.missing,
             "scaling": {name: getattr(scaling, name) for name in ("size", "mean", "deviation", "length")},
@@ -77,8 +82,17 @@ def _chosen(task: Task, model: LinkPredictorCV) -> Table:
     return Table("Chosen by leave-one-out", rows)
 
 
+def _views(nodes: Nodes) -> list[tuple[str, list[str]]]:
+    """The tables that the features come from, and the names of their columns there."""
+    if len(nodes.views) < 2:
+        return [(name, list(nodes.columns)) for name, _ in nodes.views]
+    ends = np.cumsum([0, *(count for _, count in nodes.views)]).tolist()
+    parts = ((name, nodes.columns[a:b]) for (name, _), (a, b) in zip(nodes.views, pairwise(ends), strict=True))
+    return [(name, [column.removeprefix(f"{name}: ") for column in columns]) for name, columns in parts]
+
+
 def predict_new(
-    path: Path, nodes: str, ids: str | None, *, top: int, seed: int, safe: bool, progress: Progress
+    path: Path, nodes: tuple[str, ...], ids: str | None, *, top: int, seed: int, safe: bool, progress: Progress
 ) -> Report:
     """The best pairs with a node that the model has not seen, new features scaled and checked as at training."""
     start = perf_counter()
@@ -106,26 +120,48 @@ def predict_new(
         ),
         files={"edges.tsv": edges_tsv(found, cell), "rejected.tsv": rejected_tsv(new.rejections, cell)},
     )
-    files = [path, *(split_name(name)[0] for name in (nodes, ids) if name)]
+    files = [path, *(split_name(name)[0] for name in (*nodes, ids) if name not in (None, STDIN))]
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))
 
 
-def _new_nodes(path: Path, nodes: str, ids: str | None, beside: dict[str, Any]) -> tuple[Nodes, NDArray[Any]]:
-    """The nodes of a file, and their features in the order and the scale of the model's."""
-    columns = beside["columns"]
-    _check_columns(path, nodes, list(read_nodes(nodes, ids=ids, missing="zero", means={}).columns), columns)
-    means = dict(zip(columns, np.asarray(beside["means"]).tolist(), strict=True))
-    new = read_nodes(nodes, ids=ids, missing=beside["missing"], means=means)
-    at = {name: j for j, name in enumerate(new.columns)}
-    X = np.asarray(new.X)[:, [at[name] for name in columns]]
+def _new_nodes(
+    path: Path, nodes: tuple[str, ...], ids: str | None, beside: dict[str, Any]
+) -> tuple[Nodes, NDArray[Any]]:
+    """The nodes of files, and their features in the order and the scale of the model's."""
+    views = beside.get("views") or [["", beside["columns"]]]
+    if len(nodes) != len(views):
+        named = ", ".join(repr(name) for name, _ in views)
+        raise ValueError(
+            f"{path} was trained with {len(views)} table{'s' * (len(views) > 1)} of features, {named}; give --nodes "
+            f"{'once' if len(views) == 1 else f'{len(views)} times, in this order'}, got {len(nodes)}."
+        )
+    layout = Layout(**{name: tuple(v) if isinstance(v, list) else v for name, v in beside.get("layout", {}).items()})
+    means, start = [], np.asarray(beside["means"]).tolist()
+    for name, (_, columns) in zip(nodes, views, strict=True):
+        found = read_nodes(name, ids=_own(name, ids, len(nodes)), missing="zero", means={}, layout=layout)
+        _check_columns(path, name, list(found.columns), columns, layout.one_hot)
+        means.append(dict(zip(columns, start, strict=False)))
+        start = start[len(columns) :]
+    new = read_views(nodes, ids=ids, missing=beside["missing"], means=means, layout=layout)
+    parts = _views(new)
+    at = {(k, name): j for j, (k, name) in enumerate((k, c) for k, (_, columns) in enumerate(parts) for c in columns)}
+    given = np.column_stack([np.asarray(new.X), np.zeros(len(new.ids))])  # a category that no new node has is 0
+    X = given[:, [at.get((k, name), -1) for k, (_, columns) in enumerate(views) for name in columns]]
     return new, Scaling(**beside["scaling"])(X)
 
 
-def _check_columns(path: Path, nodes: str, new: list[str], known: list[str]) -> None:
-    """The same names, in any order."""
+def _own(name: str, ids: str | None, several: int) -> str | None:
+    return ids if several == 1 or split_name(name)[0].suffix.lower() in (".npy", ".npz") else None
+
+
+def _check_columns(path: Path, nodes: str, new: list[str], known: list[str], one_hot: tuple[str, ...] = ()) -> None:
+    """The same names, in any order; a category may be missing, but none may be new."""
     absent, more = [c for c in known if c not in new], [c for c in new if c not in known]
     if len(set(new)) < len(new):
         raise ValueError(f"{nodes}: the column {max(new, key=new.count)!r} appears twice.")
+    if one_hot:
+        there = {name.partition("=")[0] for name in new}
+        absent = [c for c in absent if "=" not in c or c.partition("=")[0] not in there]
     if not absent and not more:
         return
     parts = [f"has no column {_listed(absent)}"] if absent else []

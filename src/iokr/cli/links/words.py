@@ -37,12 +37,19 @@ def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> 
 
 def _kernel_words(task: Task, kernel: Any) -> tuple[Any, str]:
     """The input kernel, given ones by their names, and a note."""
-    names = list(task.network.nodes.kernels or {})
+    views = task.network.nodes.views
+    names = list(task.network.nodes.kernels or {}) or [name for name, _ in views if len(views) > 1]
     if isinstance(kernel, RBF):
         value, note = _chosen(float(kernel.gamma_), [tried.gamma for tried in task.model.kernel])
         return f"gaussian, gamma {value:.4g}", note
     if not names:
         return task.options.input_kernel, ""
+    if len(views) > 1:
+        bases = [getattr(part, "base_", None) for part in kernel.kernels_]
+        names = [
+            f"{name} (gaussian, gamma {base.gamma_:.4g})" if isinstance(base, RBF) else name
+            for name, base in zip(names, bases, strict=True)
+        ]
     weights = getattr(kernel, "weights_", None)
     if weights is not None:
         return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True)), ""
@@ -60,15 +67,21 @@ def _chosen(value: float, tried: Any, best: float | None = None) -> tuple[float,
 
 def chosen_table(task: Task, scored: Scored) -> Table:
     """What was chosen, and on which nodes."""
-    rows = [
-        {"what": "model", "value": METHODS[scored.method], "": ""},
-        *chosen_rows(task, scored.search, scored.kernel),
-    ]
-    by = "by leave-one-out" if scored.method == "iokr" else "by folds of nodes"
+    rows: list[dict[str, Any]] = [{"what": "model", "value": METHODS[scored.method], "": ""}]
+    several = len(scored.searches) > 1
+    for method, search in scored.searches.items():
+        of = f"{METHODS[method]}, " if several else ""
+        found = chosen_rows(task, search, scored.kernels[method])
+        if several:
+            found.insert(0, {"what": "weight of a deviation of its scores", "value": scored.shares[method], "": ""})
+        rows += [{**row, "what": of + row["what"]} for row in found]
+    by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(scored.method, "by leaving out nodes")
     if scored.sampled is None:
         return Table(f"Chosen {by}", rows)
     n = len(task.network.labeled)
-    note = f"Chosen on {scored.sampled} of {n} labelled nodes, then learned from all; `--all` searches on all of them."
+    others = " and as many others" if task.options.unlabeled else ""
+    some = f"{scored.sampled} of {n} labelled nodes{others}"
+    note = f"Chosen on {some}, then learned from all; `--all` searches on all of them."
     return Table(f"Chosen {by} on a sample", rows, note=note)
 
 

@@ -8,7 +8,41 @@ import typer
 
 from iokr._files import write_atomically
 from iokr.cli.group import Commands
-from iokr.cli.shared import Force, FormatOption, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, perform, say
+from iokr.cli.msms.arguments import (
+    Adduct,
+    Annotations,
+    Calibration,
+    Candidates,
+    Combine,
+    CombineOption,
+    Database,
+    Delta,
+    Fingerprints,
+    Folds,
+    FoldsFrom,
+    FormatOption,
+    Group,
+    GroupOption,
+    Inputs,
+    IonModeOption,
+    KernelPpm,
+    Kernels,
+    KernelsOption,
+    Match,
+    MatchOption,
+    Memory,
+    Method,
+    MethodOption,
+    MinIntensity,
+    MinPeaks,
+    Own,
+    OwnOption,
+    Pages,
+    Ppm,
+    Similarity,
+    Unlabeled,
+)
+from iokr.cli.shared import Force, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, new_file, perform, say
 
 if TYPE_CHECKING:
     from iokr.cli.msms.options import Learning, Matching, Reading
@@ -23,57 +57,6 @@ msms = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Kernels = enum.StrEnum("Kernels", [("both", "peaks,losses"), ("peaks", "peaks"), ("losses", "losses"), ("six", "six")])
-Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
-Method = enum.StrEnum("Method", ["reverse", "forward", "fusion"])
-Group = enum.StrEnum("Group", ["inchikey14", "scaffold", "similarity"])
-Calibration = enum.StrEnum("Calibration", ["folds", "split"])
-Own = enum.StrEnum("Own", [("leave_out", "leave-out"), ("count", "count"), ("exclude", "exclude")])
-Match = enum.StrEnum("Match", ["formula", "mass"])
-IonMode = enum.StrEnum("IonMode", ["positive", "negative"])
-
-Inputs = Annotated[
-    list[Path], typer.Option("-i", "--input", metavar="FILE", help="Spectra: MGF, MSP, mzML or a table; repeatable.")
-]
-Annotations = Annotated[
-    Path | None, typer.Option("--annotations", metavar="FILE", help="A table that says more of the spectra, by id.")
-]
-Fingerprints = Annotated[
-    str, typer.Option("--fingerprints", help="Out of maccs, morgan2, morgan3, rdkit6, atompair; with commas.")
-]
-KernelsOption = Annotated[
-    Kernels, typer.Option("--kernels", help="What of spectra is compared; six needs the formula of every spectrum.")
-]
-CombineOption = Annotated[Combine, typer.Option("--combine", help="How several kernels become one.")]
-MethodOption = Annotated[Method, typer.Option("--model", help="Molecules to spectra, spectra to molecules, or both.")]
-KernelPpm = Annotated[float, typer.Option("--kernel-ppm", min=0.0, help="Width of a peak in the kernels.")]
-Folds = Annotated[int, typer.Option("--folds", min=0, help="Over molecules; 0 trains without calibration.")]
-FoldsFrom = Annotated[
-    str | None, typer.Option("--folds-from", metavar="COLUMN", help="A field of the spectra that says the fold.")
-]
-GroupOption = Annotated[Group, typer.Option("--group", help="What folds keep together.")]
-Similarity = Annotated[float, typer.Option("--similarity", min=0.0, max=1.0, help="Tanimoto of --group similarity.")]
-Candidates = Annotated[
-    Path | None,
-    typer.Option("--candidates", metavar="FILE", help="Candidates of each spectrum: spectrum_id, smiles; or JSON."),
-]
-Database = Annotated[
-    Path | None, typer.Option("--database", metavar="FILE", help="Molecules to take candidates from: table, SDF, SMI.")
-]
-MatchOption = Annotated[Match, typer.Option("--match", help="How molecules of the database become candidates.")]
-Ppm = Annotated[float, typer.Option("--ppm", min=0.0, help="The mass window of --match mass.")]
-Adduct = Annotated[
-    str | None, typer.Option("--adduct", help="Of spectra that do not say, such as '[M+H]+'; for --match mass.")
-]
-IonModeOption = Annotated[IonMode | None, typer.Option("--ion-mode", help="Take the spectra of one mode only.")]
-MinPeaks = Annotated[int, typer.Option("--min-peaks", min=1, help="Spectra with fewer are left out.")]
-MinIntensity = Annotated[float, typer.Option("--min-intensity", min=0.0, help="Of the largest peak; smaller ones go.")]
-OwnOption = Annotated[
-    Own, typer.Option("--own-spectra", help="Of a candidate that is in the library: leave out, count, or exclude it.")
-]
-Delta = Annotated[float, typer.Option("--delta", min=0.001, max=0.999, help="Sets miss the truth this often.")]
-Pages = Annotated[int, typer.Option("--pages", min=0, help="Queries drawn on the page.")]
 
 
 @msms.command("train")
@@ -99,12 +82,18 @@ def train(
     calibration: Annotated[
         Calibration, typer.Option("--calibration", help="Out of fold, or on molecules kept for it alone.")
     ] = Calibration.folds,
+    unlabeled: Unlabeled = None,
+    store_factor: Annotated[
+        bool,
+        typer.Option("--store-factor", help="A model of 16 n² bytes that need not be computed again when it is used."),
+    ] = False,
     ion_mode: IonModeOption = None,
     min_peaks: MinPeaks = 3,
     min_intensity: MinIntensity = 0.001,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
         "model.safetensors"
     ),
+    memory: Memory = None,
     force: Annotated[bool, typer.Option("--force", help="Write over an earlier model.")] = False,
     seed: Seed = 0,
     format: FormatOption = None,
@@ -119,24 +108,26 @@ def train(
     from iokr.cli.msms.training import train as learn
 
     beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
-    for path in (output, beside):
-        if path.exists() and not force:
-            raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
     _check_folds(folds)
     _check_matching(candidates, database, needed=False)
+    _check_unlabeled(unlabeled, model)
+    _bytes(memory)
     reading, learning, matching = _parts(context)
-    left: list[str] = []
+    paths, left = [*reading.paths(), *matching.paths()], list[str]()
 
     def run(progress: "Progress") -> "Report":
-        report = learn(reading, learning, matching, output, progress)
-        left.append(report.files["rejected.tsv"])
+        report = learn(reading, learning, matching, output, progress, store_factor=store_factor, memory=_bytes(memory))
+        left.append(str(report.files["rejected.tsv"]))
         return report
 
-    perform(context, run, None)
-    if left and left[0].count("\n") > 1:
-        with write_atomically(beside) as file:
-            file.write(left[0].encode())
-        say(f"records that did not fit are in {beside}", quiet=quiet)
+    with new_file(output, beside, force=force, inputs=paths):
+        perform(context, run, None)
+        if left[0].count("\n") > 1:
+            with write_atomically(beside) as file:
+                file.write(left[0].encode())
+            say(f"records that did not fit are in {beside}", quiet=quiet)
+        else:
+            beside.unlink(missing_ok=True)  # of an earlier model
     if not matching.paths() or not folds:
         say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)
     say(f"\nwrote {output}", quiet=quiet)
@@ -157,6 +148,9 @@ def identify(
     top: Annotated[int, typer.Option("--top", min=1, help="Candidates listed for each spectrum.")] = 20,
     delta: Delta = 0.1,
     own_spectra: OwnOption = Own.leave_out,
+    write_fingerprints: Annotated[
+        bool, typer.Option("--write-fingerprints", help="Also fingerprints.npz: what is expected of every bit.")
+    ] = False,
     sirius_columns: Annotated[
         bool, typer.Option("--sirius-columns", help="Columns named as SIRIUS names them.")
     ] = False,
@@ -190,6 +184,7 @@ def identify(
         own=str(own_spectra),
         pages=pages,
         sirius=sirius_columns,
+        fingerprints=write_fingerprints,
         format=suffix,
         safe=spreadsheet_safe,
     )
@@ -197,7 +192,7 @@ def identify(
         context,
         lambda progress: rank(reading, model, matching, request, output, progress),
         output,
-        more=(f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv"),
+        more=(f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv", "fingerprints.npz"),
     )
 
 
@@ -224,13 +219,18 @@ def evaluate(
     kernel_ppm: KernelPpm = 5.0,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Over molecules.")] = 5,
     folds_from: FoldsFrom = None,
-    group: GroupOption = Group.inchikey14,
+    group: Annotated[
+        list[Group] | None, typer.Option("--group", help="Folds by larger groups beside those by molecule; repeatable.")
+    ] = None,
     similarity: Similarity = 0.7,
+    unlabeled: Unlabeled = None,
     own_spectra: OwnOption = Own.leave_out,
     delta: Delta = 0.1,
+    pages: Annotated[int, typer.Option("--pages", min=0, help="Queries drawn on the page: the worst misses.")] = 20,
     ion_mode: IonModeOption = None,
     min_peaks: MinPeaks = 3,
     min_intensity: MinIntensity = 0.001,
+    memory: Memory = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the results.")] = Path(
         "iokr-msms-evaluate"
     ),
@@ -243,11 +243,11 @@ def evaluate(
 ) -> None:
     """How often is the truth first, by folds over molecules, beside library search?
 
-    With --group scaffold or similarity the same folds by larger groups stand beside it. Or judge the table of an
-    earlier `identify` with --results and --truth.
+    With --group scaffold and --group similarity folds by larger groups stand beside those by molecule. Or judge the
+    table of an earlier `identify` with --results and --truth.
     """
     from iokr.cli.msms.evaluation import evaluate as judge_folds
-    from iokr.cli.msms.evaluation import judge
+    from iokr.cli.msms.judging import judge
 
     if (results is None) != (truth is None):
         raise typer.BadParameter("--results and --truth go together.", param_hint="--results / --truth")
@@ -261,11 +261,20 @@ def evaluate(
             "exclude tells the model what folds by molecule guarantee; it is for identify.", param_hint="--own-spectra"
         )
     _check_matching(candidates, database, needed=True)
+    _check_unlabeled(unlabeled, model)
     reading, learning, matching = _parts(context)
+    options: dict[str, Any] = {"rivals": rivals, "delta": delta, "pages": pages, "memory": _bytes(memory)}
     perform(
         context,
         lambda progress: judge_folds(
-            reading, learning, matching, output, progress, rivals=rivals, delta=delta, safe=spreadsheet_safe
+            reading,
+            learning,
+            matching,
+            output,
+            progress,
+            groups=[str(name) for name in group or []],
+            safe=spreadsheet_safe,
+            **options,
         ),
         output,
         more=("queries.tsv", "rejected.tsv"),
@@ -313,7 +322,7 @@ def demo(
         results,
         more=("candidates.tsv", "spectra.tsv", "rejected.tsv"),
     )
-    from iokr.cli.msms.evaluation import judge
+    from iokr.cli.msms.judging import judge
     from iokr.cli.shared import print_tables
 
     judged = judge(results / "candidates.tsv", paths["truth.tsv"])
@@ -333,6 +342,29 @@ def _check_matching(candidates: Path | None, database: Path | None, *, needed: b
         raise typer.BadParameter("give one of them: what is ranked.", param_hint="--candidates / --database")
 
 
+def _check_unlabeled(unlabeled: list[Path] | None, model: Method) -> None:
+    if unlabeled and model == Method.reverse:
+        raise typer.BadParameter(
+            "the reverse model maps molecules to spectra, and these have no molecule; use --model forward or fusion.",
+            param_hint="--unlabeled",
+        )
+
+
+def _bytes(size: str | None) -> float | None:
+    """4GB, 500MB, 1.5e9."""
+    if size is None:
+        return None
+    text = size.strip().upper().removesuffix("B")
+    unit = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(text[-1:], 1.0)
+    try:
+        value = float(text.rstrip("KMGT")) * unit
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise typer.BadParameter(f"{size!r} is no size; give one such as 4GB or 500MB.", param_hint="--memory")
+    return value
+
+
 def _parts(context: typer.Context) -> "tuple[Reading, Learning, Matching]":
     """The options of a command as three values."""
     from iokr.cli.msms.options import Learning, Matching, Reading
@@ -340,12 +372,19 @@ def _parts(context: typer.Context) -> "tuple[Reading, Learning, Matching]":
     given: dict[str, Any] = {
         name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in context.params.items()
     }
+    if given.get("format") == "parquet":  # for the files of this command; what every run writes and prints has no such
+        context.params["format"] = None
+    if not isinstance(given.get("group"), str):  # those of `evaluate` stand beside folds by molecule
+        given["group"] = "inchikey14"
+    given["unlabeled"] = tuple(given.get("unlabeled") or ())
     reading = Reading(
         tuple(given["input"]), given["annotations"], given["ion_mode"], given["min_peaks"], given["min_intensity"]
     )
     matching = Matching(*(given[name] for name in ("candidates", "database", "match", "ppm", "adduct")))
     names = ("fingerprints", "kernels", "combine", "model", "kernel_ppm", "folds", "folds_from", "group", "similarity")
-    known = {name: given[name] for name in (*names, "calibration", "seed") if name in given and name != "model"}
+    known = {
+        name: given[name] for name in (*names, "calibration", "seed", "unlabeled") if name in given and name != "model"
+    }
     if "kernels" in given:
         known["model"] = given["model"]
     if "own_spectra" in given:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.chem.fingerprints import Fingerprints
 from iokr.chem.molecules import rdkit_version
 from iokr.chem.similarities import modified_cosine
 from iokr.cli.msms.kept import Kept
@@ -18,21 +21,31 @@ from iokr.cli.msms.learning import query_sets
 from iokr.cli.msms.library import Entry, Molecules, Sets, cache_file, input_table, read_queries, rejected_rows
 from iokr.cli.msms.options import Learning, Matching, Reading
 from iokr.cli.msms.page import Card, cards
-from iokr.cli.msms.tables import table_text
+from iokr.cli.msms.scoring import BEST, MANY, all_scores
+from iokr.cli.msms.stages import Stages
+from iokr.cli.msms.tables import table_file, table_text
 from iokr.cli.msms.training import Model, promise
 from iokr.cli.signals import closing_words
 from iokr.estimators.identification.confidence import probabilities
 from iokr.estimators.identification.model import in_set
 from iokr.kernels.structured.sets import Tanimoto
-from iokr.report import LiveTable, Report, Table, run_info
+from iokr.report import LiveTable, Report, Spread, Table, run_info
 from iokr.report.progress import Progress
 from iokr.rivals.spectra import LibrarySearch
 
 __all__ = ["COLUMNS", "SIRIUS", "identify"]
 
-_BLOCK = 64  # queries scored together
+_BLOCK, _TOGETHER = 64, 1024  # queries scored together, and their candidates
 _EVIDENCE = 5
 _MATCH, _PEAKS = 0.7, 6  # modified cosine and matched peaks of a library match
+_RERANKED = (
+    f"There are more than {MANY} candidates, so the {BEST} of each query that the forward model has first were ranked; "
+    "the others come after them and have no score."
+)
+_ON_PAGE = (
+    *("spectrum", "precursor", "candidates", "best", "formula", "probability", "set", "novelty"),
+    *("library match", "status"),
+)
 COLUMNS = (
     *("spectrum_id", "rank", "candidate_id", "name", "smiles", "inchikey14", "formula", "score", "score_forward"),
     *("score_reverse", "score_library", "probability", "in_set", "margin", "n_candidates", "tied_with", "in_library"),
@@ -44,6 +57,7 @@ SIRIUS = {
     "formula": "molecularFormula",
     "probability": "ConfidenceScoreExact",
     "spectrum_id": "mappingFeatureId",
+    "spectrum": "mappingFeatureId",
 }
 
 
@@ -60,12 +74,19 @@ class Request:
     format: str = "tsv"
     safe: bool = False
 
+    def table(self, rows: list[dict[str, Any]], columns: tuple[str, ...] = ()) -> str | bytes:
+        """Rows of a file, in the format and with the names that were asked for."""
+        if self.sirius:
+            rows = [{SIRIUS.get(k, k): v for k, v in row.items()} for row in rows]
+        names = [SIRIUS.get(name, name) for name in columns] if self.sirius else list(columns)
+        return table_file(rows, self.format, columns=names, safe=self.safe)
+
 
 def identify(
     reading: Reading, model_path: Path, matching: Matching, request: Request, folder: Path, progress: Progress
 ) -> Report:
     """Rank the candidates of every spectrum; finished queries are kept when the run is interrupted."""
-    start = perf_counter()
+    start, progress = perf_counter(), Stages(progress)
     progress(0, 1, "reading the model")
     model = Model(model_path)
     if model.beside["kernels"] == "six" and matching.database is not None and matching.match == "mass":
@@ -81,23 +102,22 @@ def identify(
     progress(0, 1, "reading candidates")
     molecules = Molecules(model.fingerprints, cache_file())
     sets = Sets.of(files, matching, molecules)
+    if request.own == "exclude":
+        sets = sets.without(set(model.identities), files)
     paths = [*reading.paths(), *matching.paths(), model_path]
-    key = Learning(own=request.own).key(paths, top=request.top, delta=request.delta)
+    key = Learning(own=request.own).key(
+        paths, top=request.top, delta=request.delta, matching=matching, cleaning=reading.cleaning
+    )
     kept = Kept(folder.with_name(f"{folder.name}.partial") / "queries.jsonl", key)
     asked = [i for i, entries in enumerate(sets.entries) if entries]
     todo = [i for i in asked if files.ids[i] not in kept.parts]
-
-    def words() -> str:
-        return f"{len(kept.parts)} of {len(asked)} queries are finished and kept; the same command goes on from there."
-
-    with closing_words(words):
-        for begin in range(0, len(todo), _BLOCK):
-            some = todo[begin : begin + _BLOCK]
-            progress(len(asked) - len(todo) + begin, len(asked), "identifying")
+    with closing_words(lambda: kept.words(f"of {len(asked)} queries")):
+        for some in _blocks(todo, sets):
+            progress(len(kept.parts), len(asked), "identifying")
             for i, found in zip(some, _answers(model, files, sets, some, molecules, request), strict=True):
                 kept.put(files.ids[i], found)
     progress(len(asked), max(len(asked), 1), "writing")
-    rows = [row for i in range(len(files.spectra)) for row in _rows(files.ids[i], kept.parts.get(files.ids[i]))]
+    rows = [row for i in range(len(files.spectra)) for row in _rows(files, i, kept.parts.get(files.ids[i]))]
     rows += [{"spectrum_id": r.id, "status": "rejected"} for r in files.rejections if r.action == "left out"]
     best = [_summary(files, i, kept.parts.get(files.ids[i])) for i in range(len(files.spectra))]
     best += [
@@ -106,16 +126,15 @@ def identify(
     rejections = (*files.rejections, *sets.rejections)
     shown = [_card(model, files, i, kept.parts[files.ids[i]], request) for i in asked[: request.pages]]
     counts = {status: sum(row["status"] == status for row in best) for status in ("ok", "no_candidates", "rejected")}
-    renamed = [{SIRIUS.get(k, k): v for k, v in row.items()} for row in rows] if request.sirius else rows
-    columns = [SIRIUS.get(name, name) for name in COLUMNS] if request.sirius else list(COLUMNS)
-    text = table_text(renamed, request.format, columns=columns, safe=request.safe)
+    columns = (*COLUMNS, "adduct") if request.sirius else COLUMNS
+    bits = {"fingerprints.npz": _fingerprints(model, files, asked)} if request.fingerprints else {}
     report = Report(
         "Molecules of unknown spectra",
         f"{counts['ok']} of {files.n_read} spectra have ranked candidates, {counts['no_candidates']} have none, "
         f"{counts['rejected']} could not be used. {promise(model.calibration, request.delta)}",
         (
             LiveTable(
-                Table("Best candidates", best, ours=("probability",)),
+                Table("Best candidates", _shown(best), ours=("probability",)),
                 details=[_details(kept.parts.get(str(row["spectrum"]))) for row in best],
                 file=f"spectra.{request.format}",
                 safe=request.safe,
@@ -130,17 +149,46 @@ def identify(
             "When the unknown may be a molecule of the library, look at `library_match`: that is a library search, and "
             "does not change the ranking.",
             matching.in_words(),
+            *([_RERANKED] if sets.many(MANY) else []),
         ),
         files={
-            f"candidates.{request.format}": text,
-            f"spectra.{request.format}": table_text(best, request.format, safe=request.safe),
+            f"candidates.{request.format}": request.table(rows, columns),
+            f"spectra.{request.format}": request.table(best),
             "rejected.tsv": table_text(rejected_rows(rejections), safe=request.safe),
+            **bits,
         },
     )
     info = run_info(seconds=perf_counter() - start, files=paths)
     info["versions"]["rdkit"] = rdkit_version()
+    info |= {"model": hashlib.sha256(model_path.read_bytes()).hexdigest(), "counts": counts}
     kept.forget()
-    return report.with_info({**info, "model": hashlib.sha256(model_path.read_bytes()).hexdigest(), "counts": counts})
+    return report.with_info({**info, **progress.info()})
+
+
+def _blocks(rows: list[int], sets: Sets) -> Iterator[list[int]]:
+    """Queries that are scored together: few where they have many candidates, whose values with all spectra are held."""
+    some: list[int] = []
+    for i in rows:
+        if some and (len(some) == _BLOCK or sum(len(sets.entries[j]) for j in (*some, i)) > _TOGETHER):
+            yield some
+            some = []
+        some.append(i)
+    if some:
+        yield some
+
+
+def _fingerprints(model: Model, files: Any, rows: list[int]) -> bytes:
+    """fingerprints.npz: β(x)ᵀY of the forward model, within [0, 1], for each query and bit."""
+    found = np.empty((len(rows), len(_training_bits(model)[0])), dtype=np.float32)
+    Y = _training_bits(model).astype(np.float32)
+    for begin in range(0, len(rows), _BLOCK):
+        some = rows[begin : begin + _BLOCK]
+        B = np.asarray(model.identification.forward_.weights(files.spectra[np.array(some, dtype=np.intp)]))
+        found[begin : begin + len(some)] = np.clip(B.astype(np.float32) @ Y, 0.0, 1.0)
+    buffer = io.BytesIO()
+    names = Fingerprints(model.fingerprints).get_feature_names_out().astype(str)
+    np.savez_compressed(buffer, spectrum_id=np.array([files.ids[i] for i in rows], dtype=str), bits=found, names=names)
+    return buffer.getvalue()
 
 
 def _answers(
@@ -152,10 +200,7 @@ def _answers(
     X = files.spectra[np.array(rows, dtype=np.intp)]
     entries = [sets.entries[i] for i in rows]
     candidates, names = query_sets(entries, molecules.bits)
-    values = {
-        method: identification.scores(X, candidates, names, method=method)
-        for method in dict.fromkeys((identification.method, "forward", "reverse"))
-    }
+    values = all_scores(identification, X, candidates, names, best=BEST if sets.many(MANY) else None)
     similar, matched = modified_cosine.matches(X, model.spectra)
     search = LibrarySearch(lambda A, B: similar).fit(model.spectra, np.asarray(_training_bits(model)), model.identities)
     library = search.scores(X, candidates, names, own="count" if request.own == "count" else "leave-out")
@@ -170,7 +215,7 @@ def _answers(
     found = []
     for k, (i, some) in enumerate(zip(rows, entries, strict=True)):
         f = values[identification.method][k]
-        order = np.argsort(-f, kind="stable")
+        order = np.lexsort((-values["forward"][k], -f)) if np.isinf(f).any() else np.argsort(-f, kind="stable")
         p = probabilities(f, identification.temperature_) if calibrated else None
         members = None if p is None else in_set(p, level)
         best = float(f[order[0]])
@@ -179,13 +224,13 @@ def _answers(
             {
                 **_described(some[c]),
                 "rank": rank,
-                "score": float(f[c]),
-                "score_forward": float(values["forward"][k][c]),
-                "score_reverse": float(values["reverse"][k][c]),
+                "score": _finite(f[c]),
+                "score_forward": _finite(values["forward"][k][c]),
+                "score_reverse": _finite(values["reverse"][k][c]),
                 "score_library": float(library[k][c]),
                 "probability": None if p is None else float(p[c]),
                 "in_set": None if members is None else bool(members[c]),
-                "tied_with": int((f == f[c]).sum()) - 1,
+                "tied_with": int((f == f[c]).sum()) - 1 if np.isfinite(f[c]) else None,
                 "in_library": some[c].identity in known,
                 "evidence": _evidence(
                     model, B[k], cross[k], tanimoto[rank - 1], known.get(some[c].identity, []), request
@@ -197,7 +242,7 @@ def _answers(
             {
                 "candidates": answers,
                 "n_candidates": len(some),
-                "margin": best - float(f[order[1]]) if len(some) > 1 else None,
+                "margin": _finite(best - float(f[order[1]])) if len(some) > 1 else None,
                 "set_size": None if members is None else int(members.sum()),
                 "novelty": float(identification.novelty([f])[0]) if calibrated else None,
                 "best_similarity": float(cross[k].max()),
@@ -207,6 +252,11 @@ def _answers(
             }
         )
     return found
+
+
+def _finite(score: Any) -> float | None:
+    """None for a candidate that was excluded, or not worth the reverse model."""
+    return float(score) if np.isfinite(score) else None
 
 
 def _training_bits(model: Model) -> NDArray[Any]:
@@ -250,11 +300,13 @@ def _match(model: Model, files: Any, i: int, similar: NDArray[Any], matched: NDA
     return f"{model.ids[j]}:{similar[j]:.3f}:{int(matched[j])}"
 
 
-def _rows(name: str, found: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _rows(files: Any, i: int, found: dict[str, Any] | None) -> list[dict[str, Any]]:
+    name = files.ids[i]
     if found is None:
         return [{"spectrum_id": name, "status": "no_candidates"}]
     shared = {
         "spectrum_id": name,
+        "adduct": files.spectra.metadata[i].get("adduct"),
         "margin": found["margin"],
         "n_candidates": found["n_candidates"],
         "library_match": found["library_match"],
@@ -287,10 +339,22 @@ def _summary(files: Any, i: int, found: dict[str, Any] | None) -> dict[str, Any]
         "set": found["set_size"],
         "margin": None if found["margin"] is None else round(found["margin"], 4),
         "novelty": None if found["novelty"] is None else round(found["novelty"], 3),
+        "best similarity": round(found["best_similarity"], 3),
         "library match": found["library_match"],
         "status": "ok",
         "note": found["note"],
     }
+
+
+def _shown(best: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the table of the page has of each query: its other columns are in the file."""
+    there = [name for name in _ON_PAGE if any(row.get(name) not in (None, "") for row in best)]
+    rows: list[dict[str, Any]] = [{name: row.get(name) for name in there} for row in best]
+    for row, whole in zip(rows, best, strict=True):
+        if row.get("precursor") is not None:
+            row["precursor"] = Spread(float(row["precursor"]), np.nan, digits=4)
+        row["status"] = ", ".join(part for part in (whole["status"], whole.get("note")) if part)
+    return rows
 
 
 def _details(found: dict[str, Any] | None) -> list[Table | str]:
@@ -301,7 +365,8 @@ def _details(found: dict[str, Any] | None) -> list[Table | str]:
             "rank": row["rank"],
             "name": row["name"] or row["candidate_id"] or row["inchikey14"],
             "smiles": row["smiles"],
-            "score": round(row["score"], 4),
+            "formula": row["formula"],
+            "score": None if row["score"] is None else round(row["score"], 4),
             "probability": None if row["probability"] is None else round(row["probability"], 3),
             "in the set": row["in_set"],
             "spoken for by": ", ".join(f"{e[0]} ({e[3]:.2f})" for e in row["evidence"][:3]),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,29 @@ from numpy.typing import NDArray
 from iokr._adducts import parse_adduct
 from iokr._bits import Bits
 from iokr._formulas import parse_formula, write_formula
+from iokr._memory import available_memory, human_bytes
+from iokr._spectra import MassSpectra
 from iokr.chem.fingerprints import Fingerprints
-from iokr.chem.molecules import BadMolecule, Molecule
+from iokr.chem.known import KnownMolecules
+from iokr.chem.molecules import Molecule
 from iokr.cli.msms.options import Learning, Matching, Reading
 from iokr.datasets.molecule_files import Candidate, MoleculeTable, read_candidates, read_database, read_structures
 from iokr.datasets.records import Rejected
 from iokr.datasets.spectra_files import SpectraFiles, read_spectra_files
 from iokr.report import Table
 
-__all__ = ["Entry", "Library", "Molecules", "Sets", "cache_file", "input_table", "read_queries", "rejected_rows"]
+__all__ = [
+    "Entry",
+    "Library",
+    "Molecules",
+    "Sets",
+    "cache_file",
+    "check_room",
+    "input_table",
+    "read_queries",
+    "read_unlabeled",
+    "rejected_rows",
+]
 
 
 def cache_file() -> Path:
@@ -40,7 +55,6 @@ class Entry:
     smiles: str
     identity: str  # the first block of the InChIKey
     formula: str
-    flagged: str = ""  # what is odd about it, in words
 
 
 @dataclass
@@ -49,19 +63,11 @@ class Molecules:
 
     kinds: str
     cache: Path | None = None
-    _read: dict[str, Molecule | str] = field(default_factory=dict)
 
-    def read(self, text: str) -> Molecule | str:
-        """The molecule, or why there is none."""
-        if text not in self._read:
-            try:
-                molecule: Molecule | str = Molecule(text)
-                assert isinstance(molecule, Molecule)
-                _ = molecule.identity
-            except BadMolecule as error:
-                molecule = str(error)
-            self._read[text] = molecule
-        return self._read[text]
+    @cached_property
+    def known(self) -> KnownMolecules:
+        """Molecules by their text."""
+        return KnownMolecules(self.cache)
 
     def bits(self, smiles: Sequence[str]) -> Bits:
         """Fingerprints, each distinct molecule once."""
@@ -89,7 +95,7 @@ class Library:
             ion_mode=reading.ion_mode,
             annotations=reading.annotations,
         )
-        files, structures = read_structures(found)
+        files, structures = read_structures(found, molecules.known)
         distinct = len({molecule.identity for molecule in structures})
         needed = 2 * max(learning.folds, 1)
         if distinct < needed:
@@ -170,6 +176,36 @@ def _linked(bits: Bits, identities: Sequence[str], threshold: float) -> list[str
     return [f"group {of[name]}" for name in identities]
 
 
+def read_unlabeled(reading: Reading, learning: Learning, library: Library) -> MassSpectra | None:
+    """Spectra without structures of --unlabeled; None without any."""
+    if not learning.unlabeled:
+        return None
+    found = read_spectra_files(
+        list(learning.unlabeled), cleaning=reading.cleaning, ion_mode=reading.ion_mode or library.files.ion_mode
+    )
+    if not len(found.spectra):
+        raise ValueError(f"--unlabeled: none of its {found.n_read} spectra can be used.")
+    if found.ion_mode and library.files.ion_mode and found.ion_mode != library.files.ion_mode:
+        raise ValueError(
+            f"--unlabeled: spectra of {found.ion_mode} ion mode, and the library is of {library.files.ion_mode}."
+        )
+    return found.spectra
+
+
+def check_room(n: int, learning: Learning, limit: float | None, *, rivals: bool = False) -> None:
+    """Refuse n spectra whose matrices do not fit into `limit` bytes, or into the memory that there is."""
+    kernels = {"peaks,losses": 2, "six": 6}.get(learning.kernels, 1)
+    needed = 8.0 * n**2 * (kernels + 7 + (3 if rivals else 0))  # Gram matrices, both models, what fitting them takes
+    available = available_memory()
+    allowed = limit if limit is not None else available
+    if allowed is not None and needed > allowed:
+        said = f"--memory allows {human_bytes(allowed)}" if limit is not None else f"{human_bytes(allowed)} are free"
+        raise MemoryError(
+            f"learning from {n} spectra needs about {human_bytes(needed)}, and {said}; take fewer spectra, "
+            "use --kernels peaks, or a machine with more memory."
+        )
+
+
 def read_queries(reading: Reading) -> SpectraFiles:
     """Spectra to be identified; structures are not asked for."""
     return read_spectra_files(
@@ -184,6 +220,20 @@ class Sets:
     entries: list[list[Entry]]
     rejections: tuple[Rejected, ...]
 
+    def without(self, known: Collection[str], files: SpectraFiles) -> Sets:
+        """The sets without molecules that are known; queries with no other are told."""
+        entries = [[entry for entry in some if entry.identity not in known] for some in self.entries]
+        rejections = [
+            Rejected(files.files[i], files.lines[i], files.ids[i], "query", "no new candidates", "not ranked", "")
+            for i, some in enumerate(entries)
+            if self.entries[i] and not some
+        ]
+        return Sets(entries, (*self.rejections, *rejections))
+
+    def many(self, most: int) -> bool:
+        """Whether there are more than `most` distinct candidates."""
+        return len({entry.identity for some in self.entries for entry in some}) > most
+
     @classmethod
     def of(cls, files: SpectraFiles, matching: Matching, molecules: Molecules) -> Sets:
         """The sets of a file, or those that a database gives."""
@@ -192,7 +242,7 @@ class Sets:
             rejections = list(found.rejections)
             given = [found.sets.get(name, []) for name in files.ids]
         elif matching.database is not None:
-            table = read_database(matching.database)
+            table = read_database(matching.database, molecules.known)
             rejections = list(table.rejections)
             given = [
                 [table.candidates[int(k)] for k in _matching(files, i, table, matching, rejections)]
@@ -200,6 +250,7 @@ class Sets:
             ]
         else:
             raise ValueError("give --candidates, a set for each spectrum, or --database, a table of molecules.")
+        molecules.known.read(candidate.smiles for some in given for candidate in some)
         entries = []
         for i, candidates in enumerate(given):
             entries.append(_read_set(files, i, candidates, molecules, rejections))
@@ -247,7 +298,7 @@ def _read_set(
     formula = _hill(files.spectra.metadata[i].get("formula"))
     for candidate in candidates:
         where = (candidate.file, candidate.line, candidate.id or candidate.smiles[:40], "candidate")
-        molecule = molecules.read(candidate.smiles)
+        molecule = molecules.known[candidate.smiles]
         if isinstance(molecule, str):
             rejections.append(Rejected(*where, "structure not read", "left out", molecule))
             continue
@@ -257,11 +308,12 @@ def _read_set(
             )
             continue
         seen.add(molecule.identity)
-        own = _hill(molecule.formula)
-        flagged = f"formula {own}, not {formula}" if formula and own != formula else ""
-        if flagged:
-            rejections.append(Rejected(*where, "formula differs", "kept", flagged))
-        found.append(Entry(candidate, molecule.smiles, molecule.identity, own, flagged))
+        found.append(Entry(candidate, molecule.smiles, molecule.identity, _hill(molecule.formula)))
+    others = [entry for entry in found if formula and entry.formula != formula]
+    if 2 * len(others) < len(found):  # else it is no set of one formula
+        for entry in others:
+            where = (entry.candidate.file, entry.candidate.line, entry.candidate.id or entry.smiles[:40], "candidate")
+            rejections.append(Rejected(*where, "formula differs", "kept", f"{entry.formula}, not {formula}"))
     return found
 
 

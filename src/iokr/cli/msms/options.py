@@ -72,6 +72,7 @@ class Learning:
     group: str = "inchikey14"
     similarity: float = 0.7
     calibration: str = "folds"
+    unlabeled: tuple[Path, ...] = ()
     seed: int = 0
 
     def in_words(self) -> str:
@@ -86,7 +87,8 @@ class Learning:
             "count": "a candidate's own spectra count in its score",
             "exclude": "candidates with spectra in the library are no answers",
         }[self.own]
-        return f"{what}; kernels {self.kernels} ({self.combine}), fingerprints {self.fingerprints}; {own}."
+        more = f"; {len(self.unlabeled)} files of spectra without structures" if self.unlabeled else ""
+        return f"{what}; kernels {self.kernels} ({self.combine}), fingerprints {self.fingerprints}; {own}{more}."
 
     def key(self, paths: list[Path], **more: Any) -> str:
         """A hash of these options and of the files: what finished parts of a run depend on."""

@@ -65,8 +65,8 @@ def _mirror(card: Card, name: str, other: MassSpectrum) -> Figure:
 
     n, m = int(same.any(axis=1).sum()), int(moved.any(axis=1).sum())
     caption = (
-        f"Spectrum {card.name} above the training spectrum {name}: {n} peaks match, {m} match when shifted by the "
-        f"difference of the precursors ({shift:+.3f})."
+        f"Spectrum {card.name} above the training spectrum {name}: {n} matching {'peak' if n == 1 else 'peaks'}, and "
+        f"{m} when shifted by the difference of the precursors ({shift:+.3f})."
     )
     return plot(draw, caption=caption, size=(5.6, 2.6))
 
@@ -77,16 +77,23 @@ def _structures(card: Card) -> Figure | None:
 
     legends = []
     for row in card.candidates:
-        p = "" if row["probability"] is None else f" p {row['probability']:.2f}"
-        mark = " in the set" if row["in_set"] else ""
+        p = "" if row["probability"] is None else f" {100 * row['probability']:.0f} %"
+        mark = (", in the set" if row["in_set"] else "") + (", the truth" if row.get("truth") else "")
         legends.append(f"{row['rank']}.{p}{mark}")
     svg = draw_molecules(
-        [row["smiles"] for row in card.candidates], legends, like=card.spoken[0] if card.spoken else None
+        [row["smiles"] for row in card.candidates],
+        legends,
+        like=card.spoken[0] if card.spoken else None,
+        shares=[row["probability"] for row in card.candidates],
     )
     if svg is None:
         return None
-    names = ", ".join(str(row["name"] or row["candidate_id"] or row["inchikey14"]) for row in card.candidates)
+    said = [str(row["name"] or row["candidate_id"] or row["inchikey14"]) for row in card.candidates]
+    names = ", ".join(
+        f"{name} (the truth)" if row.get("truth") else name for name, row in zip(said, card.candidates, strict=True)
+    )
     caption = f"The first candidates of {card.name}: {names}. Coloured is what the first training "
-    caption += "molecule that speaks for the best has, too."
+    caption += "molecule that speaks for the best has, too"
+    caption += "." if card.candidates[0]["probability"] is None else "; bars are probabilities."
     label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return Figure(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, 5.6)

@@ -14,8 +14,18 @@ from iokr.chem.fingerprints import Fingerprints
 from iokr.chem.molecules import rdkit_version
 from iokr.cli.msms.kept import Kept
 from iokr.cli.msms.learning import Grams, gathered, out_of_fold
-from iokr.cli.msms.library import Library, Molecules, Sets, cache_file, input_table, rejected_rows
+from iokr.cli.msms.library import (
+    Library,
+    Molecules,
+    Sets,
+    cache_file,
+    check_room,
+    input_table,
+    read_unlabeled,
+    rejected_rows,
+)
 from iokr.cli.msms.options import Learning, Matching, Reading
+from iokr.cli.msms.stages import Stages
 from iokr.cli.msms.tables import figures, table_text
 from iokr.cli.shared import command_line
 from iokr.cli.signals import closing_words
@@ -32,12 +42,23 @@ _PROBES = ("CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "OCC1OC(O)C(
 _SPLIT = 0.2  # of the molecules are kept for calibration alone
 
 
-def train(reading: Reading, learning: Learning, matching: Matching, path: Path, progress: Progress) -> Report:
+def train(
+    reading: Reading,
+    learning: Learning,
+    matching: Matching,
+    path: Path,
+    progress: Progress,
+    *,
+    store_factor: bool = False,
+    memory: float | None = None,
+) -> Report:
     """Read, calibrate by folds over molecules, learn from all spectra, write."""
-    start = perf_counter()
+    start, progress = perf_counter(), Stages(progress)
     progress(0, 1, "reading spectra and structures")
     molecules = Molecules(learning.fingerprints, cache_file())
     library = Library.read(reading, learning, molecules)
+    unlabeled = read_unlabeled(reading, learning, library)
+    check_room(len(library.molecules) + (0 if unlabeled is None else len(unlabeled)), learning, memory)
     rejections = library.files.rejections
     sets: Sets | None = None
     if matching.paths() and learning.folds:
@@ -45,32 +66,37 @@ def train(reading: Reading, learning: Learning, matching: Matching, path: Path, 
         sets = Sets.of(library.files, matching, molecules)
         rejections = (*rejections, *sets.rejections)
     progress(0, 1, "comparing spectra")
-    grams = Grams.of(library, learning)
-    paths = [*reading.paths(), *matching.paths()]
-    kept = Kept(path.with_name(f"{path.name}.partial") / "folds.jsonl", learning.key(paths, matching=matching))
+    grams = Grams.of(library, learning, unlabeled)
+    paths = [*reading.paths(), *matching.paths(), *learning.unlabeled]
+    key = learning.key(paths, matching=matching, cleaning=reading.cleaning)
+    kept = Kept(path.with_name(f"{path.name}.partial") / "folds.jsonl", key)
     calibration: dict[str, Any] = {"kind": "none"}
     model: Identification | None = None
     if sets is not None:
-        with closing_words(lambda: f"{len(kept.parts)} folds are kept; the same command goes on from there."):
+        with closing_words(lambda: kept.words("folds")):
             model, calibration = _calibrated(library, grams, sets, molecules, learning, kept, progress)
     if model is None:
-        model = _final(library, grams, learning)
+        model = _final(library, grams, learning, np.arange(len(library.molecules)))
     progress(1, 1, "writing the model")
     info = run_info(seed=learning.seed, seconds=perf_counter() - start, files=paths)
     info["versions"]["rdkit"] = rdkit_version()
-    _write(model, library, learning, reading, calibration, info, path)
+    _write(model, library, learning, reading, calibration, info, path, None if store_factor else grams)
     kept.forget()
+    info |= progress.info()
     rows: list[dict[str, Any]] = [
         {"what": "spectra", "value": len(library.molecules)},
         {"what": "molecules", "value": len(set(library.identities))},
         {"what": "ion mode", "value": library.files.ion_mode or "not said"},
-        {"what": "alpha, forward", "value": model.forward_.alpha},
-        {"what": "alpha, reverse", "value": model.reverse_.alpha},
+        *([] if unlabeled is None else [{"what": "spectra without structures", "value": len(unlabeled)}]),
+        {"what": "alpha, forward", "value": f"{model.forward_.alpha:g}"},
+        {"what": "alpha, reverse", "value": f"{model.reverse_.alpha:g}"},
     ]
     if "temperature" in calibration:
-        rows.append({"what": "T of the probabilities", "value": round(float(calibration["temperature"]), 4)})
+        rows.append({"what": "T of the probabilities", "value": f"{calibration['temperature']:.3g}"})
         rows.append({"what": "calibration molecules", "value": calibration["molecules"]})
-        rows += [{"what": f"{name}, out of fold", "value": value} for name, value in calibration["figures"].items()]
+        for name, value in calibration["figures"].items():
+            shown = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
+            rows.append({"what": f"{name}, out of fold", "value": shown})
     report = Report(
         "A model of spectra",
         f"{len(library.molecules)} spectra of {len(set(library.identities))} molecules. {promise(calibration, 0.1)}",
@@ -81,12 +107,14 @@ def train(reading: Reading, learning: Learning, matching: Matching, path: Path, 
     return report.with_info(info)
 
 
-def _final(library: Library, grams: Grams, learning: Learning) -> Identification:
-    """The model of all spectra."""
-    everything = np.arange(len(library.molecules))
-    kernel = grams.kernel(grams.weights(everything, library.bits))
-    model = Identification(kernel, method=learning.model, own=learning.own)
-    return model.fit(library.files.spectra, np.asarray(library.bits), groups=library.identities)
+def _final(library: Library, grams: Grams, learning: Learning, rows: np.ndarray) -> Identification:
+    """The model of some spectra."""
+    kernel = grams.kernel(grams.weights(rows, library.bits))
+    model = Identification(kernel, method=learning.model, own=learning.own, manifold=grams.manifold)
+    names = [library.identities[i] for i in rows]
+    return model.fit(
+        library.files.spectra[rows], np.asarray(library.bits[rows]), groups=names, X_unlabeled=grams.unlabeled
+    )
 
 
 def _calibrated(
@@ -118,14 +146,8 @@ def _calibrated(
             "calibrated; give other --candidates, or --folds 0."
         )
     progress(len(numbers), len(numbers) + 1, "learning from all spectra")
-    if split:  # the guarantee is for the model that never saw these molecules
-        rows = np.flatnonzero(fold != 0)
-        kernel = grams.kernel(grams.weights(rows, library.bits))
-        model = Identification(kernel, method=learning.model, own=learning.own)
-        names = [library.identities[i] for i in rows]
-        model.fit(library.files.spectra[rows], np.asarray(library.bits[rows]), groups=names)
-    else:
-        model = _final(library, grams, learning)
+    # with a split the guarantee is for the model that never saw the molecules of the calibration
+    model = _final(library, grams, learning, np.flatnonzero(fold != 0) if split else np.arange(len(fold)))
     scores = out.scores[learning.model]
     names = [library.identities[i] for i in out.rows]
     model.calibrate(scores, out.truth, names)
@@ -173,17 +195,16 @@ def _write(
     calibration: dict[str, Any],
     info: dict[str, Any],
     path: Path,
+    grams: Grams | None,
 ) -> None:
-    spectra = library.files.spectra
-    known = {name: i for i, name in enumerate(library.files.ids)}
-    used = [known[str(name)] for name in library.files.ids]
-    if len(model.names_) != len(used):  # some were kept for calibration
-        inside = set(model.names_)
-        used = [i for i, name in enumerate(library.identities) if name in inside]
+    """With `grams` compactly: the data in place of the two matrices of n², which the first use computes again."""
+    inside = set(model.names_)  # some were perhaps kept for calibration
+    used = [i for i, name in enumerate(library.identities) if name in inside]
     rows = np.array(used, dtype=np.intp)
-    kept = spectra[rows]
+    kept = library.files.spectra[rows]
+    stored = model if grams is None else model.compact(kept, library.bits[rows], grams.unlabeled)
     save(
-        model,
+        stored,
         path,
         provenance={
             "command": command_line(),

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy
+from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
 from iokr._curves import check_points, quadrature_weights, read_curves
+from iokr._tables import as_frame, frame_of
 from iokr._validation import check_choice, check_groups, check_integer, check_same_length, check_weight
 from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
@@ -61,10 +62,11 @@ class FunctionalRegression(KernelRegression):
             weight = len(table.points) / seen * (1.0 if weight is None else weight)
         if X_unlabeled is not None:
             X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
-        return Given(X, table.values, weight, X_unlabeled, single)
+        frame = frame_of(y) if table.names is None else None  # a long table has no column for each point
+        return Given(X, table.values, weight, X_unlabeled, single, frame)
 
     def _encoded(self, given: Given) -> Data:
-        return Data(given, *encode(given.y, given.weight, **self._output_parts()))
+        return Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
 
     @staticmethod
     def _operators(curve_kernels: list[Any], data: Data) -> list[CurveOperator]:
@@ -86,9 +88,9 @@ class FunctionalRegression(KernelRegression):
 
     def decision_function(self, X: Any) -> Array:
         """h(x) on the nodes `points_`, (m, T), as `predict` gives it."""
-        return self.predict(X)
+        return self._curves(X)
 
-    def predict(self, X: Any, at: Any = None, derivative: int = 0) -> Array:
+    def predict(self, X: Any, at: Any = None, derivative: int = 0) -> Any:
         """Curves.
 
         Parameters
@@ -103,7 +105,13 @@ class FunctionalRegression(KernelRegression):
         Returns
         -------
         y : array of shape (m, T), or (m, number of points)
+            On the nodes, when y was a frame with a column for each of them: a frame with these, and the index of X.
         """
+        found = self._curves(X, at, derivative)
+        return as_frame(found, self.outputs_.frame, X) if at is None and derivative == 0 else found
+
+    def _curves(self, X: Any, at: Any = None, derivative: int = 0) -> Array:
+        """What `predict` answers, as an array."""
         check_is_fitted(self)
         check_integer(derivative, "derivative", minimum=0)
         theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
@@ -166,14 +174,18 @@ class FunctionalRegression(KernelRegression):
         w = check_weight(sample_weight, n, X)
         weight = np.where(np.isnan(Y), 0.0, (np.ones(n) if w is None else w)[:, None] * self.quadrature_)
         Y, total = np.nan_to_num(Y), weight.sum(axis=0)
-        mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
-        residual = float((weight * (Y - to_numpy(self.predict(X))) ** 2).sum())
-        return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
+        predicted = to_numpy(self._curves(X))
+        with unwarned():
+            mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
+            residual = float((weight * (Y - predicted) ** 2).sum())
+            return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
 
     def table(self, X: Any, at: Any = None, names: Any = None) -> dict[str, np.ndarray]:
         """Predictions as the columns of a long table, id, t and value: `pandas.DataFrame(model.table(X))`."""
-        Y = to_numpy(self.predict(X, at))
+        Y = to_numpy(self._curves(X, at))
         theta = self.points_ if at is None else np.atleast_1d(np.asarray(at, dtype=float))
+        if names is not None:
+            check_same_length(Y, names, "X", "names")
         rows = np.arange(len(Y)) if names is None else np.asarray(names)
         return {"id": np.repeat(rows, Y.shape[1]), "t": np.tile(theta, len(Y)), "value": Y.ravel()}
 

@@ -12,7 +12,7 @@ import numpy as np
 from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects, take
-from iokr._progress import begin, end, with_callbacks
+from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_groups
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
@@ -29,6 +29,7 @@ from iokr.estimators.regression.selection import (
     select_by_leave_one_out,
     squared_errors,
 )
+from iokr.estimators.search import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.solvers.base import Solver
@@ -37,7 +38,7 @@ __all__ = ["FunctionalCV"]
 
 
 @component
-class FunctionalCV(FunctionalRegression):
+class FunctionalCV(Searching, FunctionalRegression):
     """argmin over k, L and α of (1/n) Σ_i ∫(y_i − h₋ᵢ(x_i))², leave-one-curve-out in closed form.
 
     One eigendecomposition per input kernel serves every curve kernel and alpha. What is learned from all curves is held
@@ -60,6 +61,10 @@ class FunctionalCV(FunctionalRegression):
     loo_errors_ : array
         Axes kernel × curve kernel × alpha, axes of length one dropped (`cv_errors_` with `cv`).
     best_index_ : tuple of int
+    cv_results_ : dict
+        The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
     points_, quadrature_, curve_kernel_, kernel_, embedding_, solution_, solver_ :
         As in `Functional`.
 
@@ -101,12 +106,14 @@ class FunctionalCV(FunctionalRegression):
         groups : sequence of n names, default=None
             Curves of one group are left out together, in closed form; with an integer `cv` they share a fold.
         """
-        progress = begin(self, 0, X=X, y=y)
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, self.manifold)
         curve_kernels = list(self.curve_kernel) if isinstance(self.curve_kernel, (list, tuple)) else [self.curve_kernel]
         if not curve_kernels:
             raise ValueError("`curve_kernel` is an empty list; give at least one.")
+        n_paths = len(grid.kernels) * len(curve_kernels)
+        progress = begin(self, n_paths if self.cv is None else None, X=X, y=y)
+        each = partial(track, progress, self, name="curve kernel")
         given = self._given(X, y, sample_weight, X_unlabeled, grid.kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y))
         data = self._encoded(given)
@@ -115,13 +122,18 @@ class FunctionalCV(FunctionalRegression):
         posed = self._posed_grid(grid, curve_kernels, data)
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)
-        if self.cv is None:
-            selected = select_by_leave_one_out(data, posed, criterion=partial(squared_errors, groups=together), **parts)
-            measures, fit = selected.measures[0], selected.fit
-        else:
-            measures = self._by_folds(given, grid, curve_kernels, parts, together)
-            index = best_of(measures)
-            fit = solve(data, posed.kernels[index[0]], grid.alphas[index[2]], **parts)
+        axes: dict[str, Sequence[Any]] = {"kernel": grid.kernels, "curve_kernel": curve_kernels, "alpha": grid.alphas}
+        tally = Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")
+        with self._searching(tally):
+            if self.cv is None:
+                criterion, seen = partial(squared_errors, groups=together), tally.grid(*posed.shape)
+                selected = select_by_leave_one_out(data, posed, criterion=criterion, track=each, seen=seen, **parts)
+                measures, fit = selected.measures[0], selected.fit
+            else:
+                measures = self._by_folds(given, grid, curve_kernels, {**parts, "track": each}, together, tally)
+                index = best_of(measures)
+                fit = solve(data, posed.kernels[index[0]], grid.alphas[index[2]], **parts)
+        self._keep_search(tally, measures)
         i, _, k = best_of(measures)
         shape = (len(grid.kernels), len(curve_kernels), len(grid.alphas))
         errors, self.best_index_ = drop_single_axes(measures.reshape(shape), (*divmod(i, len(curve_kernels)), k))
@@ -138,7 +150,13 @@ class FunctionalCV(FunctionalRegression):
         return Grid(kernels, grid.strengths, grid.alphas)
 
     def _by_folds(
-        self, given: Given, grid: Grid, curve_kernels: list[Any], parts: dict[str, Any], groups: np.ndarray | None
+        self,
+        given: Given,
+        grid: Grid,
+        curve_kernels: list[Any],
+        parts: dict[str, Any],
+        groups: np.ndarray | None,
+        tally: Tally,
     ) -> np.ndarray:
         """Mean integrated squared errors of rows left out, everything learned anew on the others."""
         n = n_objects(given.y)
@@ -153,7 +171,7 @@ class FunctionalCV(FunctionalRegression):
             def measure(H: Array, embedding: Any = embedding, truth: Any = truth, w: Any = w) -> float:
                 return float((w * (np.nan_to_num(truth) - to_numpy(embedding.vectors(H))) ** 2).sum())
 
-            fold = Fold(data, take(given.X, test), measure)
-            found, _ = select_by_folds([fold], self._posed_grid(grid, curve_kernels, data), **parts)
+            fold = Fold(data, take(given.X, test), measure, float(weight[test].sum()))
+            found, _ = select_by_folds([fold], self._posed_grid(grid, curve_kernels, data), tally=tally, **parts)
             sums, total = sums + found[0], total + float(weight[test].sum())
         return sums / total

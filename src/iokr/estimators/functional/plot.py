@@ -10,9 +10,11 @@ import numpy as np
 from iokr._array import to_numpy
 from iokr._curves import read_curves
 from iokr._objects import n_objects, take
+from iokr._validation import check_numbers, check_same_length
 
 __all__ = ["draw_curves"]
 
+_LARGEST = 1e150  # what axes can show: they square and subtract
 _FEW = 4  # curves are drawn unless rows are named
 
 
@@ -25,11 +27,18 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
 
         ax = Figure(figsize=(7, 4), layout="constrained").add_subplot()
     n = n_objects(X)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _FEW)).astype(int)) if rows is None else np.asarray(rows)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _FEW)).astype(int)) if rows is None else _row_numbers(rows, n)
     theta = np.linspace(model.points_[0], model.points_[-1], max(200, len(model.points_)))
     curves = to_numpy(model.predict(take(X, chosen), at=theta))
     band = np.interp(theta, model.points_, 2 * model.loo_spread()) if model.loss_.quadratic else None
-    seen = None if y is None else to_numpy(read_curves(y, model.points_).values)[chosen]
+    seen = None if y is None else to_numpy(read_curves(y, model.points_).values)
+    if seen is not None:
+        check_same_length(X, seen)
+        seen = seen[chosen]
+    if any(part is not None and np.nanmax(np.abs(part), initial=0.0) > _LARGEST for part in (curves, band, seen)):
+        raise ValueError(
+            f"`y` or the curves hold numbers beyond {_LARGEST:g}, which axes cannot show; scale the outputs."
+        )
     for k, curve in enumerate(curves):
         (line,) = ax.plot(theta, curve, label=f"{chosen[k]}, predicted")
         if band is not None:
@@ -42,3 +51,11 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
     ax.set_title("; ".join(words), fontsize=9)
     ax.legend(fontsize=8)
     return ax
+
+
+def _row_numbers(rows: Any, n: int) -> np.ndarray:
+    """Numbers of rows of X."""
+    found = check_numbers(rows, "rows")
+    if found.ndim != 1 or not np.all((found == np.floor(found)) & (found >= 0) & (found < n)):
+        raise ValueError(f"`rows` must be a list of row numbers of X, from 0 to {n - 1}, got {rows!r:.60}.")
+    return found.astype(int)

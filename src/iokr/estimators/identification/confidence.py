@@ -23,7 +23,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def probabilities(scores: np.ndarray, T: float) -> np.ndarray:
-    """p(y) = exp(f(y)/T) / Σ exp(f/T) over one set of candidates."""
+    """p(y) = exp(f(y)/T) / Σ exp(f/T) over one set of candidates; 0 for all where each is excluded, f = −∞."""
+    if np.all(np.isneginf(scores)):
+        return np.zeros(len(scores))
     z = (scores - scores.max()) / T
     p = np.exp(z)
     return np.asarray(p / p.sum())
@@ -41,15 +43,18 @@ def log_loss(scores: Sequence[np.ndarray], truth: Sequence[int], T: float) -> fl
 def temperature(scores: Sequence[np.ndarray], truth: Sequence[int]) -> float:
     """argmin_T −Σ_i log softmax(f_i/T)(truth_i): 41 values from 1e-3 to 10 times the spread, then golden section.
 
-    Sets of one candidate say nothing about T and do not count; T is 1 when there is no other.
+    The spread is the largest difference within a set. Sets whose candidates all have one score say nothing about T and
+    do not count; T is 1 when there is no other.
     """
-    pairs = [(np.asarray(f, dtype=float), int(t)) for f, t in zip(scores, truth, strict=True) if len(f) > 1]
-    if not pairs:
-        return 1.0
+    pairs = [(np.asarray(f, dtype=float), int(t)) for f, t in zip(scores, truth, strict=True)]
+    spreads = [float(np.ptp(f[np.isfinite(f)])) for f, _ in pairs]
     some, which = [f for f, _ in pairs], [t for _, t in pairs]
-    losses = [log_loss(some, which, T) for T in _GRID]
+    if max(spreads, default=0.0) == 0:
+        return 1.0
+    grid = _GRID * max(spreads)
+    losses = [log_loss(some, which, T) for T in grid]
     best = int(np.argmin(losses))
-    low, high = math.log(_GRID[max(best - 1, 0)]), math.log(_GRID[min(best + 1, len(_GRID) - 1)])
+    low, high = math.log(grid[max(best - 1, 0)]), math.log(grid[min(best + 1, len(grid) - 1)])
     while high - low > 1e-4:
         a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         if log_loss(some, which, math.exp(a)) <= log_loss(some, which, math.exp(b)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
 from iokr._component import component
-from iokr._objects import distinct, keys, n_objects, take
-from iokr._validation import check_choice, check_groups, check_integer, check_number, check_same_length
+from iokr._objects import as_objects, distinct, keys, n_objects, take
+from iokr._validation import (
+    check_choice,
+    check_groups,
+    check_integer,
+    check_number,
+    check_numbers,
+    check_same_length,
+)
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets
 from iokr.estimators.identification.confidence import (
     group_means,
@@ -23,18 +32,21 @@ from iokr.estimators.identification.confidence import (
     quantile,
     temperature,
 )
-from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.regression.selection import check_values
 from iokr.kernels.base import Kernel
 from iokr.kernels.structured.sets import Tanimoto
-from iokr.model_selection.own import scores_without_own
+from iokr.manifolds.base import Manifold
+from iokr.model_selection.own import groups_of_sets, scores_without_own
 
 __all__ = ["METHODS", "OWN", "Identification"]
 
 METHODS = ("reverse", "forward", "fusion")
 OWN = ("leave-out", "count", "exclude")
-_BLOCK = 4096  # distinct molecules that the reverse model takes at a time
+_STRENGTHS = (0.0, 0.001, 0.01, 0.1, 1.0)  # of the manifold
+_LARGEST = 1e300  # of a score: differences stay finite
+_BLOCK = 2048  # distinct molecules that the reverse model takes at a time
 _FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
 _REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
 
@@ -62,6 +74,9 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         Values of λ for the forward and for the reverse model.
     selection : int or None, default=1500
         Rows, taken evenly, on which alphas are chosen; None is all. The choice costs about 30n³ flops, a fit n³.
+    manifold : Manifold, default=None
+        Penalty of the forward model that uses spectra without structures, `X_unlabeled` of `fit`; its strength is
+        chosen with alpha. The reverse model has no use for them: they are answers without questions.
     own : {"leave-out", "count", "exclude"}, default="leave-out"
         What a candidate's own spectra do: nothing, vote, or keep it from being an answer (f = −∞), which is right only
         when the unknown is known to be new.
@@ -106,8 +121,9 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     reverse_alphas: Sequence[float] = _REVERSE
     selection: int | None = 1500
     own: str = "leave-out"
+    manifold: Manifold | None = None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Identification:
+    def fit(self, X: Any, y: Any, groups: Any = None, X_unlabeled: Any = None) -> Identification:
         """Learn both directions.
 
         Parameters
@@ -116,28 +132,55 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         y : array or sequence of n molecules that the output kernel takes
         groups : sequence of n names, default=None
             The molecule of each row, such as the first block of its InChIKey; None takes equal y as one molecule.
+        X_unlabeled : array or sequence of spectra, default=None
+            Without molecules, for the `manifold`.
         """
         check_choice(self.method, "method", METHODS)
         check_choice(self.own, "own", OWN)
         if self.selection is not None:
             check_integer(self.selection, "selection", minimum=2)
         n = check_same_length(X, y)
-        kernel = check_kernel(default_kernel() if self.kernel is None else self.kernel)
-        output_kernel = Tanimoto() if self.output_kernel is None else self.output_kernel
-        if not isinstance(kernel, Kernel) or kernel.pairwise:
-            raise ValueError(
-                f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
-                "`Precomputed(matrix)` and row numbers as X."
-            )
-        names = keys(y) if groups is None else keys(groups)
-        self.groups_ = check_groups(names, n)
-        self.names_ = names
-        some = self._chosen_rows(n)
-        self.forward_ = self._direction(kernel, output_kernel, self.alphas, X, y, some)
-        self.reverse_ = self._direction(output_kernel, kernel, self.reverse_alphas, y, X, some)
-        for stale in ("temperature_", "calibration_", "best_scores_"):
+        if (X_unlabeled is None) != (self.manifold is None):
+            raise ValueError("`X_unlabeled` and `manifold` go together: spectra without molecules, and how they count.")
+        kernels = self._kernels()
+        self.groups_ = distinct(y)[1] if groups is None else check_groups(groups, n)
+        self.names_ = keys(y if groups is None else groups)
+        for stale in ("temperature_", "calibration_", "best_scores_", "fitted_to_"):
             self.__dict__.pop(stale, None)
+        self._learn(*kernels, X, y, X_unlabeled)
         return self
+
+    def _learn(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
+        forward, reverse = _values(self.alphas, "alphas"), _values(self.reverse_alphas, "reverse_alphas")
+        some = self._chosen_rows(len(self.groups_))
+        more = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
+        self.forward_ = self._direction(kernel, output_kernel, forward, X, y, some, more)
+        self.reverse_ = self._direction(output_kernel, kernel, reverse, y, X, some, {})
+
+    def compact(self, X: Any, y: Any, X_unlabeled: Any = None) -> Identification:
+        """A copy to be saved, with the data of `fit` in place of both fitted models, which hold 16n² bytes.
+
+        The first use of the copy fits them again, at the alphas that were chosen, to the same bits on the same machine.
+        """
+        check_is_fitted(self)
+        check_same_length(X, y)
+        copy: Identification = clone(self)
+        copy.alphas, copy.reverse_alphas = (self.forward_.alpha,), (self.reverse_.alpha,)
+        copy.manifold = None if self.manifold is None else clone(self.forward_.manifold)
+        kept = ("groups_", "names_", "temperature_", "calibration_", "best_scores_")
+        copy.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        copy.fitted_to_ = (X, y, X_unlabeled)
+        return copy
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("forward_", "reverse_") and "fitted_to_" in self.__dict__:
+            self._learn(*self._kernels(), *self.fitted_to_)
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
+        return kernel, _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
 
     def _chosen_rows(self, n: int) -> np.ndarray:
         """Rows taken evenly, at most `selection`, whole groups."""
@@ -147,16 +190,25 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         kept = np.unique(np.linspace(0, n_groups - 1, max(2, round(n_groups * self.selection / n))).astype(int))
         return np.flatnonzero(np.isin(self.groups_, kept))
 
-    def _direction(self, kernel: Any, output_kernel: Any, alphas: Any, X: Any, y: Any, some: np.ndarray) -> IOKR:
-        """The model of one direction at the alpha of the smallest leave-one-molecule-out error."""
-        alpha = alphas
-        if not np.isscalar(alphas):
-            alpha = next(iter(alphas)) if len(alphas) == 1 else None
-        if alpha is None:
-            search = IOKRCV(clone(kernel), output_kernel=clone(output_kernel), alphas=alphas)
-            alpha = search.fit(take(X, some), take(y, some), groups=self.groups_[some]).alpha_
-        model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha)
-        model.fit(X, y)
+    def _direction(
+        self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray, more: Any
+    ) -> IOKR:
+        """The model of one direction at the alpha (and strength) of the smallest leave-one-molecule-out error."""
+        alpha, manifold = alphas[0], self.manifold if more else None
+        if len(alphas) > 1:
+            search = IOKRCV(
+                clone(kernel),
+                output_kernel=clone(output_kernel),
+                alphas=alphas,
+                manifold=manifold,
+                strengths=None if manifold is None else _STRENGTHS,
+            )
+            search.fit(take(X, some), take(y, some), groups=self.groups_[some], **more)
+            alpha = search.alpha_
+            if manifold is not None:
+                manifold = clone(manifold).set_params(strength=search.strength_)
+        model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
+        model.fit(X, y, **more)
         return model
 
     # ------------------------------------------------------------------------------------------------------- scores
@@ -199,14 +251,7 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def _candidate_names(self, given: Any, Y: Any, starts: np.ndarray) -> list[Hashable]:
         if given is None:
             return keys(Y)
-        if n_objects(given, "candidate_groups") != len(starts) - 1:
-            raise ValueError(
-                f"`candidate_groups` has {len(given)} lists but there are {len(starts) - 1} sets; give one each."
-            )
-        names = [name for some in given for name in keys(some)]
-        if len(names) != starts[-1]:
-            raise ValueError(f"`candidate_groups` has {len(names)} names for {starts[-1]} candidates; give one each.")
-        return names
+        return groups_of_sets(given, starts)
 
     def _reverse_scores(self, X: Any, Y: Any, starts: np.ndarray, known: list[Hashable]) -> list[np.ndarray]:
         """r(x, y) = k_xᵀγ(y) / √(γᵀKγ), each distinct molecule once."""
@@ -232,7 +277,14 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
 
     def predict(self, X: Any, candidates: Any, candidate_groups: Any = None) -> np.ndarray:
         """The position of the best candidate of each spectrum in its set."""
-        return np.array([o[0] for o in self.rank(X, candidates, candidate_groups, k=1)[0]])
+        order, values = self.rank(X, candidates, candidate_groups, k=1)
+        none = next((i for i, f in enumerate(values) if np.isneginf(f[0])), None)
+        if none is not None:
+            raise ValueError(
+                f"`candidates` of spectrum {none} are all training molecules, and `own='exclude'` leaves none to "
+                "answer; leave the spectrum out, or use `own='leave-out'`."
+            )
+        return np.array([o[0] for o in order])
 
     # --------------------------------------------------------------------------------------------------- confidence
 
@@ -249,14 +301,17 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
             The molecule of each query; its spectra count as one.
         """
         check_is_fitted(self)
-        found = [np.asarray(to_numpy(f), dtype=float) for f in scores]
-        check_same_length(found, truth, "scores", "truth")
+        check_same_length(scores, truth, "scores", "truth")
+        found, places = _score_lists(scores), check_numbers(truth, "truth")
+        if places.ndim != 1:
+            raise ValueError(f"`truth` has shape {places.shape}; it must be a list, one position for each query.")
         check_groups(groups, len(found), rows="`scores`")
-        for i, (f, t) in enumerate(zip(found, truth, strict=True)):
-            if not 0 <= int(t) < len(f) or not np.isfinite(f[int(t)]):
-                raise ValueError(f"`truth` {t} of query {i} is none of its {len(f)} candidates.")
-        self.temperature_ = temperature(found, truth)
-        self.calibration_ = group_means(nonconformity(found, truth, self.temperature_), keys(groups))
+        for i, (f, t) in enumerate(zip(found, places, strict=True)):
+            if not (0 <= t < len(f) and t == math.floor(t)) or np.isneginf(f[int(t)]):
+                raise ValueError(f"`truth` {t:g} of query {i} is none of its {len(f)} candidates.")
+        right = places.astype(int).tolist()
+        self.temperature_ = temperature(found, right)
+        self.calibration_ = group_means(nonconformity(found, right, self.temperature_), keys(groups))
         self.best_scores_ = np.sort([float(f.max()) for f in found])
         return self
 
@@ -284,13 +339,44 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def novelty(self, scores: Sequence[Any]) -> np.ndarray:
         """The share of calibration queries whose best score was lower: a rank, not the probability of an absence."""
         self._check_calibrated()
-        best = [float(np.max(to_numpy(f))) for f in scores]
+        n_objects(scores, "scores")
+        best = [float(f.max()) for f in _score_lists(scores)]
         return np.asarray(np.searchsorted(self.best_scores_, best) / max(len(self.best_scores_), 1))
 
     def _check_calibrated(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "temperature_"):
             raise ValueError("The model is not calibrated; call `calibrate` with scores of queries it did not see.")
+
+
+def _scalar(kernel: Any, name: str, objects: str) -> Kernel:
+    """A kernel on objects, by the name of the argument."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+    if kernel.pairwise:
+        raise ValueError(
+            f"`{name}` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
+            f"`Precomputed(matrix)` and row numbers as {objects}."
+        )
+    return kernel
+
+
+def _values(alphas: Any, name: str) -> list[float]:
+    """Positive numbers; one alone is a list of it."""
+    return check_values([alphas] if isinstance(alphas, Real) else alphas, name, strict=True)
+
+
+def _score_lists(scores: Any) -> list[np.ndarray]:
+    """Scores of the candidates of each query: numbers, or −∞ for what is excluded."""
+    found = []
+    for i, part in enumerate(as_objects(scores)):
+        f = check_numbers(part, f"scores (query {i})")
+        if f.ndim != 1 or not len(f):
+            raise ValueError(f"`scores` of query {i} must be a list of numbers, one a candidate, got shape {f.shape}.")
+        if np.any(np.isnan(f) | (f > _LARGEST)) or np.any(f[np.isfinite(f)] < -_LARGEST):
+            raise ValueError(f"`scores` of query {i} hold NaN, infinity or numbers beyond {_LARGEST:g}.")
+        found.append(f)
+    return found
 
 
 def in_set(p: np.ndarray, level: float) -> np.ndarray:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._objects import take
+from iokr._progress import CallbackSupportMixin, begin, end, track, with_callbacks
 from iokr._validation import check_choice
 from iokr.decoders.identity import Identity
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_of, score_of
@@ -23,6 +24,7 @@ from iokr.estimators.outputs import encode
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import ALPHAS, drop_single_axes
+from iokr.estimators.search import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.model_selection.nodes import node_folds
@@ -32,7 +34,7 @@ __all__ = ["LinkPredictorCV"]
 
 
 @component
-class LinkPredictorCV(LinkRegression):
+class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type: ignore[misc]
     """argmax over kernels, K_Y, manifolds, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs.
 
     One factorisation per kernel (and manifold and, with a strong penalty, strength) is reused for every output kernel
@@ -81,6 +83,10 @@ class LinkPredictorCV(LinkRegression):
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
     freedom_ : array
         m(α) at the same indices.
+    cv_results_ : dict
+        The scores as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the scores so far are kept, NaN where there are none yet.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 
@@ -113,17 +119,20 @@ class LinkPredictorCV(LinkRegression):
 
     _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int], None] | None = None
+        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int, int], None] | None = None
     ) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
 
-        In leave-one-out `watch` is called with the numbers of kernel and strength, each time that all alphas are done.
+        In leave-one-out `watch` is called with the numbers of kernel, strength and alpha, each time that one is done.
         """
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.choice, "choice", ("soft", "maximum"))
         self._check_components()
         grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.strengths, self.alphas)
+        n_tasks = grid.n_paths if self.cv is None else len(list(grid.parts())) * _count(self.cv, X)
+        progress = begin(self, n_tasks, X=X, y=None)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
         n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
         if 2 * n_links == n * (n - 1):
@@ -136,10 +145,17 @@ class LinkPredictorCV(LinkRegression):
         given = check_data(model, links.X_labeled, fitted[0][1], None, X_unlabeled, grid.kernels[0])
         targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]
         data = partial(_without_penalty, targets)
-        if self.cv is None:
-            found = search_by_leave_one_out(grid, data, links.network.pairs(), rule, self.solver, watch)
-        else:
-            found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver)
+        tally = self._tally(grid)
+        seen = partial(_tell, tally, self.scoring)
+        with self._searching(tally):
+            if self.cv is None:
+                each = partial(track, progress, self, name="strength")
+                pairs = links.network.pairs()
+                found = search_by_leave_one_out(grid, data, pairs, rule, self.solver, watch, each, seen)
+            else:
+                each = partial(track, progress, self, name="fold")
+                found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver, each, seen)
+        self._keep_search(tally, score_of(self.scoring, found.areas))
         i, b, m, _ = found.member
         self.alpha_, self.strength_ = found.fit.alpha, found.fit.strength
         nearest = int(np.argmin(np.abs(np.log(grid.alphas) - np.log(self.alpha_))))
@@ -153,7 +169,20 @@ class LinkPredictorCV(LinkRegression):
         model.keep(data(b, manifold), found.fit)
         self._keep(links, fitted[b][0], model)
         self.kernel_ = self.model_.kernel_
+        end(progress, self, X=X, y=None)
         return self
+
+    def _tally(self, grid: LinkGrid) -> Tally:
+        """Scores at every point of the grid, by the names of its axes in `LinkPredictor`."""
+        own = grid.strengths[0] if self.strengths is not None else [None]
+        axes: dict[str, Sequence[Any]] = {
+            "kernel": grid.kernels,
+            "output_kernel": grid.output_kernels,
+            "manifold": grid.manifolds,
+            "manifold__strength": own,
+            "alpha": grid.alphas,
+        }
+        return Tally(axes, "scores_", larger=True)
 
     def _encode(self, given: Given) -> Data:
         return Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
@@ -181,6 +210,19 @@ class LinkPredictorCV(LinkRegression):
             targets = [self._encode(replace(given, y=asarray_like(v, X) if is_array(X) else v)) for v in V]
             data = partial(_without_penalty, targets)
             yield LinkFold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
+
+
+def _count(cv: Any, X: Any) -> int:
+    """The number of folds."""
+    return int(node_folds(cv).get_n_splits(X))
+
+
+def _tell(tally: Tally, scoring: str, index: tuple[int, ...], areas: np.ndarray) -> None:
+    """Scores from areas, as they become known; an empty index begins a fold."""
+    if not index:
+        tally.fold(1.0)
+        return
+    (tally.splits[-1] if tally.splits else tally.values)[index] = score_of(scoring, areas)
 
 
 def _without_penalty(targets: list[Data], b: int, manifold: Manifold | None) -> Data:

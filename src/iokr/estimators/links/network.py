@@ -19,7 +19,7 @@ from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
 from iokr.model_selection.network import Network as CutNetwork
 from iokr.model_selection.nodes import check_labeled
 
-__all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_kernel"]
+__all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_kernel", "graph_matrix", "node_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,7 @@ class LinkData:
     network: Network
     pairwise: bool  # whether X is the Gram matrix over all nodes
     single: bool  # whether answers are float32
+    names: np.ndarray | None = None  # of the nodes, where X had them
 
     @property
     def X_labeled(self) -> Any:
@@ -86,6 +87,43 @@ def check_names(X: Any, adjacency: Any) -> None:
             )
 
 
+def node_names(X: Any) -> np.ndarray | None:
+    """The names of the rows of a pandas table, as text; None where there are none, or numbers."""
+    names = _names(X, "index")
+    return None if names is None else np.array(names, dtype=str)
+
+
+def graph_matrix(adjacency: Any, X: Any) -> Any:
+    """The weights of a NetworkX graph in the order of X; anything else as it is.
+
+    Nodes 0 … N − 1 are rows of X; others are found by the names in X's index. A row that is no node has no link.
+    """
+    if not (hasattr(adjacency, "number_of_nodes") and hasattr(adjacency, "edges")):
+        return adjacency
+    if adjacency.is_directed():
+        raise ValueError("`adjacency` is a directed graph; links have no direction here: give `graph.to_undirected()`.")
+    N, names = n_objects(X), _names(X, "index")
+    if names is not None:
+        at: dict[Any, int] = {name: i for i, name in enumerate(names)}
+    else:
+        at = {i: i for i in range(N)}
+    strangers = [node for node in adjacency.nodes if node not in at]
+    if strangers and names is None:
+        raise ValueError(
+            f"`adjacency` is a graph with nodes such as {strangers[0]!r:.40}, and X has no names: give X as a frame "
+            "whose index has them, or relabel the nodes 0, 1, … in the order of X."
+        )
+    if strangers:
+        raise ValueError(
+            f"`adjacency` has the node {strangers[0]!r:.40}, which is not in the index of X ({len(strangers)} such "
+            "nodes); give their features, or `graph.subgraph(X.index)`."
+        )
+    ends = [(at[a], at[b], float(1.0 if w is None else w)) for a, b, w in adjacency.edges(data="weight")]
+    i, j, w = (np.array(part) for part in zip(*ends, strict=True)) if ends else (np.zeros(0, dtype=int),) * 3
+    half = csr_array((w.astype(float), (i, j)), shape=(N, N))
+    return csr_array(half + half.T)
+
+
 def _names(table: Any, axis: str) -> list[str] | None:
     """The names of the rows or columns of a pandas table; None where there are none, or numbers."""
     names: Any = getattr(table, axis, None)
@@ -101,6 +139,7 @@ def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
     N = n_objects(X)
     index = check_labeled(labeled, N)
     n = len(index)
+    adjacency = graph_matrix(adjacency, X)
     part = adjacency.nodes if isinstance(adjacency, CutNetwork) else None
     W = _matrix(adjacency if part is None else adjacency.adjacency)
     if W.shape not in {(n, n), (N, N)}:

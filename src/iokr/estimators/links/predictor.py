@@ -17,7 +17,14 @@ from iokr._objects import n_objects
 from iokr._validation import check_computed, check_integer, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
-from iokr.estimators.links.network import LinkData, check_names, check_network, fit_output_kernel
+from iokr.estimators.links.network import (
+    LinkData,
+    check_names,
+    check_network,
+    fit_output_kernel,
+    graph_matrix,
+    node_names,
+)
 from iokr.estimators.links.probability import fit_logistic, root_mean_square
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
 from iokr.estimators.outputs import single_precision
@@ -52,6 +59,7 @@ class LinkRegression(KernelModel):
         self._check_components()
         single = single_precision(X)
         check_names(X, adjacency)
+        adjacency, names = graph_matrix(adjacency, X), node_names(X)
         X = check_inputs(self, X, kernels[0], reset=True)
         pairwise = kernels[0].pairwise
         if pairwise and X.shape[0] != X.shape[1]:
@@ -62,7 +70,7 @@ class LinkRegression(KernelModel):
         for kernel in kernels:
             if isinstance(kernel, OperatorKernel) and kernel.explicit_outputs:
                 check_isotropic(kernel)
-        return LinkData(X, network, pairwise, single)
+        return LinkData(X, network, pairwise, single, names)
 
     def _keep(self, data: LinkData, output_kernel: Kernel, model: IOKR) -> None:
         """Keep the nodes, their network and the fitted regression."""
@@ -71,6 +79,7 @@ class LinkRegression(KernelModel):
         self.nodes_, self.network_, self.labeled_ = data.X, data.network, data.network.labeled
         self.output_kernel_, self.model_ = output_kernel, model
         self._pairwise, self._single_precision = data.pairwise, data.single
+        self.names_ = data.names
 
     def _values(self, X: Any) -> Array:
         """h(u) in orthonormal coordinates, (m, r); None is the nodes of fit."""
@@ -205,7 +214,7 @@ class LinkRegression(KernelModel):
         threshold: float | None = None,
         top: int | None = None,
         known: bool = False,
-    ) -> tuple[Array, Array]:
+    ) -> Any:
         """The pairs most likely to be linked, best first.
 
         Scores are computed in panels and only the best are kept: memory does not grow with m1 · m2 when `top` is given.
@@ -228,6 +237,9 @@ class LinkRegression(KernelModel):
             Positions in the two lists.
         scores : array of shape (k,)
             Descending; equal scores in the order of the pairs.
+
+        Where every node has a name, X having been a frame with names as its index, both are one frame with the columns
+        ``source``, ``target`` and ``score``.
         """
         check_is_fitted(self)
         if top is not None:
@@ -239,6 +251,12 @@ class LinkRegression(KernelModel):
         H2 = None if X2 is X1 else self._values(X2)
         left_out = self.network_.links() if not known and X1 is None and X2 is None else None
         pairs, scores = best_pairs(H1, H2, top=top, above=above, known=left_out)
+        names = [getattr(self, "names_", None) if X is None else node_names(X) for X in (X1, X2)]
+        if names[0] is not None and names[1] is not None:
+            import pandas as pd
+
+            ends = (part[at] for part, at in zip(names, np.asarray(pairs).T, strict=True))
+            return pd.DataFrame({**dict(zip(("source", "target"), ends, strict=True)), "score": scores})
         return asarray_like(pairs, H1), self._cast(asarray_like(scores, H1))
 
 
@@ -325,9 +343,10 @@ class LinkPredictor(LinkRegression):
         ----------
         X : array, sparse matrix, or sequence of N nodes
             Features of all nodes, labelled or not.
-        adjacency : array or sparse matrix of shape (n, n) or (N, N), or `Network`
+        adjacency : array or sparse matrix of shape (n, n) or (N, N), `Network`, or NetworkX graph
             Symmetric weights of at least 0: over the labelled nodes in the order of `labeled`, or over all nodes, of
-            which only rows and columns in `labeled` are read.
+            which only rows and columns in `labeled` are read. Of a graph the nodes 0, 1, … are rows of X, others are
+            found in the index of the frame X.
         labeled : integers of shape (n,), or mask of shape (N,), default=None
             The nodes all of whose mutual links are known; None is all.
         """

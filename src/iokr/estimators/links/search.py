@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from iokr._array import Array, asarray_like, gemm, to_numpy
 from iokr._objects import error_context
 from iokr.estimators.areas import AreaRule, areas_of, freedom
 from iokr.estimators.regression.posing import Data, Fit, pose, solve
-from iokr.estimators.regression.selection import Grid, check_grid, check_values, closed_paths, solutions
+from iokr.estimators.regression.selection import Grid, Track, check_grid, check_values, closed_paths, solutions
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
@@ -20,6 +21,9 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Path, Solver
 
 __all__ = ["LinkFold", "LinkGrid", "Searched", "check_link_grid", "search_by_folds", "search_by_leave_one_out"]
+
+Seen = Callable[[tuple[int, ...], np.ndarray], None]
+"""Told the areas at each point of the grid as they become known; an empty index begins the next fold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,11 @@ class LinkGrid:
         """Kernels × output kernels × manifolds × strengths × alphas."""
         kernels, outputs, manifolds = len(self.kernels), len(self.output_kernels), len(self.manifolds)
         return kernels, outputs, manifolds, len(self.strengths[0]), len(self.alphas)
+
+    @property
+    def n_paths(self) -> int:
+        """How many paths over alpha leave-one-out takes."""
+        return sum(len(part.strengths) for _, _, _, part in self.parts())
 
     def parts(self) -> Iterator[tuple[int, int, list[int], Grid]]:
         """(kernel, manifold, output kernels that share its paths, its grid over strengths and alphas).
@@ -98,7 +107,9 @@ def search_by_leave_one_out(
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
     rule: AreaRule,
     solver: Solver | None,
-    watch: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int, int], None] | None = None,
+    track: Track = iter,
+    seen: Seen = lambda index, areas: None,
 ) -> Searched:
     """Areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs: one factorisation of K for every output kernel and alpha."""
     areas, free, best = np.empty((2, *grid.shape)), np.empty(grid.shape), -np.inf
@@ -111,18 +122,18 @@ def search_by_leave_one_out(
             raise ValueError(
                 f"Leave-one-out has a closed form for quadratic losses only, not {one.outputs.loss!r}; set `cv=5`."
             )
-        for j, (inputs, kept, problem, path) in enumerate(closed_paths(one, part, manifold, solver)):
+        for j, (inputs, kept, problem, path) in enumerate(track(closed_paths(one, part, manifold, solver))):
             if j == 0:
                 free[i, group, m] = _freedom(problem, rule, grid.alphas)
+            told = None if watch is None else partial(watch, i, j)
             for b in group:
                 Psi = asarray_like(targets[b].targets.Psi, problem.like)
-                areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas)
+                areas[:, i, b, m, j] = _leave_one_out_areas(pairs, path, Psi, grid.alphas, told)
+                seen((i, b, m, j), areas[:, i, b, m, j])
                 score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas, free[i, b, m, j])
                 if score > best:
                     best, solution = score, Solution(path.coefficients(Psi, alpha))
                     found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
-            if watch is not None:
-                watch(i, j)
     if found is None:
         raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
     return Searched(areas, free, *found)
@@ -141,14 +152,20 @@ def _freedom(problem: Problem, rule: AreaRule, alphas: Sequence[float]) -> np.nd
 
 
 def _leave_one_out_areas(
-    pairs: tuple[np.ndarray, np.ndarray, np.ndarray], path: Path, targets: Array, alphas: Sequence[float]
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    path: Path,
+    targets: Array,
+    alphas: Sequence[float],
+    watch: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """Both areas of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs, a column per alpha."""
     rows, columns, linked = pairs
     found = []
-    for alpha in alphas:
+    for k, alpha in enumerate(alphas):
         H = targets - path.loo_residuals(targets, alpha)
         found.append(areas_of(linked, to_numpy(gemm(H, H))[rows, columns]))
+        if watch is not None:
+            watch(k)
     return np.array(found).T
 
 
@@ -158,12 +175,15 @@ def search_by_folds(
     folds: Iterable[LinkFold],
     rule: AreaRule,
     solver: Solver | None,
+    track: Track = iter,
+    seen: Seen = lambda index, areas: None,
 ) -> Searched:
     """Mean areas over the folds, each output kernel made anew from the links of a fold; the best, from all data."""
     areas, n_folds = np.zeros((2, *grid.shape)), 0
     for fold in folds:
         n_folds += 1
-        for i, m, group, part in grid.parts():
+        seen((), np.empty(0))  # the next fold
+        for i, m, group, part in track(grid.parts()):
             manifold = grid.manifolds[m]
             targets = [fold.data(b, manifold) for b in group]
             inputs, problem = pose(targets[0], grid.kernels[i], manifold, solver=solver)
@@ -172,7 +192,9 @@ def search_by_folds(
             Psi = [asarray_like(one.targets.Psi, problem.like) for one in targets]
             problem = replace(problem, strength=part.strengths[0])
             for t, j, k, C in solutions(problem, part, solver, Psi):
-                areas[:, i, group[t], m, j, k] += fold.measure(inputs.values(R, C))
+                found = np.array(fold.measure(inputs.values(R, C)))
+                areas[:, i, group[t], m, j, k] += found
+                seen((i, group[t], m, j, k), found)
     if not n_folds:
         raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
     areas /= n_folds

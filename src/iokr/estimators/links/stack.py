@@ -56,6 +56,8 @@ class LinkStack(Component):
     areas_ : dict of str to array
         "roc_auc" and "average_precision" on nodes left out, of each model and, last, of the stack (whose weights were
         chosen there: optimistic).
+    slopes_ : array of shape (number of models,), or None
+        Log-odds are a line in each score: s(u, v) is Σ_m slopes_m s_m(u, v) and a constant. None for ranks.
     logistic_ : tuple of float
         (a, b) of `link_probability`.
     labeled_ : array of shape (n,)
@@ -100,6 +102,9 @@ class LinkStack(Component):
         self.lines_ = np.array([fit_logistic(truth, s) for s in scores]) if self.combine == "logits" else None
         T = self._common(scores)
         self.weights_ = self._weights(truth, T)
+        self.slopes_ = None
+        if self.lines_ is not None:
+            self.slopes_ = self.weights_ * self.lines_[:, 0] / [unit["deviation"] for unit in self.units_]
         areas = np.array([areas_of(truth, t) for t in (*T, self.weights_ @ T)]).T
         self.areas_ = dict(zip(AREAS, areas, strict=True))
         self.logistic_ = fit_logistic(truth, self.weights_ @ T)

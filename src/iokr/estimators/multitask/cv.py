@@ -22,6 +22,7 @@ from iokr.estimators.multitask.similarity import check_coordinates, check_streng
 from iokr.estimators.outputs import encode
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
 from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_grid, check_values, drop_single_axes
+from iokr.estimators.search import Searching, Tally
 from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]
@@ -30,7 +31,7 @@ _STRENGTHS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 
 
 @component
-class MultiTaskCV(TaskRegression):
+class MultiTaskCV(Searching, TaskRegression):
     """argmin over k, γ, μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by leave-one-out in closed form.
 
     One eigendecomposition of K is reused for every width, every strength and every alpha (with missing targets, each
@@ -64,6 +65,10 @@ class MultiTaskCV(TaskRegression):
         Mean leave-one-out error on y, axes kernel × manifold × width × strength × alpha, axes of length one dropped.
     best_index_ : tuple of int
         Index of the smallest error.
+    cv_results_ : dict
+        The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
     tasks_, A_, objective_, solution_, solver_, kernel_, embedding_, decoder_, n_features_in_ :
         As in `MultiTask`.
 
@@ -118,7 +123,7 @@ class MultiTaskCV(TaskRegression):
         progress = begin(self, turns, X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y))
-        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
         similarities: list[np.ndarray | None] = [None]
         if not self.learn_tasks:
@@ -126,25 +131,26 @@ class MultiTaskCV(TaskRegression):
             similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
         operators = [[task_operator(M, mu) for mu in strengths] for M in similarities if M is not None]
         each = partial(track, progress, self, name="alpha" if self.learn_tasks else "strength")
-        found: list[np.ndarray] = []
         best: _Best | None = None
-        for kernel, manifold in itertools.product(kernels, manifolds):
-            part = data if manifold is not None else replace(data, given=replace(given, X_unlabeled=None))
-            inputs, problem = pose(part, kernel, manifold)
-            tasks, learned = TaskProblem(problem), None
-            if self.learn_tasks:
-                errors, learned = _by_learning(tasks, alphas, each, together, tol=tol, max_iter=max_iter)
-            else:
-                grid_of = each(itertools.chain(*operators))
-                rows = [tasks.path(A).loo_errors(problem.Psi, alphas, together) for A in grid_of]
-                errors = np.array(rows).reshape(len(widths), len(strengths), len(alphas))
-            if not np.all(np.isfinite(errors)):
-                raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
-            found.append(errors)
-            if best is None or errors.min() < best.error:
-                best = _Best(float(errors.min()), part, inputs, tasks, learned)
+        tally = _tally(kernels, manifolds, widths, None if self.learn_tasks else strengths, alphas)
+        kept = tally.grid(len(kernels) * len(manifolds), *tally.shape[2:])
+        with self._searching(tally):
+            for number, (kernel, manifold) in enumerate(itertools.product(kernels, manifolds)):
+                part = data if manifold is not None else replace(data, given=replace(given, X_unlabeled=None))
+                inputs, problem = pose(part, kernel, manifold)
+                tasks, learned, errors = TaskProblem(problem), None, kept[number]
+                if self.learn_tasks:
+                    learned = _by_learning(tasks, alphas, errors, each, together, tol=tol, max_iter=max_iter)
+                else:
+                    for place, A in enumerate(each(itertools.chain(*operators))):
+                        errors[divmod(place, len(strengths))] = tasks.path(A).loo_errors(problem.Psi, alphas, together)
+                if not np.all(np.isfinite(errors)):
+                    raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
+                if best is None or errors.min() < best.error:
+                    best = _Best(float(errors.min()), part, inputs, tasks, learned)
+        self._keep_search(tally)
         assert best is not None
-        errors = np.array(found).reshape(len(kernels), len(manifolds), *found[0].shape)
+        errors = tally.values
         _, _, w, i, k = index = best_of(errors)
         self.loo_errors_, self.best_index_ = drop_single_axes(errors, index)
         self.alpha_, self.strength_ = alphas[k], None if self.learn_tasks else strengths[i]
@@ -189,13 +195,27 @@ class _Best:
 
 
 def _by_learning(
-    tasks: TaskProblem, alphas: list[float], track: Track, groups: np.ndarray | None, *, tol: float, max_iter: int
-) -> tuple[np.ndarray, list[LearnedOperator]]:
-    """Errors (1, 1, alphas) and the operators; each alpha starts where its larger neighbour ended."""
-    errors = np.empty((1, 1, len(alphas)))
+    tasks: TaskProblem,
+    alphas: list[float],
+    errors: np.ndarray,
+    track: Track,
+    groups: np.ndarray | None,
+    *,
+    tol: float,
+    max_iter: int,
+) -> list[LearnedOperator]:
+    """The operators, and their errors into (1, 1, alphas); each alpha starts where its larger neighbour ended."""
     learned: dict[int, LearnedOperator] = {}
     last = None
     for k in track(sorted(range(len(alphas)), key=lambda k: -alphas[k])):
         last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
         errors[0, 0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]], groups)[0]
-    return errors, [learned[k] for k in range(len(alphas))]
+    return [learned[k] for k in range(len(alphas))]
+
+
+def _tally(
+    kernels: list[Any], manifolds: list[Any], widths: list[Any], strengths: list[Any] | None, alphas: list[float]
+) -> Tally:
+    """Errors at every point of the grid, by the names of its axes in `MultiTask`; `width` is that of `tasks`."""
+    axes: dict[str, Sequence[Any]] = {"kernel": kernels, "manifold": manifolds, "width": widths}
+    return Tally({**axes, "strength": [None] if strengths is None else strengths, "alpha": alphas}, "loo_errors_")

@@ -137,7 +137,8 @@ class MultiTask(TaskRegression):
         task, so 0.5 is strong for many tasks. Not used with `learn_tasks`.
     learn_tasks : bool, default=False
         Learn A ≻ 0 with tr A = q: the global minimum over h and A of Σ_i ℓ_i + (α/2)(‖h‖²_A + ε tr A⁻¹), ε being a
-        thousandth of the mean eigenvalue of the first fit. Square loss, ``coupling="operator"``.
+        thousandth of the mean eigenvalue of the first fit. Square loss, ``coupling="operator"``. This is not output
+        kernel learning as Dinuzzo et al. (ICML 2011) pose it, with ‖A‖²_F in the penalty and alternating steps.
     embedding : Embedding, default=None
         None is `Identity()`; `Identity(centered=True)` gives every task an intercept.
     loss, alpha, manifold, decoder, solver :
@@ -212,7 +213,7 @@ class MultiTask(TaskRegression):
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         if self.learn_tasks:
             check_coordinates(data.outputs.embedding)
             inputs, problem = pose(data, kernel, self.manifold)

@@ -12,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
+from iokr._progress import CallbackSupportMixin, begin, end, track, with_callbacks
 from iokr._validation import check_choice, check_folds, check_same_length
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
 from iokr.estimators.pairs.model import PairModel, choose_strategy
 from iokr.estimators.regression.selection import ALPHAS, best_of, check_grid, check_values, drop_single_axes
+from iokr.estimators.search import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 
@@ -26,7 +28,7 @@ _DIGITS = 9  # scores that are equal up to rounding are ties: kernels leave many
 
 
 @component
-class PairModelCV(KernelModel):
+class PairModelCV(Searching, CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """argmax over strategy, δ, kernel and α of the AUC of f₋ₚ(p) over the training pairs p: `PairModel`, chosen.
 
     For ridge every pair is left out in closed form, from one eigendecomposition for all alphas, (2n)³ flops for n pairs
@@ -62,6 +64,10 @@ class PairModelCV(KernelModel):
         "roc_auc" and "average_precision" at the same indices.
     best_index_ : tuple of int
         Index of the largest score, the first of equal ones.
+    cv_results_ : dict
+        The scores as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the scores so far are kept, NaN where there are none yet.
     model_ : PairModel
         With what was chosen; fitted with `refit`.
 
@@ -90,6 +96,7 @@ class PairModelCV(KernelModel):
     solver: Solver | None = None
     refit: bool = True
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, pairs: Any, y: Any, sample_weight: Any = None) -> PairModelCV:
         """Select, and learn f; arguments as in `PairModel.fit`, y of two labels."""
         check_choice(self.scoring, "scoring", SCORINGS)
@@ -107,13 +114,26 @@ class PairModelCV(KernelModel):
         if len(classes) != 2:
             raise ValueError(f"Areas under curves need two different labels in `y`, got {len(classes)}.")
         linked = labels == classes[1]
-        areas = np.empty((2, len(strategies), len(mixes), len(grid.kernels), len(grid.alphas)))
-        for i, j, k in np.ndindex(areas.shape[1:-1]):
-            if strategies[i] == "local" and j:
-                areas[:, i, j, k] = areas[:, i, 0, k]
-                continue
-            model = self._model(strategies[i], mixes[j], grid.kernels[k])
-            areas[:, i, j, k] = self._areas(model, grid.alphas, (X, given, labels, sample_weight), linked)
+        axes = {"strategy": strategies, "mix": mixes, "kernel": grid.kernels, "alpha": grid.alphas}
+        tally = Tally(axes, "scores_", larger=True)
+        splits = None if self.cv is None else list(self._splits(given, labels))
+        data = X, given, labels, sample_weight
+        areas = np.empty((1 if splits is None else len(splits), 2, *tally.shape))
+        progress = begin(self, areas[0, 0, ..., 0].size, X=X, y=y)
+        with self._searching(tally):
+            for _ in splits or ():
+                tally.fold(1.0)
+            kept = tally.splits or [tally.values]
+            for i, j, k in track(progress, self, np.ndindex(areas.shape[2:-1]), name="model"):
+                if strategies[i] == "local" and j:
+                    areas[:, :, i, j, k] = areas[:, :, i, 0, k]
+                else:
+                    model = self._model(strategies[i], mixes[j], grid.kernels[k])
+                    areas[:, :, i, j, k] = self._areas(model, grid.alphas, data, linked, splits)
+                for part, found in zip(kept, areas[:, :, i, j, k], strict=True):
+                    part[i, j, k] = score_of(self.scoring, found)
+        areas = areas.mean(axis=0)
+        self._keep_search(tally, score_of(self.scoring, areas))
         index = best_of(-score_of(self.scoring, areas))
         i, j, k, a = index
         self.strategy_, self.mix_, self.alpha_ = strategies[i], mixes[j], grid.alphas[a]
@@ -129,6 +149,7 @@ class PairModelCV(KernelModel):
             self.kernel_ = self.model_.kernel_
             if hasattr(self.model_, "n_features_in_"):
                 self.n_features_in_ = self.model_.n_features_in_
+        end(progress, self, X=X, y=y)
         return self
 
     def _model(self, strategy: str, mix: float, kernel: Any) -> PairModel:
@@ -136,17 +157,21 @@ class PairModelCV(KernelModel):
         return PairModel(kernel, strategy=strategy, mix=mix, loss=self.loss, solver=self.solver)
 
     def _areas(
-        self, model: PairModel, alphas: list[float], data: tuple[Any, np.ndarray, np.ndarray, Any], linked: np.ndarray
+        self,
+        model: PairModel,
+        alphas: list[float],
+        data: tuple[Any, np.ndarray, np.ndarray, Any],
+        linked: np.ndarray,
+        splits: list[tuple[np.ndarray, np.ndarray]] | None,
     ) -> np.ndarray:
-        """Both areas along the path of a model, (2, alphas)."""
+        """Both areas along the path of a model, (1 or folds, 2, alphas)."""
         X, pairs, y, weight = data
-        if self.cv is None:
+        if splits is None:
             paths = model.loo_path(X, pairs, y, alphas, weight)
-            return np.array([areas_of(linked, _rounded(np.nan_to_num(f))) for f in paths]).T
-        sums, n_folds = np.zeros((2, len(alphas))), 0
+            return np.array([areas_of(linked, _rounded(np.nan_to_num(f))) for f in paths]).T[None]
+        found = np.empty((len(splits), 2, len(alphas)))
         order = sorted(range(len(alphas)), key=lambda a: -alphas[a])
-        for train, test in self._splits(pairs, y):
-            n_folds += 1
+        for number, (train, test) in enumerate(splits):
             part = None if weight is None else np.asarray(weight)[train]
             known = np.ones(len(test), dtype=bool)
             if model.strategy == "local":  # of two nodes without a local model nothing is known
@@ -155,8 +180,8 @@ class PairModelCV(KernelModel):
             for a, one in zip(order, fitted, strict=True):
                 f = np.zeros(len(test))
                 f[known] = to_numpy(one.decision_function(pairs[test][known]))
-                sums[:, a] += areas_of(linked[test], _rounded(f))
-        return sums / n_folds
+                found[number, :, a] = areas_of(linked[test], _rounded(f))
+        return found
 
     def _splits(self, pairs: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs to learn from, and pairs to score; both labels are in each."""

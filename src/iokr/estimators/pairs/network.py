@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,24 @@ class AllPairs:
     @classmethod
     def path(cls, K: np.ndarray, linked: np.ndarray, grid: Sequence[tuple[float, float]]) -> Iterator[AllPairs]:
         """For each (mix, alpha), from one eigendecomposition of K."""
-        s, U = (to_numpy(part) for part in eigh(K))
-        s, U = np.clip(s, 0.0, None), np.ascontiguousarray(U)
-        T = matmul(matmul(U.T, np.where(linked, 1.0, 0.0) + np.eye(len(K))), U)
+        s, U, T = _spectrum(K, linked)
         for mix, alpha in grid:
-            E = np.outer(mix + (1 - mix) * s, s)
-            yield cls(np.asarray(matmul(matmul(U, T / (E + E.T + 2 * alpha)), np.ascontiguousarray(U.T))), mix)
+            yield cls(np.asarray(matmul(matmul(U, T / _shrunk(s, mix, alpha)), np.ascontiguousarray(U.T))), mix)
+
+    @staticmethod
+    def new_scores(
+        K: np.ndarray, linked: np.ndarray, K_new: np.ndarray, others: np.ndarray, grid: Sequence[tuple[float, float]]
+    ) -> Iterator[np.ndarray]:
+        """For each (mix, alpha), f(u, v) of new nodes u, rows of `K_new`, and v, the n nodes, then `others`, new too.
+
+        k_uᵀ U [(Uᵀ Y U)/(E + 2λ)] Uᵀ (δ e_v + 2(1 − δ) k_v): S is not needed, and Uᵀ k_v = s ∘ Uᵀ e_v for known v.
+        """
+        s, U, T = _spectrum(K, linked)
+        left, right = matmul(K_new, U), np.vstack([U * s, matmul(others, U)])
+        own = np.vstack([U, np.zeros((len(others), len(U)))])
+        for mix, alpha in grid:
+            ends = 2 * (1 - mix) * right + mix * own
+            yield np.asarray(matmul(matmul(left, T / _shrunk(s, mix, alpha)), np.ascontiguousarray(ends.T)))
 
     def factors(self, K: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the i of a node that is x_i, else −1."""
@@ -48,6 +61,19 @@ class AllPairs:
         rows = np.flatnonzero(own >= 0)
         M[rows, own[rows]] += self.mix
         return np.hstack([matmul(M, self.S), matmul(K, self.S)]), np.hstack([K, M])
+
+
+def _spectrum(K: np.ndarray, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """s, U and Uᵀ Y U, a node being linked with itself."""
+    s, U = (to_numpy(part) for part in eigh(K))
+    s, U = np.clip(s, 0.0, None), np.ascontiguousarray(U)
+    return s, U, np.asarray(matmul(matmul(U.T, np.where(linked, 1.0, 0.0) + np.eye(len(K))), U))
+
+
+def _shrunk(s: np.ndarray, mix: float, alpha: float) -> np.ndarray:
+    """E + 2λ."""
+    E = np.outer(mix + (1 - mix) * s, s)
+    return np.asarray(E + E.T + 2 * alpha)
 
 
 @component
@@ -75,17 +101,28 @@ class AllPairsCV(Component):
     scoring: str = "roc_auc"
     cv: int = 3
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> AllPairsCV:
-        """Choose, where there is a choice, and learn from all pairs of labelled nodes."""
+    def fit(
+        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int, int], None] | None = None
+    ) -> AllPairsCV:
+        """Choose, where there is a choice, and learn from all pairs of labelled nodes.
+
+        `watch` is called with the numbers of kernel, fold and (mix, alpha), each time that one is done.
+        """
         index = check_labeled(labeled, len(X))
-        linked = check_graph(adjacency, "adjacency").toarray()[np.ix_(index, index)] != 0
+        graph = check_graph(adjacency, "adjacency").toarray()
+        linked = (graph if len(graph) == len(index) < len(X) else graph[np.ix_(index, index)]) != 0
         kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
-        fitted = [clone(kernel).fit(take(X, index)) for kernel in kernels]
+        target = np.where(linked, 1.0, 0.0) + np.eye(len(linked))  # what a kernel that is aligned with outputs sees
+        given = [(take(X, index), target) if kernel.supervised else (take(X, index),) for kernel in kernels]
+        fitted = [clone(kernel).fit(*parts) for kernel, parts in zip(kernels, given, strict=True)]
         best: tuple[int, ...] = (0, 0)
         if len(kernels) * len(grid) > 1:
-            areas = np.array([self._areas(to_numpy(kernel(take(X, index))), linked, grid) for kernel in fitted])
-            areas = np.moveaxis(areas, -1, 0)
+            found = []
+            for i, kernel in enumerate(fitted):
+                told = None if watch is None else partial(watch, i)
+                found.append(self._areas(to_numpy(kernel(take(X, index))), linked, grid, told))
+            areas = np.moveaxis(np.array(found), -1, 0)
             self.scores_ = score_of(self.scoring, areas)
             self.areas_ = dict(zip(AREAS, areas, strict=True))
             best = tuple(int(i) for i in np.unravel_index(int(np.argmax(self.scores_)), self.scores_.shape))
@@ -95,37 +132,42 @@ class AllPairsCV(Component):
         [self.pairs_] = AllPairs.path(to_numpy(self.kernel_(take(X, index))), linked, [grid[best[1]]])
         return self
 
-    def _areas(self, K: np.ndarray, linked: np.ndarray, grid: list[tuple[float, float]]) -> Any:
+    def _areas(
+        self,
+        K: np.ndarray,
+        linked: np.ndarray,
+        grid: list[tuple[float, float]],
+        watch: Callable[[int, int], None] | None,
+    ) -> Any:
         """Mean areas over the folds, at each point of the grid."""
         found = []
-        for train, test in NodeKFold(self.cv).split(K):
-            new = np.isin(np.arange(len(K)), test)
-            truth = linked[test][:, ~new], linked[test][:, test][np.triu_indices(len(test), k=1)]
+        for fold, (train, test) in enumerate(NodeKFold(self.cv).split(K)):
+            truth = linked[test][:, train], linked[test][:, test][np.triu_indices(len(test), k=1)]
             labels = np.concatenate([part.ravel() for part in truth])
             if not labels.any() or labels.all() or not linked[np.ix_(train, train)].any():
                 continue
-            own = np.full(len(K), -1)
-            own[train] = np.arange(len(train))
-            areas = []
-            for model in AllPairs.path(K[np.ix_(train, train)], linked[np.ix_(train, train)], grid):
-                A, B = model.factors(K[:, train], own)
-                F = matmul(A[test], np.ascontiguousarray(B.T))
-                scores = [F[:, ~new].ravel(), F[:, test][np.triu_indices(len(test), k=1)]]
+            areas, above = [], np.triu_indices(len(test), k=1)
+            blocks = K[np.ix_(train, train)], linked[np.ix_(train, train)], K[np.ix_(test, train)]
+            for k, F in enumerate(AllPairs.new_scores(*blocks, blocks[2], grid)):
+                scores = F[:, : len(train)].ravel(), F[:, len(train) :][above]
                 areas.append(areas_of(labels, np.concatenate(scores)))
+                if watch is not None:
+                    watch(fold, k)
             found.append(areas)
         if not found:
             raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
         return np.mean(np.array(found), axis=0)
 
-    def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes."""
+    def factors(self, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes of `fit`, or for new ones, X."""
         check_is_fitted(self)
-        K = to_numpy(self.kernel_(self.nodes_, take(self.nodes_, self.labeled_)))
+        K = to_numpy(self.kernel_(self.nodes_ if X is None else X, take(self.nodes_, self.labeled_)))
         own = np.full(len(K), -1)
-        own[self.labeled_] = np.arange(len(self.labeled_))
+        if X is None:
+            own[self.labeled_] = np.arange(len(self.labeled_))
         return self.pairs_.factors(K, own)
 
-    def decision_function(self) -> np.ndarray:
-        """f(u, v) for all nodes of `fit`."""
-        A, B = self.factors()
-        return np.asarray(matmul(A, np.ascontiguousarray(B.T)))
+    def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
+        """f(u, v), (m1, m2), for nodes of X1 and of X2; None is all nodes of `fit`."""
+        A, B = self.factors(X1)
+        return np.asarray(matmul(A, np.ascontiguousarray((B if X2 is X1 else self.factors(X2)[1]).T)))

@@ -12,12 +12,13 @@ import numpy as np
 from iokr._array import matmul, to_numpy
 from iokr._component import component
 from iokr._objects import n_objects
-from iokr._progress import begin, end, with_callbacks
+from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_folds
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, pinball, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.estimators.regression.selection import best_of, check_values, drop_single_axes
+from iokr.estimators.search import Searching, Tally
 from iokr.losses.pinball import check_levels
 from iokr.solvers.base import Solver
 
@@ -25,7 +26,7 @@ __all__ = ["QuantileCurvesCV"]
 
 
 @component
-class QuantileCurvesCV(QuantileRegression):
+class QuantileCurvesCV(Searching, QuantileRegression):
     """argmin over k, k_Θ, ν and α of the mean of ρ_θ(y − h(x)(θ)) over rows left out and levels.
 
     One eigendecomposition per fold and input kernel serves the rest of the grid; alphas start warm from the largest.
@@ -48,6 +49,10 @@ class QuantileCurvesCV(QuantileRegression):
     cv_errors_ : array
         Axes kernel × level kernel × crossing × alpha, axes of length one dropped.
     best_index_ : tuple of int
+    cv_results_ : dict
+        The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
     crossing_rate_, guarantee_, kernel_, levels_, solution_, solver_ :
         As in `QuantileCurves`.
 
@@ -76,7 +81,6 @@ class QuantileCurvesCV(QuantileRegression):
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
-        progress = begin(self, 0, X=X, y=y)
         kernels = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         kernels = [check_kernel(kernel) for kernel in kernels]
         rows = self._rows(X, y, sample_weight, kernels[0])
@@ -93,14 +97,23 @@ class QuantileCurvesCV(QuantileRegression):
         theta, constant = check_levels(self.levels), 1.0 if self.intercept else 0.0
         posed = [fit_levels(theta, k, v, constant) for k, v in product(level_kernels, crossings)]
         splits = check_folds(self.cv, n_objects(rows.X))
-        errors = np.zeros((len(kernels), len(posed), len(alphas)))
-        for (train, test), i in product(splits, range(len(kernels))):
-            errors[i] += self._measure(rows.take(train), rows.take(test), kernels[i], posed, alphas)
-        errors /= len(splits)
-        i, j, k = best_of(errors)
-        points = Points.of(kernels[i], rows.X, constant)
-        solver = self._iterative()
-        solution = solve_levels(points, rows, posed[j], alphas[k], self._center(rows), solver)
+        progress = begin(self, len(splits) * len(kernels), X=X, y=y)
+        axes = {"kernel": kernels, "level_kernel": level_kernels, "crossing": crossings, "alpha": alphas}
+        tally = Tally(axes, "cv_errors_")
+        with self._searching(tally):
+            errors = np.zeros((len(kernels), len(posed), len(alphas)))
+            folds = product(splits, range(len(kernels)))
+            for (train, test), i in track(progress, self, folds, name="fold"):
+                if i == 0:
+                    kept = tally.fold(1.0, *errors.shape)
+                kept[i] = self._measure(rows.take(train), rows.take(test), kernels[i], posed, alphas)
+                errors[i] += kept[i]
+            errors /= len(splits)
+            i, j, k = best_of(errors)
+            points = Points.of(kernels[i], rows.X, constant)
+            solver = self._iterative()
+            solution = solve_levels(points, rows, posed[j], alphas[k], self._center(rows), solver)
+        self._keep_search(tally, errors)
         shape = (len(kernels), len(level_kernels), len(crossings), len(alphas))
         index = (i, *divmod(j, len(crossings)), k)
         self.cv_errors_, self.best_index_ = drop_single_axes(errors.reshape(shape), index)

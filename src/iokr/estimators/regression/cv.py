@@ -33,6 +33,7 @@ from iokr.estimators.regression.selection import (
     squared_errors,
 )
 from iokr.estimators.regression.streaming import check_alone, select_chunks, settle
+from iokr.estimators.search import Searching, Tally
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -42,7 +43,7 @@ __all__ = ["IOKRCV"]
 
 
 @component
-class IOKRCV(KernelRegression):
+class IOKRCV(Searching, KernelRegression):
     """argmin over kernel, μ and α of (1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², exact leave-one-out in closed form.
 
     One factorisation per kernel (and, with a strong manifold penalty, per strength) is reused for every alpha. What is
@@ -72,6 +73,10 @@ class IOKRCV(KernelRegression):
         Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
     best_index_ : tuple of int
         Index of the smallest error.
+    cv_results_ : dict
+        The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
+    interrupted_ : bool
+        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
     kernel_, output_kernel_, embedding_, decoder_, solution_, solver_, n_features_in_ :
         As in `IOKR`.
 
@@ -121,24 +126,31 @@ class IOKRCV(KernelRegression):
         splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
-        data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
-        if self.output_kernel is None and data.outputs.kernel is not None:
+        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
+        if self._output_parts()["output_kernel"] is None and data.outputs.kernel is not None:
             raise ValueError(
                 "Leave-one-out needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
                 "graphs, but `output_kernel` is None and `y` holds no vectors; set it, or choose `alpha` yourself "
                 "with `IOKR`."
             )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
-        if splits is None:
-            each = partial(track, progress, self, name="strength")
-            criterion = partial(squared_errors, groups=together)
-            selected = select_by_leave_one_out(data, grid, criterion=criterion, track=each, **parts)
-        else:
-            if data.targets.mask is not None:
-                check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
-            each = partial(track, progress, self, name="fold")
-            sums, _ = select_by_folds(self._folds(given, splits, grid), grid, track=each, **parts)
-            selected = solve_best(data, grid, sums / _total(given, splits, data.targets.mask), **parts)
+        if splits is not None and data.targets.mask is not None:
+            check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
+        tally = self._tally(grid)
+        with self._searching(tally):
+            if splits is None:
+                each = partial(track, progress, self, name="strength")
+                criterion = partial(squared_errors, groups=together)
+                seen = tally.grid(*grid.shape)
+                selected = select_by_leave_one_out(data, grid, criterion=criterion, track=each, seen=seen, **parts)
+            else:
+                each = partial(track, progress, self, name="fold")
+                counted = _counted(given, data.targets.mask)
+                folds = self._folds(given, splits, grid, counted)
+                sums, _ = select_by_folds(folds, grid, track=each, tally=tally, **parts)
+                total = sum(float(counted[test].sum()) for _, test in splits)
+                selected = solve_best(data, grid, sums / total, **parts)
+        self._keep_search(tally, selected.measures[0])
         self.keep(data, selected.fit)
         self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
         for stale in ("loo_errors_", "cv_errors_"):
@@ -158,12 +170,24 @@ class IOKRCV(KernelRegression):
         self.alpha_, self.strength_ = fit.alpha, fit.strength
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)
+        self._keep_search(self._tally(grid), errors[:, None, :])
         found, self.best_index_ = drop_single_axes(errors[:, None, :], (i, 0, k))
         setattr(self, "loo_errors_" if self.cv is None else "cv_errors_", found)
         end(progress, self)
         return self
 
-    def _folds(self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid) -> Iterator[Fold]:
+    def _tally(self, grid: Grid) -> Tally:
+        """Errors of every kernel, strength and alpha, by their names in `IOKR`."""
+        axes: dict[str, Sequence[Any]] = {
+            "kernel": grid.kernels,
+            "manifold__strength": grid.strengths,
+            "alpha": grid.alphas,
+        }
+        return Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")
+
+    def _folds(
+        self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid, counted: np.ndarray
+    ) -> Iterator[Fold]:
         """What is learned from the rows of a fold, outputs encoded anew, and how the others are predicted."""
         kernel = grid.kernels[0]
         weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
@@ -172,7 +196,8 @@ class IOKRCV(KernelRegression):
             data = Data(part, *encode(part.y, part.weight, **{**self._output_parts(), "decoder": None}))
             S = data.outputs.embedding.represent(take(given.y, test))
             X = square(given.X, test, train) if kernel.pairwise else take(given.X, test)
-            yield Fold(data, X, partial(_weighted_error, data.outputs, S, weight[test]))
+            measure = partial(_weighted_error, data.outputs, S, weight[test])
+            yield Fold(data, X, measure, float(counted[test].sum()))
 
 
 def _weighted_error(outputs: FittedOutputs, S: Any, weight: np.ndarray, H: Array) -> float:
@@ -180,10 +205,7 @@ def _weighted_error(outputs: FittedOutputs, S: Any, weight: np.ndarray, H: Array
     return float(weight @ to_numpy(outputs.errors(H, S)))
 
 
-def _total(given: Given, splits: list[tuple[np.ndarray, np.ndarray]], mask: np.ndarray | None) -> float:
-    """The weight of all rows predicted; a row counts by its observed entries."""
-    predicted = np.zeros(n_objects(given.y))
-    for _, test in splits:
-        predicted[test] += 1
-    weight = np.ones(len(predicted)) if given.weight is None else given.weight
-    return float((weight if mask is None else weight * mask.mean(axis=1)) @ predicted)
+def _counted(given: Given, mask: np.ndarray | None) -> np.ndarray:
+    """What each row counts when it is predicted: its weight, by its observed entries."""
+    weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
+    return np.asarray(weight if mask is None else weight * mask.mean(axis=1))

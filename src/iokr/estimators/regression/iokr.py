@@ -13,7 +13,7 @@ from iokr._array import Array, array_namespace, eye_like, matmul, take_rows
 from iokr._chunks import as_source, row_blocks
 from iokr._component import component
 from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_groups, check_number, check_same_length, check_weight
+from iokr._validation import check_choice, check_groups, check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
@@ -151,6 +151,7 @@ class KernelRegression(LazyAnswers):
             missing targets; (m, q, q) with `full`.
         """
         problem = fitted_problem(self)
+        full = check_choice(full, "full", (True, False))
         self._closed_form(problem, "The variance")
         border = Border(self.kernel_, self.solution_.C)
         R = border.represent(border.check(self, X))
@@ -305,7 +306,7 @@ class IOKR(KernelRegression):
             self.keep(*settle(state.add(parts[0]), alpha, self.solver))
         else:
             given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-            data = Data(given, *encode(given.y, given.weight, **self._output_parts()))
+            data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
             self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
         return self

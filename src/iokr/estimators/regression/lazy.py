@@ -37,11 +37,12 @@ class LazyAnswers(StructuredEstimator):
         -------
         y : array of m outputs
             Of the dimension of y at fit when that was a numeric array (dense when it was sparse), else a 1-D object
-            array.
+            array. A frame of pandas or Polars at fit comes back as a frame with its columns, and the index of X. A
+            Series comes back as an array, as from scikit-learn's estimators.
         """
         if is_lazy(X):
             check_is_fitted(self)
-            return lazy_answer(X, partial(super().predict, candidates=candidates))
+            return lazy_answer(X, partial(super()._decoded, candidates=candidates))
         return super().predict(X, candidates)
 
     def rank(self, X: Any, candidates: Any, k: int | None = None) -> tuple[Any, Any]:

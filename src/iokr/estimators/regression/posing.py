@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
+from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
 from iokr._objects import concat, error_context, take
+from iokr._tables import Frame, frame_of
 from iokr._validation import check_computed, check_number, check_same_length, check_weight
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
@@ -19,11 +21,14 @@ from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
+from iokr.losses.square import Square
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
+
+_MANY = 50_000  # points for which an exact fit may be beyond a machine
 
 __all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed", "pose", "solve", "square"]
 
@@ -37,6 +42,7 @@ class Given:
     weight: np.ndarray | None = None  # (n,)
     X_unlabeled: Any = None
     single: bool = False  # whether answers are float32
+    frame: Frame | None = None  # the form of y when it was a frame
 
     def restrict(self, rows: np.ndarray, *, pairwise: bool) -> Given:
         """The part at some rows; unlabelled inputs stay."""
@@ -114,13 +120,31 @@ def check_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
 ) -> Given:
     """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
-    single = single_precision(X, y)
+    if X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
+        _ask_by_shapes(estimator, X, y, kernel)
+    single, frame = single_precision(X, y), frame_of(y)
     X = check_inputs(estimator, X, kernel, reset=True)
     y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
-    return Given(X, y, weight, X_unlabeled, single)
+    return Given(X, y, weight, X_unlabeled, single, frame)
+
+
+def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
+    """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
+        return
+    quadratic = estimator.loss is None or estimator.loss.quadratic
+    stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix
+    if not stored or not quadratic or estimator.manifold is not None or estimator.embedding is not None:
+        return
+    n, implicit = int(X.shape[0]), estimator.output_kernel is not None
+    if not implicit and not (is_array(y) and same_home(X, y) and 1 <= y.ndim <= 2 and y.shape[0] == n):
+        return
+    Psi: Any = IdentityMatrix(n, X) if implicit else y if y.ndim == 2 else y[:, None]
+    with suppress(ValueError, TypeError):  # what else is wrong is said when it is looked at
+        fresh_solver(estimator.solver).check(Problem(kernel.gram(X), Psi, Square(), 1.0))
 
 
 def pose(

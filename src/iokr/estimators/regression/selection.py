@@ -15,6 +15,7 @@ from iokr._objects import error_context
 from iokr._validation import check_folds, check_number
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, solve
+from iokr.estimators.search import Tally
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
@@ -83,6 +84,7 @@ class Fold:
     data: Data
     X: Any
     measure: Callable[[Array], Any]
+    weight: float = 1.0  # what the sums that `measure` gives are to be divided by
 
 
 def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | None) -> Grid:
@@ -149,8 +151,12 @@ def select_by_leave_one_out(
     solver: Solver | None = None,
     criterion: Criterion = squared_errors,
     track: Track = iter,
+    seen: np.ndarray | None = None,
 ) -> Selected:
-    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha."""
+    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha.
+
+    `seen`, of the shape of the grid, is filled with what is minimised as it becomes known.
+    """
     if not data.outputs.loss.quadratic:
         raise ValueError(
             f"Leave-one-out has a closed form for quadratic losses only, not {data.outputs.loss!r}; set `cv=5`."
@@ -170,6 +176,8 @@ def select_by_leave_one_out(
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
             )
+        if seen is not None:
+            seen[i, j] = measures[0]
         k = int(np.argmin(measures[0]))
         if measures[0, k] < smallest:
             smallest, alpha = measures[0, k], grid.alphas[k]
@@ -219,12 +227,18 @@ def select_by_folds(
     manifold: Manifold | None = None,
     solver: Solver | None = None,
     track: Track = iter,
+    tally: Tally | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Sums over the folds of what they measure, (m, kernels, strengths, alphas), and the number of folds."""
+    """Sums over the folds of what they measure, (m, kernels, strengths, alphas), and the number of folds.
+
+    In `tally` the first measure of each fold is kept as it becomes known, divided by the weight of the fold.
+    """
     total: np.ndarray | None = None
     n_folds = 0
     for fold, i in track((fold, i) for fold in folds for i in range(len(grid.kernels))):
         n_folds += i == 0
+        if tally is not None and i == 0:
+            kept = tally.fold(fold.weight, *grid.shape)
         inputs, problem = pose(fold.data, grid.kernels[i], manifold, solver=solver)
         with error_context("X"):
             R = inputs.kernel.represent(fold.X)
@@ -232,6 +246,8 @@ def select_by_folds(
             measures = np.atleast_1d(fold.measure(inputs.values(R, C)))
             total = np.zeros((len(measures), *grid.shape)) if total is None else total
             total[:, i, j, k] += measures
+            if tally is not None:
+                kept[i, j, k] = measures[0] / fold.weight if fold.weight else np.nan
     return np.zeros((1, *grid.shape)) if total is None else total, n_folds
 
 

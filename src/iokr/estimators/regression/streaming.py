@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, is_array, matmul, row_sq_norms, to_numpy
+from iokr._array import (
+    Array,
+    CholeskyFactor,
+    array_namespace,
+    asarray_like,
+    cholesky,
+    eigh,
+    is_array,
+    matmul,
+    row_sq_norms,
+    to_numpy,
+)
 from iokr._memory import human_bytes
 from iokr._objects import Parts, error_context, n_objects, take
 from iokr._validation import check_integer, check_number
@@ -104,7 +115,7 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
             f"`rank` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk larger, "
             'or `Stream(open, landmarks="reservoir")`.'
         )
-    outputs, targets = encode(given.y, given.weight, **parts)
+    outputs, targets = encode(given.y, given.weight, frame=given.frame, **parts)
     _check_complete(targets.mask is not None)
     known, number = known_rows(given.X, given.weight)
     learned = (targets.Psi if outputs.embedding.explicit else None,) if isinstance(kernel, OperatorKernel) else ()
@@ -173,12 +184,11 @@ def _features(kernel: Any, X: Any) -> Array:
 def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, Array, float]:
     """Φ, Ψ and Σ w(‖ψ(y)‖² − ‖z(y)‖²) of some rows: the work on a chunk, which depends on nothing else."""
     embedding = state.outputs.embedding
+    # Outputs first: what looks at their values would wait for the features of a device.
+    S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
     with error_context("X"):
         Phi = _features(state.kernel, X)
-    S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
     Psi = embedding.coordinates(S, Phi)
-    xp = array_namespace(Psi)
-    _check_complete(bool(xp.any(xp.isnan(Psi))))
     left = 0.0
     if not embedding.explicit:
         rest = np.maximum(to_numpy(embedding.sq_norms(S)) - to_numpy(row_sq_norms(Psi)), 0.0)
@@ -189,7 +199,9 @@ def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, 
 def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
     """The moments of a chunk."""
     Phi, Psi, left = coordinates(state, X, y, weight)
-    return moments_of(Phi, Psi, weight, left)
+    found = moments_of(Phi, Psi, weight, left)
+    _check_complete(found.s != found.s)  # one NaN is enough for the sum of squares to be one
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +232,21 @@ def _solved(state: PartialFit, moments: Moments) -> Solved:
     return Solved(Phi, Psi, state.kernel.gram(_points(state.kernel, Phi)).operator)
 
 
+def _once(state: PartialFit, moments: Moments, alpha: float) -> tuple[Solved, Array]:
+    """h from moments for one α, and C̃: by two Cholesky factors where A = γI and G has its digits."""
+    rows = moments.triangular_rows()
+    if rows is not None:
+        L, Psi = rows
+        operator = state.kernel.gram(_points(state.kernel, L.T)).operator
+        if operator.scale is not None:
+            g = float(operator.gamma[0])
+            # (γLᵀL + λI)⁻¹L⁻¹B = L⁻¹(γG + λI)⁻¹B
+            D = cholesky(moments.G if g == 1 else g * moments.G, alpha).solve(moments.B)
+            return Solved(L.T, Psi, operator), CholeskyFactor(L).solve_lower(D)
+    solved = _solved(state, moments)
+    return solved, solved.coefficients(alpha)
+
+
 def _points(kernel: Any, Phi: Array) -> Any:
     """Rows of features as the kernel holds its points."""
     return Parts(Phi) if isinstance(scalar_of(kernel), ProjectedKernel) else Phi
@@ -229,7 +256,7 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
     """The model of the rows so far."""
     moments = state.moments
     assert moments is not None
-    solved = _solved(state, moments)
+    solved, C = _once(state, moments, alpha)
     inputs = FittedInputs(state.kernel, _points(state.kernel, solved.Phi), streamed=True)
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
@@ -238,7 +265,7 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
     elif not isinstance(kept, LowRank):
         raise ValueError(f"`solver` {kept!r} needs all rows at once; rows in chunks have `LowRank()`.")
     data = Data(Given(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
-    return data, Fit(inputs, kept, Solution(solved.coefficients(alpha)), alpha, 0.0)
+    return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
 
 
 def sample_size(model: Any, kernel: Any) -> int:

@@ -14,6 +14,7 @@ from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
 from iokr._objects import keys, n_objects, take
 from iokr._progress import begin, end, with_callbacks
+from iokr._tables import frame_of
 from iokr._validation import check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
@@ -37,8 +38,8 @@ class Surrogate(StructuredEstimator):
 
     z holds ψ(y) in r numbers (`Nystroem`, `Eigen`, `Sketch`); a clone of the regressor learns them, and its answers are
     ranked and decoded as h(x) is: linear models, forests, boosting, networks. X goes to the regressor untouched, so it
-    may be whatever that takes. What the coordinates lose, `error_`, no regressor can win back. There is no
-    leave-one-out in closed form, and no weights of the training outputs.
+    may be whatever that takes, and what the regressor says of it is passed on. What the coordinates lose, `error_`, no
+    regressor can win back. There is no leave-one-out in closed form, and no weights of the training outputs.
 
     Parameters
     ----------
@@ -106,12 +107,12 @@ class Surrogate(StructuredEstimator):
         n = check_same_length(X, y)
         weight = check_weight(sample_weight, n, X)
         self._single_precision = single_precision(X, y)
-        y = as_outputs(y, self.output_kernel)
+        frame, y = frame_of(y), as_outputs(y, self.output_kernel)
         self.perfect_: dict[int, float] = {}
         parts = self._output_parts()
         if parts["embedding"] is None and self.output_kernel is not None:
             parts["embedding"] = self._chosen(y)
-        outputs, targets = encode(y, weight, **parts)
+        outputs, targets = encode(y, weight, frame=frame, **parts)
         if targets.Psi is None:
             raise ValueError(
                 f"{outputs.embedding!r} keeps ψ abstract, and a regressor needs coordinates; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY
@@ -11,12 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import is_array, is_numpy, to_numpy
+from iokr._array import to_numpy, unwarned
 from iokr._component import Component, component
-from iokr._tables import read
-from iokr._validation import check_integer, check_number, check_numbers, check_same_length
+from iokr._validation import check_integer, check_number, check_numbers, check_same_length, check_vectors
+from iokr.estimators.inputs import check_inputs
+from iokr.kernels.vectors import Linear
 
 __all__ = ["NeuralRegressor"]
 
@@ -35,7 +37,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
 
     A network with fully connected layers and rectifiers, or a module of one's own, for `Surrogate` and wherever
     scikit-learn takes a regressor. For few rows a kernel does better and faster; a network is for far more than ten
-    thousand, or for raw inputs without a kernel. Computes in float32; a seed makes it repeatable on one machine.
+    thousand, or for raw inputs without a kernel. Computes in float32; a seed makes it repeatable on one machine. The
+    network of `hidden` layers sees columns of X with mean 0 and deviation 1, and outputs of mean 0 and deviation 1 over
+    all columns, so that units and origins do not matter; a `module` of one's own sees the data as they are.
 
     Parameters
     ----------
@@ -63,6 +67,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     ----------
     losses_ : list of float
         Mean held-out loss after each epoch, of the training rows where nothing is held out.
+    scaling_ : tuple of arrays or None
+        Means and deviations of the inputs and of the outputs at the first call; None for a `module` of one's own.
     state_ : dict of arrays
         The weights.
 
@@ -111,7 +117,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             if len(held_out):
                 with torch.no_grad():
                     loss = self._loss(net, rows[held_out], targets[held_out])
-            self.losses_.append(loss)
+            self.losses_.append(self._unit * loss)
             if loss < best:
                 best, waited, state = loss, 0, deepcopy(net.state_dict())
             elif len(held_out):
@@ -129,14 +135,15 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         rows, targets = self._read(X, y, reset=first)
         rng = check_random_state(self.random_state)
         net = self._build(int(rng.randint(2**31 - 1)), X) if first else self._restored()
-        self.losses_ = [*getattr(self, "losses_", []), self._epoch(net, self._optimizer(net), rows, targets, rng)]
+        loss = self._epoch(net, self._optimizer(net), rows, targets, rng)
+        self.losses_ = [*getattr(self, "losses_", []), self._unit * loss]
         self._keep(net.state_dict())
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """f_θ(x), (m, q), or (m,) for single numbers."""
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = self._scaled(self._rows(X, reset=False), 0, "X")
         torch, net = _torch(), self._restored()
         net.eval()
         with torch.no_grad():
@@ -145,6 +152,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
                 for a in range(0, len(rows), 4096)
             ]
         found = np.concatenate(parts)
+        if self.scaling_ is not None:
+            mean, deviation = self.scaling_[2:]
+            found = found * deviation + mean
         return found[:, 0] if self._flat else found
 
     def __sklearn_tags__(self) -> Any:
@@ -160,16 +170,27 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         check_number(self.weight_decay, "weight_decay", minimum=0.0)
         if not 0 <= check_number(self.validation, "validation") < 1:
             raise ValueError(f"`validation` must be at least 0 and below 1, got {self.validation!r}.")
+        if not (self.device is None or isinstance(self.device, str) or hasattr(self.device, "type")):
+            raise TypeError(f"`device` must be a name such as 'cpu' or 'cuda', or None, got {self.device!r:.60}.")
         if isinstance(self.hidden, (str, int)) or not hasattr(self.hidden, "__len__"):
             raise TypeError(f"`hidden` must be a sequence of widths, got {self.hidden!r:.60}.")
         for width in self.hidden:
             check_integer(width, "hidden", minimum=1)
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
-        X = read(X)
-        X = to_numpy(X) if is_array(X) and not is_numpy(X) else X
-        rows: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float32)
-        return rows
+        return to_numpy(check_vectors(check_inputs(self, X, Linear(), reset=reset), sparse=False))
+
+    def _scaled(self, values: np.ndarray, first: int, name: str) -> np.ndarray:
+        """What the network sees of X (`first` 0) or of y (2), as float32."""
+        if self.scaling_ is not None:
+            mean, deviation = self.scaling_[first : first + 2]
+            with unwarned():
+                values = (values - mean) / deviation
+        with unwarned():
+            found = values.astype(np.float32)
+        if not np.all(np.isfinite(found)):
+            raise ValueError(f"`{name}` contains numbers beyond float32, in which networks compute; scale it.")
+        return found
 
     def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         rows = self._rows(X, reset=reset)
@@ -178,14 +199,18 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         targets = check_numbers(y, "y")
         check_same_length(rows, targets)
         flat = targets.ndim == 1
-        targets = targets.reshape(len(targets), -1).astype(np.float32)
+        if targets.ndim not in (1, 2) or 0 in targets.shape:
+            raise ValueError(f"`y` must be a number or a row of numbers for each object, got shape {targets.shape}.")
+        targets = targets.reshape(len(targets), -1)
         if not np.all(np.isfinite(targets)):
-            raise ValueError("`y` contains NaN or infinity, or numbers beyond float32; a network cannot learn these.")
+            raise ValueError("`y` contains NaN or infinity; a network cannot learn these.")
         if reset:
             self._flat, self._width = flat, int(targets.shape[1])
+            parts = (*_moments(rows), *_moments(targets, together=True))
+            self.scaling_: tuple[np.ndarray, ...] | None = parts if self.module is None else None
         elif targets.shape[1] != self._width:
             raise ValueError(f"`y` has {targets.shape[1]} columns but had {self._width} at the first call.")
-        return rows, targets
+        return self._scaled(rows, 0, "X"), self._scaled(targets, 2, "y")
 
     def _build(self, seed: int, X: Any) -> Any:
         """A fresh network with seeded weights; the random numbers of others are left as they are."""
@@ -228,12 +253,18 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         return _torch().tensor(rows, device=self._place)
 
     def _loss(self, net: Any, rows: np.ndarray, targets: np.ndarray) -> float:
-        """Mean ½‖f(x) − z‖²."""
+        """Mean ½‖f(x) − z‖², of the outputs that the network sees."""
         net.eval()
         return float(0.5 * ((net(self._tensor(rows)) - self._tensor(targets)) ** 2).sum(dim=1).mean())
 
+    @property
+    def _unit(self) -> float:
+        """σ² of the outputs, in which the network measures its loss."""
+        deviation = 1.0 if self.scaling_ is None else float(self.scaling_[3])
+        return deviation * deviation  # ** would be an error where this overflows
+
     def _epoch(self, net: Any, optimizer: Any, rows: np.ndarray, targets: np.ndarray, rng: Any) -> float:
-        """One pass in random order; the mean loss on the way."""
+        """One pass in random order; the mean loss on the way, of the outputs that the network sees."""
         net.train()
         order, total = rng.permutation(len(rows)), 0.0
         for a in range(0, len(rows), self.batch_size):
@@ -244,7 +275,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             optimizer.step()
             total += float(loss.detach()) * len(some)
         mean = total / max(len(rows), 1)
-        if not np.isfinite(mean):
+        if not math.isfinite(mean):
             raise ValueError(f"The loss is {mean}: training diverged. Use a smaller `lr` than {self.lr:g}, or scale X.")
         return mean
 
@@ -260,3 +291,14 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         net = self._fresh(torch.nn).to(self._place)
         net.load_state_dict({name: torch.tensor(value) for name, value in self.state_.items()})
         return net
+
+
+def _moments(values: np.ndarray, *, together: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of every column, or one deviation for all; 1 where nothing varies. Any scale of numbers."""
+    size = np.max(np.abs(values), axis=None if together else 0, initial=0.0)
+    size = np.where(size > 0, size, 1.0)
+    unit = values / size
+    mean = unit.mean(axis=0)
+    variance = ((unit - mean) ** 2).mean(axis=None if together else 0)
+    vary = np.sqrt(variance) > 4 * np.finfo(float).eps * np.max(np.abs(mean), axis=None if together else 0, initial=0.0)
+    return mean * size, np.where(vary, np.sqrt(variance), 1.0) * size

@@ -17,7 +17,7 @@ from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_spar
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import distinct, error_context, n_objects, take
-from iokr._tables import column_names, read
+from iokr._tables import column_names, frame_of, read
 from iokr._validation import check_number, check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -109,12 +109,12 @@ class OutputTrees(StructuredEstimator):
         if weight is not None and not np.all(weight):  # rows of weight zero are read, but move nothing
             rows = self._check_X(X, reset=True, known=weight > 0)
         _warn_of_narrow(X, rows)
-        y = as_outputs(y, self.output_kernel, X)
+        frame, y = frame_of(y), as_outputs(y, self.output_kernel, X)
         which: Any = slice(None)
         embed = None
         if self.output_kernel is not None:
             which, embed = _distinct_outputs(y, weight)
-        outputs, targets = encode(y, weight, embed=embed, **self._output_parts())
+        outputs, targets = encode(y, weight, embed=embed, frame=frame, **self._output_parts())
         self._keep_outputs(outputs)
         Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(targets.Psi)), dtype=np.float64)
         if targets.mask is not None:
@@ -270,9 +270,13 @@ class AveragedTrees(OutputTrees):
         self._starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in self.trees_])])
         self.lost_variance_ = float(np.mean(lost))
 
+    def _threads(self, n_trees: int) -> int | None:
+        """`n_jobs`, and no more than there are trees: further threads would have nothing to do."""
+        return None if self.n_jobs is None else max(min(int(self.n_jobs), n_trees), -1 - n_trees)
+
     def _leaves(self, rows: Any) -> np.ndarray:
         """The leaf, by node number, of each row in each tree, (m, T)."""
-        jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        jobs = Parallel(n_jobs=self._threads(len(self.trees_)), require="sharedmem")
         return np.column_stack(jobs(delayed(tree.apply)(rows) for tree in self.trees_))
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, csr_array]]:

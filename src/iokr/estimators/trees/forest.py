@@ -131,7 +131,7 @@ class OutputKernelForest(AveragedTrees):
         if not data.space.random:
             view, _ = data.space.view(rng)
             whole = data.space.seen(data.space.Z, view)[data.which]
-        workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        workers = Parallel(n_jobs=self._threads(n_trees), prefer="threads", return_as="generator")
         trees = workers(delayed(self._grow)(data, whole, seed, draws) for seed in seeds)
         grown, lost = zip(*track(progress, self, trees, "tree"), strict=True)
         self._keep(grown, lost)

@@ -131,7 +131,8 @@ def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
     """All members in one sequence, and where each set begins in it."""
     bags: list[Any] = []
     n_objects(X)
-    for i, bag in enumerate(X if is_array(X) else as_objects(X)):
+    whole = is_array(X) and len(X.shape) > 1  # one array of sets, all of one size
+    for i, bag in enumerate([X[i, ...] for i in range(X.shape[0])] if whole else as_objects(X)):
         if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
             raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
         bag = read(bag, matrix=True)
@@ -146,11 +147,23 @@ def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
                 raise BadObject(
                     "Set", i, f" has members of shape {tuple(bag.shape[1:])}, others of {tuple(bags[0].shape[1:])}."
                 )
-        return array_namespace(*bags).concat(bags, axis=0), starts
+        return _finite(array_namespace(*bags).concat(bags, axis=0), starts, base), starts
     members = [member for bag in bags for member in bag]
     if isinstance(base, Kernel) and (base.numeric or base.domain in ("indices", "pairs")):
-        return _numbers(members, starts), starts
+        return _finite(_numbers(members, starts), starts, base), starts
     return as_objects(members), starts
+
+
+def _finite(members: Array, starts: np.ndarray, base: Any) -> Array:
+    """Members as they are; for a kernel on numbers, the set of one that is NaN or infinite is named."""
+    xp = array_namespace(members)
+    if isinstance(base, Kernel) and base.numeric and xp.isdtype(members.dtype, "real floating"):
+        bad = ~xp.isfinite(members)
+        if bool(xp.any(bad)):
+            rows = xp.any(xp.reshape(bad, (members.shape[0], -1)), axis=1)
+            i = int(np.searchsorted(starts, int(xp.argmax(xp.astype(rows, xp.int8))), side="right")) - 1
+            raise BadObject("Set", i, " has a member with NaN or infinity; remove or impute such entries.")
+    return members
 
 
 def _numbers(members: list[Any], starts: np.ndarray) -> np.ndarray:

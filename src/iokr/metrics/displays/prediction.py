@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import to_numpy
+from iokr._tables import read
 from iokr._validation import check_number, check_numbers
 from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, finish
 
@@ -67,7 +68,7 @@ class PredictionDisplay:
         **style : for matplotlib's `scatter`
         """
         check_estimator(estimator, "predict", "a fitted model")
-        predicted, band = estimator.predict(X), None
+        predicted, band = read(estimator.predict(X), matrix=True), None
         if hasattr(estimator, "band"):
             check_number(coverage, "coverage")
             band = to_numpy(estimator.band(X, coverage))

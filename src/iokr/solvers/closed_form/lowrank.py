@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, eigh, matmul, take_rows, thin_svd, to_numpy
+from iokr._array import (
+    Array,
+    NotPositiveDefinite,
+    array_namespace,
+    asarray_like,
+    blocks,
+    cholesky,
+    eigh,
+    matmul,
+    take_rows,
+    thin_svd,
+    to_numpy,
+)
 from iokr._component import component
 from iokr.gram.moments import chunk_rows, squares
 from iokr.problem import Problem
@@ -19,6 +32,7 @@ from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 __all__ = ["LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
 
 _HALF = 2  # times as many points as features, from which the moments are the shorter way
+_FEW_DIGITS = 1e-12  # of the largest eigenvalue: an α below leaves too few to a Cholesky factor
 _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 
 
@@ -69,7 +83,7 @@ class LowRank(ClosedForm):
         p = n if Phi is None else int(Phi.shape[1])
         if _HALF * p > n:
             return 32.0 * float(n * p + n * q)
-        return 8.0 * float(6 * p * p + 4 * n * q + 3 * min(n, chunk_rows(p)) * p)
+        return 8.0 * float(6 * p * p + 4 * n * q + 3 * min(n, chunk_rows(p, problem.like)) * p)
 
     def _path(self, problem: Problem) -> Path:
         n, p = problem.gram.factor.shape  # type: ignore[union-attr]
@@ -79,8 +93,8 @@ class LowRank(ClosedForm):
 class MomentsPath(PointsPath):
     """h_ii(λ) = Σ_j F_ij² γ/(ω_jγ + λ), F = √wΦQ, G = ΦᵀWΦ = Q diag(ω) Qᵀ; c_i = w_i (ψ_i − h(x_i))/λ.
 
-    F is computed a chunk at a time and not kept. 1 − h_ii has few digits where h_ii is next to 1: then the singular
-    vectors of Φ are taken, which do not cancel.
+    One λ and one γ need no eigenvalues: D = (γG + λI)⁻¹B by Cholesky. F is computed a chunk at a time and not kept.
+    1 − h_ii has few digits where h_ii is next to 1: then the singular vectors of Φ are taken, which do not cancel.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -90,29 +104,42 @@ class MomentsPath(PointsPath):
         for _, Phi in self._chunks():
             part = squares(Phi)
             G = part if G is None else G + part
-        omega, self.Q = eigh(G, overwrite=True)
-        xp = array_namespace(omega)
-        self.omega = xp.clip(omega, min=0.0)
-        self._top = float(xp.max(self.omega))
+        self.G: Array = G
         self._kept: tuple[Array, Array, Array] | None = None
+        self._first: float | None = None  # the α that was solved for without eigenvalues
         self._thin: ThinPath | None = None
+
+    @cached_property
+    def _pairs(self) -> tuple[Array, Array]:
+        omega, Q = eigh(self.G)
+        return array_namespace(omega).clip(omega, min=0.0), Q
+
+    @property
+    def omega(self) -> Array:
+        """ω, ascending."""
+        return self._pairs[0]
+
+    @property
+    def Q(self) -> Array:
+        """The eigenvectors of G."""
+        return self._pairs[1]
 
     def _chunks(self, width: int = 0) -> Iterator[tuple[slice, Array]]:
         """(rows among those of positive weight, √wΦ of them), few where `width` numbers a row are made of them."""
         Phi, points = self._problem.gram.factor, self.points
-        for rows in blocks(len(points.active), chunk_rows(max(width, int(Phi.shape[1])))):  # type: ignore[union-attr]
+        for rows in blocks(len(points.active), chunk_rows(max(width, int(Phi.shape[1])), Phi)):  # type: ignore[union-attr]
             part = take_rows(Phi, rows if points.whole else points.active[rows])
             yield rows, part if points.sqrt_w is None else points.sqrt_w[rows][:, None] * part
 
     def _targets(self, Psi: Array) -> tuple[Array, Array]:
-        """√wΨE and QᵀBE, kept for the next α."""
+        """√wΨE and BE, kept for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
             B = None
             for rows, Phi in self._chunks():
                 part = matmul(Phi.T, targets[rows, :])
                 B = part if B is None else B + part
-            self._kept = Psi, targets, matmul(self.Q.T, B)
+            self._kept = Psi, targets, B
         return self._kept[1], self._kept[2]
 
     def _shrunk(self, alpha: float) -> Array:
@@ -120,14 +147,35 @@ class MomentsPath(PointsPath):
 
     def _residuals_of(self, Psi: Array, alpha: float) -> Array:
         """√w(Ψ − H)E."""
-        targets, T = self._targets(Psi)
-        D = matmul(self.Q, self._shrunk(alpha) * T)
+        targets, B = self._targets(Psi)
+        D = self._once(B, alpha)
+        if D is None:
+            D = matmul(self.Q, self._shrunk(alpha) * matmul(self.Q.T, B))
         parts = [targets[rows, :] - matmul(Phi, D) for rows, Phi in self._chunks()]
         return parts[0] if len(parts) == 1 else array_namespace(targets).concat(parts, axis=0)
 
+    def _once(self, B: Array, alpha: float) -> Array | None:
+        """γ(γG + λI)⁻¹B by Cholesky, for the first α and one γ, unless eigenvalues are known or digits would be few."""
+        gamma = self.operator.gamma
+        if "_pairs" in vars(self) or len(gamma) != 1 or self._first not in (None, alpha):
+            return None
+        xp, g = array_namespace(self.G), float(gamma[0])
+        if not alpha > _FEW_DIGITS * g * float(xp.max(xp.linalg.diagonal(self.G))):
+            return None
+        try:
+            factor = cholesky(self.G if g == 1 else g * self.G, alpha)
+        except NotPositiveDefinite:
+            return None
+        self._first = alpha
+        return g * factor.solve(B)
+
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = w(Ψ − H)/λ."""
-        warn_small_alpha(alpha, self._top * float(self.operator.gamma.max()))
+        xp = array_namespace(self.G)
+        # The trace is at most r times the largest eigenvalue, which is asked for where that leaves a doubt.
+        g = float(self.operator.gamma.max())
+        if alpha < _FEW_DIGITS * g * float(xp.sum(xp.linalg.diagonal(self.G))):
+            warn_small_alpha(alpha, float(xp.max(self.omega)) * g)
         return self.operator.unrotate(self.points.to_points(self._residuals_of(Psi, alpha) / alpha))
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
@@ -148,7 +196,8 @@ class MomentsPath(PointsPath):
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for every alpha, in one pass."""
         if groups is not None:
             return self._by_singular_vectors().loo_errors(Psi, alphas, groups)
-        targets, T = self._targets(Psi)
+        targets, B = self._targets(Psi)
+        T = matmul(self.Q.T, B)
         errors, closest, gamma = np.zeros(len(alphas)), 1.0, self.operator.gamma
         for rows, Phi in self._chunks(len(alphas) * int(T.shape[1])):
             part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas)

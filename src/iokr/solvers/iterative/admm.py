@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_numpy, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_numpy, row_sq_norms, to_numpy, unwarned
 from iokr._component import component
 from iokr._validation import check_stops
 from iokr.problem import Problem, Solution
@@ -78,12 +78,14 @@ class ADMM(Solver):
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
             kept = start.state if start is not None and isinstance(start.state, BoxState) else None
-            certificate, n_iter, last = iterate_boxes(labeled, P0, tol, limit, kept)
+            with unwarned():  # the gap says what numbers out of range have done
+                certificate, n_iter, last = iterate_boxes(labeled, P0, tol, limit, kept)
             return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, last)
         # A spectrum costs as much as many Cholesky factors, but suits any A and the Newton steps of small problems.
         kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None
-        certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
+        with unwarned():
+            certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
         return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
 
 

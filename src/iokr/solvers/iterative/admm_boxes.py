@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +67,9 @@ def iterate_boxes(
 ) -> tuple[Certificate, int, BoxState]:
     """The loop of `ADMM`, in the leading eigenbases, ρ balanced by residuals or by the curvature shown."""
     xp, lam, Psi, weight = array_namespace(problem.Psi), problem.lam, problem.Psi, problem.weight
+    squares = float(xp.sum(Psi * Psi))
+    if not math.isfinite(squares):
+        raise ValueError("`y` has numbers too large: Σ‖y‖² overflows; divide the data by a constant.")
     norm = xp.linalg.matrix_norm
     kernel = _LeadingKernel(problem)
     lo, hi = problem.loss.bounds(int(Psi.shape[1]))
@@ -77,7 +81,7 @@ def iterate_boxes(
         rho, u = warm.rho, warm.u
         b = warm.rho_b / rho
     else:
-        rho, u, b = P0 / max(float(xp.sum(Psi * Psi)), _TINY), Psi * 0.0, Psi * 0.0
+        rho, u, b = max(P0 / max(squares, _TINY), _TINY), Psi * 0.0, Psi * 0.0
     balance, best, a = 10, None, Psi * 0.0
     for step in range(1, limit + 2):
         shrink = kernel.G + lam / rho
@@ -102,7 +106,7 @@ def iterate_boxes(
                 shown = 2.0 * float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
                 factor = min(max(shown, 0.05), 20.0)
             if not 2 / 3 <= factor <= 3 / 2:
-                rho, b = factor * rho, b / factor
+                rho, b = max(factor * rho, _TINY), b / factor
     raise AssertionError("the last step returns")
 
 
@@ -114,7 +118,7 @@ def _certify(problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array
     energy = float(xp.sum(kernel.G * R * R))
     dual = float(xp.sum(W * problem.Psi)) - energy / (2 * lam)
     plain = problem.objective(kernel.back(kernel.G * T), float(xp.sum(kernel.G * T * T)))
-    from_dual = problem.objective(KW / lam, energy / lam**2)
+    from_dual = problem.objective(KW / lam, energy / lam / lam)
     scale = max(P0, float(np.finfo(float).tiny))
     if from_dual <= plain:
         return Certificate(W / lam, dual, (from_dual - dual) / scale)

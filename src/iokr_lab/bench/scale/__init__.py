@@ -9,12 +9,19 @@ A file of this folder lists its sections in `SECTIONS`.
 from __future__ import annotations
 
 from iokr_lab.bench.base import Benchmark
-from iokr_lab.bench.scale import device, exact, limits, low_rank
+from iokr_lab.bench.scale import device, device_low_rank, exact, limits, low_rank, streams
 
 __all__ = ["BENCHMARK"]
 
 BENCHMARK = Benchmark(
     "Scale",
     lambda seed, quick: (),
-    sections=(*exact.SECTIONS, *limits.SECTIONS, *low_rank.SECTIONS, *device.SECTIONS),
+    sections=(
+        *exact.SECTIONS,
+        *limits.SECTIONS,
+        *low_rank.SECTIONS,
+        *streams.SECTIONS,
+        *device.SECTIONS,
+        *device_low_rank.SECTIONS,
+    ),
 )

@@ -19,7 +19,7 @@ from iokr.solvers.iterative.mixed_precision import MixedPrecision
 from iokr_lab.bench.base import Run, Section, Verdict
 from iokr_lab.bench.scale.growth import growth_items
 
-__all__ = ["SECTIONS", "cuda_missing", "measured", "packed_floor", "vectors"]
+__all__ = ["ALPHA", "GAMMA", "SECTIONS", "P", "Q", "cuda_missing", "measured", "packed_floor", "vectors"]
 
 P, Q, GAMMA, ALPHA = 50, 64, 0.02, 0.5
 _SLAB = 32_768

@@ -31,6 +31,7 @@ def test_the_falkon_iteration_converges_to_it():
 
 def test_small_sections_run():
     run = Run(0, True, 1, lambda what: None)
-    for section in low_rank.SECTIONS[:4]:
-        tables, verdicts = section.work(run)
-        assert tables and verdicts
+    for section in low_rank.SECTIONS:
+        if section.missing() is None:
+            tables, verdicts = section.work(run)
+            assert tables and verdicts

@@ -1,0 +1,185 @@
+"""Labels, by ridge on their indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from iokr._array import Array, array_namespace, is_array, row_sq_norms, to_numpy
+from iokr._component import component
+from iokr._objects import error_context
+from iokr._progress import with_callbacks
+from iokr._tables import read
+from iokr._validation import check_same_length, check_weight
+from iokr.estimators.outputs import require_y
+from iokr.estimators.plain.base import PlainModel
+from iokr.estimators.regression.probability import softmax, temperature
+from iokr.estimators.regression.selection import ALPHAS
+from iokr.losses.base import Loss
+from iokr.solvers.base import Solver
+
+__all__ = ["IOKRClassifier"]
+
+
+def _closed(model: Any) -> bool:
+    """Whether leave-one-out, which probabilities are calibrated on, has a closed form."""
+    return model.loss is None or bool(getattr(model.loss, "quadratic", False))
+
+
+@component
+class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
+    """argmax_c ⟨h(x), ψ(c)⟩ with ⟨ψ(a), ψ(b)⟩ = [a = b]: `IOKR` with the output kernel `Delta()`, as a classifier.
+
+    Kernel ridge on the indicators of the classes, so h_c(x) estimates the share of class c at x. What is kept is one
+    column of coefficients for each class. `model_` is the `IOKR` inside, with all that it can do.
+
+    Parameters
+    ----------
+    kernel : Kernel, OperatorKernel, or (with `alpha=None`) a list of them, default=None
+        On the inputs; None is `RBF()` with the median bandwidth.
+    alpha : float, default=None
+        λ > 0: larger shrinks h more. None takes the one among `alphas` with the smallest leave-one-out error, in closed
+        form: a classifier without a tuned alpha is seldom what is wanted, and the search costs little more than a fit.
+    alphas : sequence of float
+        What is searched; 19 values from 1e-6 to 1e3 by default.
+    cv : int, splitter or None, default=None
+        How alpha is chosen: None is leave-one-out, for the square loss; K-fold for others.
+    loss, solver :
+        As in `IOKR`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (c,)
+        The labels, sorted.
+    alpha_ : float
+    temperature_ : float
+        T of `predict_proba`; for the square loss.
+    model_ : IOKR or IOKRCV
+        On the indicators of the classes; `model_.cv_results_` has the search.
+    kernel_, solver_, n_features_in_, feature_names_in_ :
+        As in `IOKR`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from iokr import IOKRClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = IOKRClassifier().fit(X[::2], y[::2])
+    >>> round(model.score(X[1::2], y[1::2]), 2)
+    0.97
+    >>> model.predict_proba(X[77:78]).round(2)
+    array([[0.01, 0.74, 0.25]])
+    """
+
+    kernel: Any = None
+    _: KW_ONLY
+    alpha: float | None = None
+    alphas: Sequence[float] = ALPHAS
+    cv: Any = None
+    loss: Loss | None = None
+    solver: Solver | None = None
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKRClassifier:
+        """Learn h.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or sequence of n objects that the kernel takes
+        y : sequence of n labels: texts, whole numbers, truth values
+        sample_weight : array of shape (n,), default=None
+            A weight of 2 is the row twice.
+        """
+        labels = _labels(y)
+        check_same_length(X, labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"`y` must have at least two classes, got {len(self.classes_)} class in {len(labels)} rows."
+            )
+        self._fit_inner(X, np.eye(len(self.classes_))[codes], sample_weight)
+        return self
+
+    def _finish(self, sample_weight: Any) -> None:
+        self.__dict__.pop("temperature_", None)
+        if _closed(self):
+            H, truth = to_numpy(self.model_.loo_decision_function()), to_numpy(self.model_.targets_.Psi)
+            squares = _squares(H)
+            self.temperature_ = temperature(squares[truth == 1], squares, self.model_.targets_.weight)
+
+    def decision_function(self, X: Any) -> Array:
+        """h_c(x), (m, c), in the order of `classes_`; of two classes h₂(x) − h₁(x), (m,)."""
+        H = self._values(X)
+        return H[:, 1] - H[:, 0] if len(self.classes_) == 2 else H
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest h_c(x), the first of equal ones; m labels."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[np.argmax(to_numpy(self._values(X)), axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is y.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        y : sequence of m labels
+        sample_weight : array of shape (m,), default=None
+        """
+        check_is_fitted(self)
+        labels = _labels(y)
+        weight = check_weight(sample_weight, check_same_length(X, labels), X)
+        return float(np.average(self.predict(X) == labels, weights=weight))
+
+    @available_if(_closed)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """exp(−‖h(x) − ψ(c)‖²/T) / Σ_c' exp(−‖h(x) − ψ(c')‖²/T), (m, c), in the order of `classes_`.
+
+        T is the one whose leave-one-out probabilities of the training labels have the smallest log loss, as in
+        `IOKR.predict_proba`. There for the square loss.
+        """
+        return softmax(_squares(self._values(X)), self.temperature_)
+
+    @available_if(_closed)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of `predict_proba`."""
+        p = self.predict_proba(X)
+        return array_namespace(p).log(p)
+
+
+def _labels(y: Any) -> np.ndarray:
+    """Labels of one kind, checked, in an array of one dimension."""
+    require_y(y)
+    with error_context("y"):
+        y = read(y)
+    try:
+        labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
+        if labels.dtype == object:
+            kinds = {_kind(label) for label in labels}
+            if len(kinds) > 1 or None in kinds:
+                raise ValueError("labels must be texts, whole numbers or truth values, all of one kind")
+        check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`y` must hold a label for each row, all of one kind: {error}") from error
+    return np.asarray(labels)
+
+
+def _kind(label: Any) -> type | None:
+    """What a label is; None for what is none."""
+    for kind in (bool, str, bytes, Integral, float):
+        if isinstance(label, np.bool_ if kind is bool else kind) or (kind is bool and isinstance(label, bool)):
+            return kind
+    return None
+
+
+def _squares(H: Array) -> Array:
+    """‖h(x) − ψ(c)‖² for every class."""
+    return row_sq_norms(H)[:, None] + 1.0 - 2 * H

@@ -1,0 +1,196 @@
+"""Any smooth loss from its value and gradient alone: quasi-Newton steps in the space of functions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from iokr._array import Array, array_namespace, asarray_like
+from iokr._component import component
+from iokr._validation import check_integer, check_stops
+from iokr.problem import Problem, Solution
+from iokr.solvers.base import Solver
+
+__all__ = ["LBFGS"]
+
+_TRIALS = 60  # of a line search, each without a product
+_SLOPE = 0.1  # of the first slope, at which a line search is content
+
+
+@component
+class LBFGS(Solver):
+    """C ← C − t B D, ∇J = Σ_i 𝒦(·, x_i) d_i, B an inverse Hessian from the last steps, inner products ⟨D, G D⟩.
+
+    For a convex loss with a gradient, of which nothing else is known. J is α-strongly convex in h, hence
+    J(h) − min J ≤ ‖∇J‖²/(2α) with ‖∇J‖² = ⟨D, G D⟩: that bound, relative to J(0), is the `gap` of the solution. It is
+    not as sharp as the duality gap, for which a loss has to say its `prox` and `dual` (`ADMM`). A step costs one
+    product with G, 2N²q flops; a small α asks for more of them.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative gap at which to stop.
+    max_iter : int, default=None
+        None is 5000.
+    history : int, default=20
+        Steps that B is made of: more are fewer steps, and 4Nq numbers each.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.losses import Huber
+    >>> from iokr.solvers import LBFGS
+    >>> model = IOKR(loss=Huber(0.5), alpha=0.1, solver=LBFGS()).fit([[0.0], [1.0]], [0.0, 9.0])
+    >>> bool(model.solution_.gap < 1e-6)
+    True
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    history: int = 20
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Needs a gradient."""
+        loss = problem.loss
+        if not loss.smooth:
+            return f"{loss!r} says that it has kinks (`smooth = False`); it needs `prox` and `dual`, for `ADMM()`."
+        if problem.mask is not None and not (loss.radial or loss.quadratic):
+            return f"{loss!r} cannot use outputs with missing entries; drop these rows."
+        return None
+
+    def memory(self, problem: Problem) -> float:
+        """At most N² numbers for G, and 4Nq for each step that is remembered."""
+        N, q = problem.gram.size, problem.Psi.shape[1]
+        return float(8 * (N**2 + (8 + 4 * check_integer(self.history, "history", minimum=1)) * N * q))
+
+    def _solve(self, problem: Problem, start: Solution | None) -> Solution:
+        tol, limit = check_stops(self.tol, self.max_iter, 5000)
+        history = check_integer(self.history, "history", minimum=1)
+        problem.loss.check(problem.targets)
+        xp, G = array_namespace(problem.like), problem.gram
+        zero = xp.zeros((G.shape[0], problem.Psi.shape[1]), dtype=xp.float64, device=problem.like.device)
+        J_0 = problem.objective(zero)
+        if J_0 <= 0:
+            return Solution(zero, n_iter=0)
+        warm = start is not None and tuple(start.C.shape) == tuple(zero.shape)
+        C = start.C if start is not None and warm else zero
+        H = G @ C if warm else zero
+        D = _with_product(problem, C, H)
+        pairs: deque[_Pair] = deque(maxlen=history)
+        best, n_iter = (C, _gap(problem, D, J_0)), 0
+        while best[1] > tol and n_iter < limit:
+            S = _direction(D, pairs)
+            t = _step(problem, C, H, S)
+            if t is None:
+                if not pairs:
+                    break  # no step lowers J: as close as rounding allows
+                pairs.clear()
+                continue
+            C, H, before = C + t * S.v, H + t * S.Gv, D
+            if n_iter % history == history - 1:
+                H = G @ C  # rounding does not add up
+            D = _with_product(problem, C, H)
+            change = _Vector(D.v - before.v, D.Gv - before.Gv)
+            step = _Vector(t * S.v, t * S.Gv)
+            curvature = _inner(step, change)
+            if curvature > 0:
+                pairs.append(_Pair(step, change, curvature))
+            gap, n_iter = _gap(problem, D, J_0), n_iter + 1
+            best = (C, gap) if gap < best[1] else best
+        return Solution(best[0], max(n_iter, 1), best[1], best[1] <= tol)
+
+
+@dataclass(frozen=True, eq=False)
+class _Vector:
+    """Coefficients, and G times these."""
+
+    v: Array
+    Gv: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A step, the change of the gradient along it, and their inner product, which is positive."""
+
+    step: _Vector
+    change: _Vector
+    curvature: float
+
+
+def _inner(a: _Vector, b: _Vector) -> float:
+    """⟨a, G b⟩."""
+    return float(array_namespace(a.v).sum(a.v * b.Gv))
+
+
+def _with_product(problem: Problem, C: Array, H: Array) -> _Vector:
+    """The gradient at C, H = G C."""
+    D = problem.gradient(C, H)
+    return _Vector(D, problem.gram @ D)
+
+
+def _gap(problem: Problem, D: _Vector, J_0: float) -> float:
+    """‖∇J‖²/(2α J(0))."""
+    return max(_inner(D, D), 0.0) / (2 * problem.alpha * J_0)
+
+
+def _direction(D: _Vector, pairs: deque[_Pair]) -> _Vector:
+    """−B D by two loops over the pairs."""
+    v, Gv, shares = D.v, D.Gv, []
+    for pair in reversed(pairs):
+        share = _inner(pair.step, _Vector(v, Gv)) / pair.curvature
+        v, Gv = v - share * pair.change.v, Gv - share * pair.change.Gv
+        shares.append(share)
+    if pairs:
+        last = pairs[-1]
+        scale = last.curvature / _inner(last.change, last.change)
+        v, Gv = scale * v, scale * Gv
+    for pair, share in zip(pairs, reversed(shares), strict=True):
+        more = share - _inner(pair.change, _Vector(v, Gv)) / pair.curvature
+        v, Gv = v + more * pair.step.v, Gv + more * pair.step.Gv
+    return _Vector(-v, -Gv)
+
+
+def _step(problem: Problem, C: Array, H: Array, S: _Vector) -> float | None:
+    """t > 0 near the minimum of the convex J(C + tS), from slopes alone, without a product; None where none falls."""
+    slope = _slopes(problem, C, H, S)
+    first = slope(0.0)
+    if not first < 0:
+        return None
+    low, at_low, high, at_high, t = 0.0, first, None, 0.0, 1.0
+    for _ in range(_TRIALS):
+        here = slope(t)
+        if abs(here) <= -_SLOPE * first:
+            return t
+        if here < 0:
+            low, at_low = t, here
+        else:  # beyond the minimum, or not finite
+            high, at_high = t, here
+        if high is None:
+            t = 4 * t
+        else:
+            secant = low - at_low * (high - low) / (at_high - at_low) if at_high == at_high else low
+            inside = low + 0.05 * (high - low) < secant < high - 0.05 * (high - low)
+            t = secant if inside else (low + high) / 2
+    return low or None
+
+
+def _slopes(problem: Problem, C: Array, H: Array, S: _Vector) -> Callable[[float], float]:
+    """t ↦ dJ(C + tS)/dt = ⟨∇ℓ, GS⟩ + α⟨C + tS, GS⟩ + μ⟨L(H + tGS), GS⟩."""
+    xp = array_namespace(H)
+    constant, linear = problem.alpha * float(xp.sum(C * S.Gv)), problem.alpha * _inner(S, S)
+    if problem.penalty is not None and problem.strength:
+        turned = problem.penalty @ S.Gv
+        constant += problem.strength * float(xp.sum(H * turned))
+        linear += problem.strength * float(xp.sum(S.Gv * turned))
+    along = S.Gv[: problem.n_labeled, :]
+    if problem.weight is not None:
+        along = along * asarray_like(problem.weight, H)[:, None]
+    if problem.mask is not None:
+        along = xp.where(asarray_like(problem.mask, H), along, 0.0)
+
+    def slope(t: float) -> float:
+        gradient = problem.loss_gradient(H + t * S.Gv)
+        return float(xp.sum(gradient * along)) + constant + t * linear
+
+    return slope

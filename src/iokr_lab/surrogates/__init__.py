@@ -1,0 +1,1 @@
+"""Any regressor on coordinates of an output kernel, beside the closed form."""
