@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from time import monotonic
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 CHROMIUM = os.environ.get("IOKR_BROWSER") or next(filter(None, map(shutil.which, PROGRAMS)), None)
@@ -142,6 +143,18 @@ class Browser:
     def wait(self, seconds: float = 0.1) -> None:
         """Let the page do what it has put off."""
         self.read(f"new Promise(done => setTimeout(done, {1000 * seconds}))")
+
+    def until(self, expression: str, good, seconds: float = 20.0):
+        """The value of an expression as soon as it is good, on a machine however busy; the last one if it never is."""
+        end = monotonic() + seconds
+        while not good(value := self.read(expression)) and monotonic() < end:
+            self.wait()
+        return value
+
+    def still(self, expression: str):
+        """The value of an expression when it is the same twice."""
+        before = [None]
+        return self.until(expression, lambda value: before[0] == value or before.__setitem__(0, value))
 
     def box(self, selector: str) -> tuple[float, float]:
         """The middle of an element, scrolled to."""

@@ -224,20 +224,22 @@ def test_a_reader_clicks_zooms_and_drags_the_network(browser, page):
     browser.wait()
     where = "((i, v = iokr.networks[0], r = v.canvas.getBoundingClientRect()) => [r.x + v.px(i), r.y + v.py(i)])"
     node = browser.read("iokr.networks[0].byDegree[0]")
-    x, y = browser.read(f"{where}({node})")
+    x, y = browser.still(f"{where}({node})")
     browser.press(x, y)
-    chosen = browser.read("iokr.networks[0].selected")
+    chosen = browser.until("iokr.networks[0].selected", lambda value: value is not None)
     assert np.hypot(*(np.array(browser.read(f"{where}({chosen})")) - (x, y))) < 8
     assert browser.read("document.querySelector('.panel h3').innerText") == NAMES[chosen]
     before = browser.read("iokr.networks[0].scale")
     browser.key("+")
-    assert browser.read("iokr.networks[0].scale") > before
+    assert browser.until("iokr.networks[0].scale", lambda value: value > before) > before
     browser.key("Escape")
-    assert browser.read("iokr.networks[0].selected") is None
+    assert browser.until("iokr.networks[0].selected", lambda value: value is None) is None
     browser.key("0")
-    x, y = browser.read(f"{where}({chosen})")
+    browser.until("iokr.networks[0].scale", lambda value: value <= before)
+    x, y = browser.still(f"{where}({chosen})")
     browser.press(x, y, to=(x + 40, y + 30))
-    assert np.allclose(browser.read(f"{where}({chosen})"), (x + 40, y + 30), atol=1)
+    there = (x + 40, y + 30)
+    assert np.allclose(browser.until(f"{where}({chosen})", lambda at: np.allclose(at, there, atol=1)), there, atol=1)
     assert saved(browser, "[title='The picture as it is']").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -173,7 +173,9 @@ def _plain_lines() -> "Progress":
         if total != of or done < first:  # a new stretch of work
             since, first, of = monotonic(), done, total
         if what != last:
-            say(f"{what} ({done} of {total}{_time_left(monotonic() - since, done - first, total - done)})")
+            told = what.endswith(" left")  # by somebody who knows more
+            left = "" if told else _time_left(monotonic() - since, done - first, total - done)
+            say(f"{what} ({done} of {total}{left})")
             last = what
 
     return progress

@@ -147,8 +147,7 @@ def read_network(
     several = [] if nodes is None else [nodes] if isinstance(nodes, (str, Path)) else list(nodes)
     if bool(several) == bool(kernels):
         raise ValueError("Give either a table of features or kernel matrices, `nodes` or `kernels`.")
-    read = {"ids": ids, "missing": missing, "layout": layout}
-    found = read_views(several, **read) if several else read_kernels(kernels, ids=ids)
+    found = read_views(several, ids=ids, missing=missing, layout=layout) if several else read_kernels(kernels, ids=ids)
     table = read_edges(edges, known=found.ids.tolist(), **(columns or {}))
     at = {name: i for i, name in enumerate(found.ids.tolist())}
     if table.columns and all(name in at for name in table.head):

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import keys, n_objects, take
+from iokr._objects import error_context, keys, n_objects, take
 from iokr._progress import begin, end, with_callbacks
-from iokr._tables import frame_of
+from iokr._tables import frame_of, read
 from iokr._validation import check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
@@ -125,23 +125,25 @@ class Surrogate(StructuredEstimator):
         self.rank_, total = int(Psi.shape[1]), float(np.sum(np.square(Psi, dtype=np.float64)))
         lost = outputs.embedding.left_out(None) * n
         self.error_ = lost / (lost + total) if lost + total > 0 else 0.0
-        self._fit_regressor(X, Psi, weight)
+        self._fit_regressor(_readable(X), Psi, weight)
         end(progress, self, X=X, y=y)
         return self
 
     def _fit_regressor(self, X: Any, Psi: np.ndarray, weight: np.ndarray | None) -> None:
         """A clone of the regressor, one per coordinate where it takes single numbers only."""
-        regressor = clone(self.regressor)
-        if Psi.shape[1] > 1 and _single_output(regressor):
-            from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
-
-            regressor = MultiOutputRegressor(regressor)
-        more = {}
+        regressor, more = clone(self.regressor), {}
         if weight is not None:
             if not has_fit_parameter(self.regressor, "sample_weight"):
                 raise ValueError(f"`sample_weight` was given, but {self.regressor!r:.60} does not take it.")
             more["sample_weight"] = weight
-        self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+        try:
+            self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+        except ValueError:
+            if Psi.shape[1] == 1 or not _single_output(regressor):
+                raise
+            from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
+
+            self.regressor_ = MultiOutputRegressor(clone(self.regressor)).fit(X, Psi, **more)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.regressor_, name):
                 setattr(self, name, getattr(self.regressor_, name))
@@ -169,7 +171,7 @@ class Surrogate(StructuredEstimator):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        H = self.regressor_.predict(X)
+        H = self.regressor_.predict(_readable(X))
         H = to_numpy(H) if is_array(H) else np.asarray(H)
         H = H.reshape(-1, 1) if H.ndim == 1 else H
         if H.ndim != 2 or H.shape[1] != self.rank_:
@@ -192,8 +194,17 @@ class Surrogate(StructuredEstimator):
         return tags
 
 
+def _readable(X: Any) -> Any:
+    """X as it is, but for what regressors misread: hidden entries, structured arrays, frames that wait."""
+    structured = isinstance(X, np.ndarray) and X.dtype.names is not None
+    if isinstance(X, np.ma.MaskedArray) or structured or hasattr(type(X), "collect_schema"):
+        with error_context("X"):
+            return read(X, matrix=True)
+    return X
+
+
 def _single_output(regressor: Any) -> bool:
-    """Whether a regressor says that it predicts single numbers only."""
+    """Whether a regressor says that it predicts single numbers only; scikit-learn's network says so and takes more."""
     if not hasattr(regressor, "__sklearn_tags__"):
         return False
     tags = get_tags(regressor).target_tags
