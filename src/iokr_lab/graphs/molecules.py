@@ -97,7 +97,7 @@ def work_on(case: Molecules, pool: Pool) -> dict[str, Any]:
     seconds = (thread_time() - start) / m
     cell: dict[str, Any] = {"seconds": seconds, "fitting": fitting, "alpha": float(model.alpha_), "tested": m}
     if case.inputs == STRINGS:
-        cell["letters"] = int(kernels[int(np.ravel(model.best_index_)[0])].base.n)  # type: ignore[attr-defined]
+        cell["letters"] = int(kernels[int(np.ravel(model.best_index_)[0])].base.n)
     if case.decoder == SOFT:
         decoder = model.decoder_
         return {**cell, "fgw": fgw(truth, found, labels=decoder.labels_, edge_labels=decoder.edge_labels_)}
