@@ -194,3 +194,8 @@ def test_two_runs_are_told_apart(tmp_path):
 def test_only_files_of_the_folder_are_written(tmp_path, name):
     with pytest.raises(ValueError, match="not the name of a file"):
         write(tmp_path / "run", {name: "x"})
+
+
+def test_the_root_is_no_folder_for_results():
+    with pytest.raises(ValueError, match="root of the file system"), ResultFolder(Path("/")).reserved():
+        pass

@@ -59,7 +59,10 @@ class ResultFolder:
     @property
     def path(self) -> Path:
         """Where it really is."""
-        return self.folder.resolve()
+        path = self.folder.resolve()
+        if not path.name:
+            raise ValueError(f"{path} is the root of the file system, which is no folder for results; give another -o.")
+        return path
 
     @property
     def inside(self) -> bool:

@@ -27,6 +27,7 @@ ALLOWED: list[tuple[str, str, str]] = [
     ("kernels.Features/*", "traceback", "errors of the user's transformer are passed on as they are"),
     ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),
     ("kernels.FromFunction/*int8", "wrong", "the user's function computes in the type of the rows that it is given"),
+    ("kernels.FromFunction/*int64", "wrong", "the user's function computes in the type of the rows that it is given"),
     ("kernels.FromFunction/*", "warning", "warnings of the user's function are passed on as they are"),
     ("operator_kernels.BlockKernel/parameter/f=*", "traceback", "errors of the user's function are passed on"),
     ("kernels.order_ranks/*", "wrong", "NaN where an order does not name an item (its docstring)"),
@@ -35,6 +36,8 @@ ALLOWED: list[tuple[str, str, str]] = [
     ("metrics.early_precision/call/truth=constant", "wrong", "NaN when no pair is linked (docstring)"),
     ("metrics.PredictionDisplay/call/y=a row of NaN", "wrong", "missing outputs are not drawn (its docstring)"),
     ("chem.MassSpectra/call/precursor_mz=*NaN", "wrong", "NaN where it is not known (its docstring)"),
+    ("Surrogate/*/X=*", "traceback", "what the user's regressor says of X is passed on (docstring)"),
+    ("Surrogate/*/X=*", "warning", "what the user's regressor says of X is passed on (docstring)"),
     (
         "Surrogate/inputs shifted by *",
         "wrong",

@@ -57,7 +57,7 @@ VALID = {
     "links cv": ["-i", "nodes.tsv", "-e", "edges.tsv", "--folds", "2"],
     "links predict": ["-i", "nodes.tsv", "-e", "edges.tsv", "--top", "5"],
     "links train": ["-i", "nodes.tsv", "-e", "edges.tsv"],
-    "msms train": [*SPECTRA, "--folds", "2"],
+    "msms train": [*SPECTRA, "--folds", "2", "-o", "result.safetensors"],
     "msms identify": ["-i", "unknowns.mgf", "--candidates", "candidates.tsv", "-m", "model.safetensors"],
     "msms evaluate": [*SPECTRA, "--folds", "2", "--no-rivals"],
     "show": ["model.safetensors"],

@@ -335,9 +335,9 @@ def benchmarks(monkeypatch):
     """One benchmark that answers at once."""
     import iokr_lab.bench
 
-    def run(name, *, repeat, seed, progress, quick):
+    def run(name, *, repeat, seed, progress, quick, sections):
         progress(0, 1, "measuring")
-        row = {"contender": name, "repeat": repeat, "seed": seed, "quick": quick}
+        row = {"contender": name, "repeat": repeat, "seed": seed, "quick": quick, "sections": sections}
         return Report("Bench", "Summary.", (Table("Times", [row]),), (), {"threads": 2})
 
     monkeypatch.setattr(iokr_lab.bench, "available", lambda: [("race", "Who is first?")])
@@ -351,7 +351,10 @@ def test_bench_lists(here, benchmarks):
 
 def test_bench_prints_and_writes_only_when_asked(here, benchmarks):
     result = invoke("bench", "race", "--repeat", "3", "--seed", "7", "--quick", "--format", "json")
-    assert json.loads(result.stdout) == [{"table": "Times", "contender": "race", "repeat": 3, "seed": 7, "quick": True}]
+    (row,) = json.loads(result.stdout)
+    assert row == {"table": "Times", "contender": "race", "repeat": 3, "seed": 7, "quick": True, "sections": None}
+    parts = invoke("bench", "race", "--section", "a", "--section", "b c", "--format", "json")
+    assert json.loads(parts.stdout)[0]["sections"] == ["a", "b c"]
     assert list(here.iterdir()) == []
     assert invoke("bench", "race", "-o", "out").exit_code == 0
     assert json.loads((here / "out" / "run.json").read_text())["threads"] == 2

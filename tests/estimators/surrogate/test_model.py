@@ -142,3 +142,21 @@ def test_a_regressor_of_the_wrong_width():
 @parametrize_with_checks([Surrogate(Ridge())])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+def test_what_regressors_misread_is_read_before_they_see_it():
+    """A hidden entry is refused, a structured array and a frame that waits are matrices."""
+    import polars as pl
+
+    Z = np.round(8 * vectors(20, seed=1)) / 8
+    model = Surrogate(Ridge()).fit(Z, Z[:, :2])
+    expected = model.predict(Z)
+    names = [f"c{j}" for j in range(Z.shape[1])]
+    structured = np.array([tuple(row) for row in Z], dtype=[(name, float) for name in names])
+    for given in (np.ma.array(Z), structured, pl.DataFrame(Z, schema=names).lazy()):
+        np.testing.assert_allclose(model.predict(given), expected)
+        np.testing.assert_allclose(Surrogate(Ridge()).fit(given, Z[:, :2]).predict(Z), expected)
+    hidden = np.ma.array(Z, mask=np.eye(*Z.shape, dtype=bool))
+    for call in (lambda: model.predict(hidden), lambda: Surrogate(Ridge()).fit(hidden, Z[:, :2])):
+        with pytest.raises(ValueError, match="`X`"):
+            call()

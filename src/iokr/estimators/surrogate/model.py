@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import keys, n_objects, take
+from iokr._objects import error_context, keys, n_objects, take
 from iokr._progress import begin, end, with_callbacks
-from iokr._tables import frame_of
+from iokr._tables import frame_of, read
 from iokr._validation import check_same_length, check_weight
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
@@ -125,7 +125,7 @@ class Surrogate(StructuredEstimator):
         self.rank_, total = int(Psi.shape[1]), float(np.sum(np.square(Psi, dtype=np.float64)))
         lost = outputs.embedding.left_out(None) * n
         self.error_ = lost / (lost + total) if lost + total > 0 else 0.0
-        self._fit_regressor(X, Psi, weight)
+        self._fit_regressor(_readable(X), Psi, weight)
         end(progress, self, X=X, y=y)
         return self
 
@@ -171,7 +171,7 @@ class Surrogate(StructuredEstimator):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        H = self.regressor_.predict(X)
+        H = self.regressor_.predict(_readable(X))
         H = to_numpy(H) if is_array(H) else np.asarray(H)
         H = H.reshape(-1, 1) if H.ndim == 1 else H
         if H.ndim != 2 or H.shape[1] != self.rank_:
@@ -192,6 +192,15 @@ class Surrogate(StructuredEstimator):
             tags.input_tags = get_tags(self.regressor).input_tags
             tags.non_deterministic = get_tags(self.regressor).non_deterministic
         return tags
+
+
+def _readable(X: Any) -> Any:
+    """X as it is, but for what regressors misread: hidden entries, structured arrays, frames that wait."""
+    structured = isinstance(X, np.ndarray) and X.dtype.names is not None
+    if isinstance(X, np.ma.MaskedArray) or structured or hasattr(type(X), "collect_schema"):
+        with error_context("X"):
+            return read(X, matrix=True)
+    return X
 
 
 def _single_output(regressor: Any) -> bool:
