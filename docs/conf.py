@@ -6,6 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
+from public_names import documented_elsewhere  # noqa: E402
+
 from iokr import __version__  # noqa: E402  (the package may not be installed)
 
 project = "iokr"
@@ -31,6 +33,7 @@ highlight_language = "python3"
 # One page for each name of each `__all__`; the members of a class are listed by the template of classes.
 autosummary_generate = True
 autosummary_ignore_module_all = False
+autosummary_context = {"elsewhere": documented_elsewhere()}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

@@ -40,8 +40,8 @@ def _inline(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    text = LINK.sub(r"`\1 <\2>`__", text)
-    return re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", text.replace("*", r"\*").replace("|", r"\|"))
+    text = re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", text.replace("*", r"\*").replace("|", r"\|"))
+    return LINK.sub(r"`\1 <\2>`__", text)
 
 
 def _after(rest: str) -> str:

@@ -18,11 +18,12 @@ from sphinx.util import logging
 
 import iokr
 
-__all__ = ["public_modules", "setup"]
+__all__ = ["documented_elsewhere", "public_modules", "setup"]
 
 logger = logging.getLogger(__name__)
 
 COMMANDS = "iokr.cli"  # described in the guide: its interface is the command line
+GATHERED = "iokr.extend"  # names of other modules, for authors of components
 LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
 
 
@@ -30,6 +31,19 @@ def public_modules() -> list[ModuleType]:
     """`iokr` and the modules and folders right below it that do not begin with an underscore."""
     names = [f"iokr.{module.name}" for module in pkgutil.iter_modules(iokr.__path__) if module.name[0] != "_"]
     return [iokr, *(import_module(name) for name in names if name != COMMANDS)]
+
+
+def documented_elsewhere() -> dict[str, str]:
+    """Names that `iokr.extend` gathers from other public modules, and where they have their pages."""
+    homes: dict[int, str] = {}
+    for module in public_modules():
+        if module.__name__ != GATHERED:
+            for name in module.__all__:
+                homes.setdefault(id(getattr(module, name)), f"{module.__name__}.{name}")
+    gathered = import_module(GATHERED)
+    return {
+        name: homes[id(getattr(gathered, name))] for name in gathered.__all__ if id(getattr(gathered, name)) in homes
+    }
 
 
 def read_bars_as_letters(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -61,6 +75,7 @@ def forget_old_pages(app: Sphinx) -> None:
     """Pages that an earlier build wrote for names that are gone."""
     names = {f"{module.__name__}.{name}" for module in public_modules() for name in module.__all__}
     names |= {module.__name__ for module in public_modules()}
+    names -= {f"{GATHERED}.{name}" for name in [*documented_elsewhere(), "Array"]}
     for page in Path(app.srcdir, "api", "generated").glob("*.rst"):
         if page.stem not in names:
             page.unlink()

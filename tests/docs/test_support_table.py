@@ -322,7 +322,7 @@ def test_an_entrywise_loss_needs_the_coordinates_of_the_user(loss):
         IOKR(RBF(0.5), output_kernel=RBF(0.5), loss=loss).fit(X, Y)
 
 
-def test_a_loss_of_ones_own_is_refused_without_a_proximal_map():
+def test_a_loss_of_ones_own_needs_a_gradient_everywhere_or_a_proximal_map():
     class Fourth(Loss):
         def value(self, H, Psi):
             return np.sum((H - Psi) ** 4, axis=1)
@@ -331,5 +331,10 @@ def test_a_loss_of_ones_own_is_refused_without_a_proximal_map():
             return 4 * (H - Psi) ** 3
 
     X, Y, _ = data()
+
+    class Kinked(Fourth):
+        smooth = False
+
+    assert IOKR(RBF(0.5), loss=Fourth()).fit(X, Y).solution_.gap <= 1e-6
     with pytest.raises(ValueError, match="has no `prox`"):
-        IOKR(loss=Fourth()).fit(X, Y)
+        IOKR(loss=Kinked()).fit(X, Y)

@@ -1,5 +1,6 @@
 """The scripts in `tutorials/`: one for each kind of user, from files to a figure; the front page leads to them."""
 
+import importlib.util
 import re
 import runpy
 from collections import deque
@@ -110,3 +111,13 @@ def test_the_top_bar_has_the_gallery_the_tutorials_and_the_questions():
 def test_questions_have_the_words_that_people_search_for(word):
     headings = re.findall(r"^(.+)\n-+$", (DOCS / "faq.rst").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert any(re.search(rf"\b{word}", heading, flags=re.IGNORECASE) for heading in headings)
+
+
+def test_the_changelog_is_read_as_it_is_written():
+    pytest.importorskip("sphinx")
+    spec = importlib.util.spec_from_file_location("docs_changelog", DOCS / "_ext" / "changelog.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = "# Changelog\n\nAs [they](https://x.org/a_b) say.\n\n## [1.0] - now\n- `kernel_`s of |x| * 2\n  in X_.\n"
+    expected = ["As `they <https://x.org/a_b>`__ say.", "1.0 - now", "- ``kernel_``\\ s of \\|x\\| \\* 2", "  in X\\_."]
+    assert [line for line in module.restructured(text) if line.strip("- ")] == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,7 @@ def load(plan: Spectra) -> Data:
     parts = [Subformulas(of, weights)(used) for of in ("fragments", "losses") for weights in (0.0, 0.5)]
     six = (2 * P + L + sum(parts)) / 7
     grams = {"P": _spread(P, chosen, n), "P + L": _spread((P + L) / 2, chosen, n), "six": _spread(six, chosen, n)}
-    measures = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
+    measures: dict[str, Callable[..., Any]] = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
     similar = {name: _spread(f(used), chosen, n, np.float32) for name, f in measures.items()}
     fold = np.full(n, -1)
     fold[chosen] = np.random.default_rng(plan.seed).permutation(np.arange(len(chosen)) % plan.folds)
