@@ -17,7 +17,16 @@ import members
 import reference
 from iokr import kernels, losses, manifolds, operator_kernels, rivals
 from iokr._objects import as_objects
-from iokr.decoders import Assignment, FixedPoint, GraphEdits, MinimumRisk, NGramPath, Positions, Threshold
+from iokr.decoders import (
+    Assignment,
+    FixedPoint,
+    GraphBarycenter,
+    GraphEdits,
+    MinimumRisk,
+    NGramPath,
+    Positions,
+    Threshold,
+)
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
 N, M = 14, 5
@@ -263,6 +272,8 @@ CASES |= {
     "decoder Positions": lambda: decoded(Positions(), "sequences", kernels.Positional(kernels.Delta())),
     "decoder NGramPath": lambda: decoded(NGramPath(), "strings", kernels.Spectrum(2)),
     "decoder FixedPoint": lambda: decoded(FixedPoint(), "vectors", kernels.RBF(0.4)),
+    "decoder GraphBarycenter": lambda: decoded(GraphBarycenter(), "graphs", kernels.WeisfeilerLehman(2)),
+    "decoder GraphBarycenter, soft": lambda: decoded(GraphBarycenter(rounded=False), "graphs", None),
     "decoder GraphEdits": lambda: decoded(GraphEdits(), "graphs", kernels.WeisfeilerLehman(2)),
     "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(rank=3)),
     "embedding KernelPCA": lambda: structured(iokr.IOKR, "strings", embedding=KernelPCA()),

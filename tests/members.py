@@ -72,6 +72,7 @@ from iokr.kernels import (
     MixedPair,
     Normalized,
     Nystroem,
+    Paths,
     Periodic,
     Pointwise,
     Polynomial,
@@ -87,7 +88,9 @@ from iokr.kernels import (
     Spectrum,
     Subformulas,
     Subsequence,
+    Subtree,
     Tanimoto,
+    TanimotoOf,
     TensorPair,
     Warped,
     WeisfeilerLehman,
@@ -161,7 +164,7 @@ def objects(domain: str, n: int, seed: int = 0) -> Any:
             return as_objects(rng.normal(size=(size, 2)) for size in rng.integers(1, 5, size=n))
         case "partial rankings":
             return np.where(rng.uniform(size=(n, 5)) < 0.2, np.nan, rng.integers(0, 4, size=(n, 5)) + 0.0)
-        case "sequences" | "sets" | "rankings" | "graphs" | "series" | "pairs" | "bags" | "spectra":
+        case "sequences" | "sets" | "rankings" | "graphs" | "trees" | "series" | "pairs" | "bags" | "spectra":
             return sample(domain, n, seed)
     raise ValueError(domain)
 
@@ -228,6 +231,9 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "Hamming": [(Hamming(list("abcdefghij")), "sets"), (Hamming(), "fingerprints")],
     "WeisfeilerLehman": [(WeisfeilerLehman(2), "graphs"), (WeisfeilerLehman(0), "graphs")],
     "ShortestPath": [(ShortestPath(), "graphs")],
+    "Paths": [(Paths(3), "graphs"), (Paths(2, binary=False), "graphs")],
+    "Subtree": [(Subtree(), "trees"), (Subtree(0.5, ordered=False), "trees")],
+    "TanimotoOf": [(TanimotoOf(Paths(2)), "graphs"), (TanimotoOf(Polynomial(2)), "vectors")],
     "GraKeL": _grakel(),
     "TensorPair": [(TensorPair(Precomputed(_gram60())), "pairs"), (TensorPair(RBF(), objects("vectors", 20)), "pairs")],
     "MixedPair": [(MixedPair(Precomputed(_gram60()), 0.3), "pairs")],
@@ -297,8 +303,8 @@ DECODERS = {
     "Positions": [Positions()],
     "NGramPath": [NGramPath(), NGramPath(3, 6)],
     "FixedPoint": [FixedPoint(), FixedPoint(1, 20, 1e-6)],
-    "GraphBarycenter": [GraphBarycenter(), GraphBarycenter(2, 0.9)],
-    "GraphEdits": [GraphEdits(), GraphEdits(2, 1, nodes=False)],
+    "GraphBarycenter": [GraphBarycenter(), GraphBarycenter(2, 0.9), GraphBarycenter(2, rounded=False, sizes=(3, 7))],
+    "GraphEdits": [GraphEdits(), GraphEdits(2, 1, nodes=False), GraphEdits(connected=True)],
 }
 MANIFOLDS = {
     "Laplacian": [GraphLaplacian(0.5), GraphLaplacian(0.5, 3)],

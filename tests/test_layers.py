@@ -25,8 +25,8 @@ LAYERS = [
 # The order inside folders, from the top; a folder that is not here has none. Of two entries the longer one counts.
 INSIDE = {
     LABORATORY: [
-        *("selection", "pairs", "synthetic_networks", "links"),
-        *("images", "words", "label_sets", "rankings", "tasks", "losses", "curves", "quantiles", "ranks", "surrogates"),
+        *("selection", "pairs", "synthetic_networks", "links", "surrogates"),
+        *("images", "words", "label_sets", "rankings", "tasks", "graphs", "losses", "curves", "quantiles", "ranks"),
         *("coverage", "spectra", "bench"),
         *("experiment", "study", "scheduler", "cells", "tables", "published", "data"),
     ],

@@ -31,6 +31,13 @@ EXPERIMENTS = (
         data=("nci_cancer",),
     ),
     Experiment(
+        name="graphs",
+        title="Graphs without candidates: blocks that divide, and molecules from fingerprints and strings",
+        paper="Brogat-Motte, Flamary, Brouard, Rousu, d'Alché-Buc 2022, the graphs of their public example; QM9",
+        module="graphs.graphs",
+        data=("qm9",),
+    ),
+    Experiment(
         name="pairs",
         title="Links as unordered pairs: between the tensor product kernel and local models",
         paper="Hue, Vert 2010 (HV10), Table 1 and Figure 2",

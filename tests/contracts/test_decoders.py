@@ -115,7 +115,7 @@ def test_the_given_decoder_is_not_changed(decoder):
     [
         pytest.param(decoder, domain, kernel, id=f"{decoder!r}-{' '.join(repr(kernel).split())}")
         for decoder in EVERY
-        if type(decoder) in STRUCTURED
+        if type(decoder) in STRUCTURED and getattr(decoder, "rounded", True)  # soft graphs: test_barycenter.py
         for domain, kernels in [STRUCTURED[type(decoder)]]
         for kernel in kernels
     ],

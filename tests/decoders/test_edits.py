@@ -153,3 +153,52 @@ def test_refusals():
         IOKR(output_kernel=ShortestPath(), decoder=GraphEdits(0)).fit(vectors(4), graphs(4))
     with pytest.raises(ValueError, match="`max_steps` must be an integer of at least 0"):
         IOKR(output_kernel=ShortestPath(), decoder=GraphEdits(1, -1)).fit(vectors(4), graphs(4))
+
+
+def labelled(n: int, seed: int = 0) -> list:
+    """Graphs with two labels of edges; some hang together, others do not."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for A, labels in graphs(n, seed):
+        B = np.triu(rng.choice(list("-="), size=A.shape), 1)
+        found.append((A, labels, np.where(B == "", B.T, B)))
+    return found
+
+
+def test_labels_of_edges_are_edited_and_written():
+    X = vectors(6, seed=1)
+    kernel = WeisfeilerLehman(1)
+    fitted = IOKR(RBF(0.7), output_kernel=kernel, alpha=0.1, decoder=GraphEdits()).fit(vectors(12), labelled(12))
+    assert sorted(fitted.decoder_.edge_labels_) == ["-", "="]
+    for x, y in zip(X, fitted.predict(X), strict=True):
+        A, labels, edges = y
+        others = []
+        for a, b in combinations(range(len(labels)), 2):
+            for kind in ("", "-", "="):
+                B, C = A.copy(), np.array(edges, dtype=object)
+                B[a, b] = B[b, a] = int(kind != "")
+                C[a, b] = C[b, a] = kind
+                others.append((B, labels, C))
+        distances = fitted.distances(x[None], [y, *others])[0]
+        assert distances[0] <= distances.min() + 1e-8
+
+
+def test_connected_graphs_stay_connected():
+    networkx = pytest.importorskip("networkx")
+    X, Y = vectors(12, seed=1), labelled(12)
+    whole = [networkx.is_connected(networkx.from_numpy_array(A)) for A, _, _ in Y]
+    assert 0 < sum(whole) < len(Y)
+    free, held = (
+        IOKR(RBF(0.7), output_kernel=WeisfeilerLehman(1), alpha=0.1, decoder=GraphEdits(2, connected=connected))
+        .fit(vectors(12), Y)
+        .predict(X)
+        for connected in (False, True)
+    )
+    assert not all(networkx.is_connected(networkx.from_numpy_array(y[0])) for y in free)
+    assert all(networkx.is_connected(networkx.from_numpy_array(y[0])) for y in held)
+
+
+def test_connected_needs_a_connected_graph():
+    apart = [(np.zeros((2, 2), dtype=int), "CN")] * 4
+    with pytest.raises(ValueError, match="none of `y` is"):
+        IOKR(output_kernel=ShortestPath(), decoder=GraphEdits(connected=True)).fit(vectors(4), apart)

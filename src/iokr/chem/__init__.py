@@ -7,6 +7,7 @@ from iokr._bits import Bits
 from iokr._spectra import MassSpectra, MassSpectrum
 from iokr.chem.cleaning import Cleaning
 from iokr.chem.fingerprints import Fingerprints
+from iokr.chem.graphs import graph_smiles, molecule_graph
 from iokr.chem.molecules import BadMolecule, Molecule
 from iokr.chem.similarities import PeakCosine, cosine, modified_cosine
 
@@ -20,5 +21,7 @@ __all__ = [
     "Molecule",
     "PeakCosine",
     "cosine",
+    "graph_smiles",
     "modified_cosine",
+    "molecule_graph",
 ]

@@ -3,6 +3,7 @@
 Nothing is downloaded. Files are looked for in `data_home()`; what is not there is said in one line.
 """
 
+from iokr.datasets.blocks import make_blocks
 from iokr.datasets.communities import CommunityNetwork, make_communities
 from iokr.datasets.home import DataNotFound, data_files, data_home, find_data
 from iokr.datasets.molecule_files import (
@@ -35,6 +36,7 @@ __all__ = [
     "data_files",
     "data_home",
     "find_data",
+    "make_blocks",
     "make_communities",
     "read_candidates",
     "read_database",

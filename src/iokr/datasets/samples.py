@@ -108,6 +108,17 @@ def _tree(size: int, rng: Generator) -> tuple[tuple[tuple[int, ...], ...], str]:
     return tuple(map(tuple, A.tolist())), "".join(rng.choice(list("CNO"), size=size))
 
 
+def _trees(n: int, rng: Generator) -> NDArray[np.object_]:
+    """Sums and products of letters, as tuples of an operation and its operands."""
+    return as_objects(_expression(int(depth), rng) for depth in rng.integers(1, 4, size=n))
+
+
+def _expression(depth: int, rng: Generator) -> Any:
+    if depth == 0 or rng.random() < 0.2:
+        return str(rng.choice(list("abc")))
+    return str(rng.choice(["+", "*"])), _expression(depth - 1, rng), _expression(depth - 1, rng)
+
+
 def _any(n: int, rng: Generator) -> NDArray[np.object_]:
     """Objects of several kinds side by side: words, tuples, sets."""
     kinds = (_strings, _sequences, _sets)
@@ -156,5 +167,6 @@ DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "sets": _sets,
     "spectra": _spectra,
     "strings": _strings,
+    "trees": _trees,
     "vectors": _vectors,
 }

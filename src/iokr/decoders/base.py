@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 from iokr._array import Array
 from iokr._component import Component
@@ -27,7 +27,10 @@ class Decoder(Component, ABC):
     array([2.])
     """
 
-    weighted: ClassVar[bool] = False  # decode takes β(x), the weights of the training outputs, in the place of h(x)
+    @property
+    def weighted(self) -> bool:
+        """Whether `decode` takes β(x), the weights of the training outputs, in the place of h(x). May be overridden."""
+        return False
 
     def fit(self, Y: Any, embedding: Embedding) -> Decoder:
         """Keep what decoding needs of the training outputs; refuse an embedding it cannot decode. May be overridden."""

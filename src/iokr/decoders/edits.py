@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from iokr._array import Array, to_numpy
 from iokr._component import component
@@ -26,11 +28,11 @@ __all__ = ["GraphEdits"]
 class GraphEdits(GraphDecoder):
     """ŷ ← the graph one edit away with the smallest k_Y(y, y) − 2⟨h(x), ψ(y)⟩, while that gets smaller.
 
-    Edits put in or take out an edge, change the label of a node to another of the training labels, take out a node, or
-    put in one that hangs on another. The search begins from the training graphs nearest to h(x), so that ŷ is at least
-    as near as any of them; it ends where no single edit helps, a local minimum and not the global one for sure. `solve`
-    gives a bound. For every output kernel on graphs, whatever it is in. A step compares about N²/2 graphs of N nodes,
-    more with many labels: for graphs of tens of nodes.
+    Edits put in or take out an edge, change the label of a node or an edge to another of the training labels, take out
+    a node, or put in one that hangs on another. The search begins from the training graphs nearest to h(x), so that ŷ
+    is at least as near as any of them; it ends where no single edit helps, a local minimum and not the global one for
+    sure. `solve` gives a bound. For every output kernel on graphs, whatever it is in. A step compares about
+    N²/2 graphs of N nodes, more with many labels: for graphs of tens of nodes.
 
     Parameters
     ----------
@@ -40,11 +42,16 @@ class GraphEdits(GraphDecoder):
         Edits from each of them, at most; 0 is `Candidates()`.
     nodes : bool, default=True
         Whether nodes may come and go; else their number is that of the graph one begins from.
+    connected : bool, default=False
+        Whether answers hang together: edits that cut a graph are left out, and the search begins from the nearest
+        training graphs that are connected.
 
     Attributes
     ----------
     labels_ : list
         The labels of the nodes of the training graphs; None for nodes without.
+    edge_labels_ : list
+        The labels of their edges; [None] for edges without.
 
     Examples
     --------
@@ -63,13 +70,20 @@ class GraphEdits(GraphDecoder):
     n_starts: int = 1
     max_steps: int = 20
     nodes: bool = True
+    connected: bool = False
 
     def fit(self, Y: Any, embedding: Embedding) -> GraphEdits:
         """Keep the training graphs."""
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_steps, "max_steps", minimum=0)
         check_choice(self.nodes, "nodes", (True, False))
+        check_choice(self.connected, "connected", (True, False))
         self._read(Y, embedding)
+        self._starts: np.ndarray | None = None
+        if self.connected:
+            self._starts = np.flatnonzero([is_connected(g.adjacency) for g in self._sketches])
+            if not len(self._starts):
+                raise ValueError("`connected=True` begins from connected graphs, but none of `y` is; leave it out.")
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -78,7 +92,9 @@ class GraphEdits(GraphDecoder):
 
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(graphs, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the graphs, and what no graph at all goes below."""
-        starts, _ = rank_shared(H, embedding, self._Y, self.n_starts, by="distance")
+        some = getattr(self, "_starts", None)
+        starts, _ = rank_shared(H, embedding, self._Y if some is None else self._Y[some], self.n_starts, by="distance")
+        starts = starts if some is None else some[starts]
         found, costs = [], []
         for i, candidates in enumerate(starts.tolist()):
             searched = [self._search(H[i : i + 1, :], start, embedding) for start in candidates]
@@ -93,7 +109,7 @@ class GraphEdits(GraphDecoder):
         here = self._sketches[start]
         cost, moved = float(self._costs(h, [here], embedding)[0]), False
         for _ in range(self.max_steps):
-            edited = list(self._edits(here))
+            edited = [g for g in self._edits(here) if not self.connected or is_connected(g.adjacency)]
             costs = self._costs(h, edited, embedding) if edited else np.empty(0)
             best = int(np.argmin(costs)) if len(costs) else -1
             if best < 0 or costs[best] >= cost - 1e-10 * max(abs(cost), 1.0):
@@ -105,10 +121,13 @@ class GraphEdits(GraphDecoder):
         """Every graph one edit away."""
         A, labels = g
         n = len(labels)
+        kinds = range(1 + len(getattr(self, "edge_labels_", [None])))  # no edge, and an edge of each label
         for a, b in combinations(range(n), 2):
-            flipped = A.copy()
-            flipped[a, b] = flipped[b, a] = not A[a, b]
-            yield Sketch(flipped, labels)
+            for kind in kinds:
+                if kind != A[a, b]:
+                    changed = A.copy()
+                    changed[a, b] = changed[b, a] = kind
+                    yield Sketch(changed, labels)
         for a in range(n):
             for label in range(len(self.labels_)):
                 if label != labels[a]:
@@ -118,12 +137,18 @@ class GraphEdits(GraphDecoder):
         for a in range(n if n > 1 else 0):
             rest = np.delete(np.arange(n), a)
             yield Sketch(A[np.ix_(rest, rest)], labels[rest])
-        for a in range(n):
-            grown = np.zeros((n + 1, n + 1), dtype=bool)
+        for a, kind in product(range(n), kinds[1:]):
+            grown = np.zeros((n + 1, n + 1), dtype=np.int64)
             grown[:n, :n] = A
-            grown[a, n] = grown[n, a] = True
+            grown[a, n] = grown[n, a] = kind
             for label in range(len(self.labels_)):
                 yield Sketch(grown, np.append(labels, label))
+
+
+def is_connected(adjacency: np.ndarray) -> bool:
+    """Whether every node can be reached from every other."""
+    count, _ = connected_components(csr_array(adjacency != 0), directed=False)
+    return bool(count == 1)
 
 
 def graph_bounds(H: Array, embedding: Embedding) -> np.ndarray:

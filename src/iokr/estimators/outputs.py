@@ -20,6 +20,7 @@ from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.identity import Identity
 from iokr.embeddings.implicit import Implicit
 from iokr.kernels.base import Kernel
+from iokr.kernels.generic import Delta
 from iokr.losses.base import Loss
 from iokr.losses.square import Square
 
@@ -132,6 +133,8 @@ def encode(
     output. `frame` is the form in which y was given.
     """
     loss = Square() if loss is None else clone(loss)
+    if output_kernel is None and embedding is None and decoder is not None and decoder.weighted and not is_numeric(y):
+        output_kernel = Delta()  # β(x) is what is decoded, and the same for every output kernel
     if embedding is not None:
         embedding = clone(embedding)
     elif output_kernel is None:

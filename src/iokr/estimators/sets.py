@@ -135,9 +135,10 @@ class SetModel(KernelModel):
         with error_context("sets"):
             self.sets_ = SetKernel(kernel).fit(sets)
             bags = self.sets_.represent(sets)
-        self.loss_, self.classes_, self.kernel_ = loss, classes, self.sets_.base_
-        if classes is None:
-            del self.classes_
+        self.loss_, self.kernel_ = loss, self.sets_.base_
+        self.__dict__.pop("classes_", None)
+        if classes is not None:
+            self.classes_: np.ndarray = classes
         self.members_, self.sizes_ = bags.members, np.diff(bags.starts)
         gram = self.kernel_.gram(self.members_)
         check_gram(gram, self.kernel_.trusted, "kernel")

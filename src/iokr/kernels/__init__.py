@@ -21,13 +21,16 @@ from iokr.kernels.structured.bags import SetKernel
 from iokr.kernels.structured.grakel import GraKeL
 from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
 from iokr.kernels.structured.label_sets import Hamming
+from iokr.kernels.structured.paths import Paths
 from iokr.kernels.structured.rankings import Kendall, Mallows, Spearman, order_ranks
 from iokr.kernels.structured.sequences import Positional
 from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.structured.sets import Jaccard, Tanimoto
 from iokr.kernels.structured.strings import Mismatch, Spectrum
 from iokr.kernels.structured.subsequences import Subsequence
+from iokr.kernels.structured.trees import Subtree
 from iokr.kernels.subformulas import Subformulas
+from iokr.kernels.tanimoto_of import TanimotoOf
 from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "Nystroem",
     "PairKernel",
     "PairwiseKernel",
+    "Paths",
     "Periodic",
     "Pointwise",
     "Polynomial",
@@ -86,8 +90,10 @@ __all__ = [
     "Spectrum",
     "Subformulas",
     "Subsequence",
+    "Subtree",
     "Sum",
     "Tanimoto",
+    "TanimotoOf",
     "TensorPair",
     "Warped",
     "WeisfeilerLehman",

@@ -1,6 +1,7 @@
 """How good predictions are: losses between outputs, and rankings of pairs of nodes."""
 
 from iokr.metrics.displays import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
+from iokr.metrics.graphs import GraphEditDistance, graph_edit_distance, isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
 from iokr.metrics.pairs import (
     average_precision_pairs,
@@ -16,6 +17,7 @@ from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kend
 __all__ = [
     "CoverageDisplay",
     "DecodedScorer",
+    "GraphEditDistance",
     "PathDisplay",
     "PredictionDisplay",
     "RankDisplay",
@@ -27,7 +29,9 @@ __all__ = [
     "edit_distance",
     "f1_samples",
     "fgw",
+    "graph_edit_distance",
     "hamming",
+    "isomorphic_accuracy",
     "kendall_tau",
     "mean_rank",
     "pair_metrics",

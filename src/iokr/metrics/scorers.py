@@ -8,6 +8,7 @@ from typing import Any
 from iokr._objects import n_objects
 from iokr._tables import read
 from iokr._validation import check_choice
+from iokr.metrics.graphs import isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
 
@@ -18,6 +19,7 @@ _SIGNS: dict[Callable[..., float], int] = {
     edit_distance: -1,
     f1_samples: 1,
     hamming: -1,
+    isomorphic_accuracy: 1,
     kendall_tau: 1,
     rbf_loss: -1,
     subset_accuracy: 1,
@@ -37,8 +39,8 @@ def decoded_scorer(
     Parameters
     ----------
     metric : str or callable
-        `"f1_samples"`, `"hamming"`, `"subset_accuracy"`, `"kendall_tau"`, `"edit_distance"`, `"character_accuracy"` or
-        `"rbf_loss"`, or a function of y and ŷ that returns a number.
+        `"f1_samples"`, `"hamming"`, `"subset_accuracy"`, `"kendall_tau"`, `"edit_distance"`, `"character_accuracy"`,
+        `"isomorphic_accuracy"` or `"rbf_loss"`, or a function of y and ŷ that returns a number.
     candidates : sequence, default=None
         Among which `predict` searches, the same for all inputs; None leaves it to the decoder.
     greater_is_better : bool, default=None
@@ -85,7 +87,7 @@ def decoded_scorer(
 
 
 class DecodedScorer:
-    """± metric(y, model.predict(X)): what `decoded_scorer` returns, a function of (model, X, y) that can be pickled.
+    """± metric(y, model.predict(X)): of `decoded_scorer`, a function of (model, X, y) that copies and pickles.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._edits import coded, edit_matrix, hashable_sequences
 from iokr._objects import as_objects, error_context, key
 from iokr._validation import check_number, check_same_length
-from iokr.decoders.fgw import fgw_distance, soft_graph
+from iokr.decoders.fgw import canonical, fgw_distance, soft_graph
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of
 
@@ -91,13 +91,20 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     return float(right / sum(len(y) for y, _ in pairs))
 
 
-def fgw(y_true: Any, y_pred: Any, alpha: float = 0.5, *, labels: Sequence[Any] | None = None) -> float:
+def fgw(
+    y_true: Any,
+    y_pred: Any,
+    alpha: float = 0.5,
+    *,
+    labels: Sequence[Any] | None = None,
+    edge_labels: Sequence[Any] | None = None,
+) -> float:
     """mean of min_P (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl|² P_ik P_jl: fused Gromov–Wasserstein distance between graphs.
 
     P matches the nodes of two graphs, softly, each node weighing as much as every other of its graph. M has squared
     distances of labels: categories are 2 apart where they differ, labels that are floats or rows of floats are
-    coordinates. C is the adjacency, which may be soft. The best of two local searches, the same each time; POT, of the
-    extra `graph`, does them.
+    coordinates. C is the adjacency, which may be soft; where edges have labels, a row of shares of each label. The best
+    of a few local searches, the same each time. Needs POT, of the extra `graph`.
 
     Parameters
     ----------
@@ -107,6 +114,8 @@ def fgw(y_true: Any, y_pred: Any, alpha: float = 0.5, *, labels: Sequence[Any] |
     labels : sequence, default=None
         The categories of the coordinates of soft labels, such as `labels_` of `GraphBarycenter`, when the other graphs
         have categories.
+    edge_labels : sequence, default=None
+        The same for a soft adjacency (N, N, E): the labels of its channels.
 
     Examples
     --------
@@ -123,5 +132,6 @@ def fgw(y_true: Any, y_pred: Any, alpha: float = 0.5, *, labels: Sequence[Any] |
     sides = []
     for name, graphs in (("y_true", y_true), ("y_pred", y_pred)):
         with error_context(name):
-            sides.append([soft_graph(y, number=i) for i, y in enumerate(as_objects(graphs))])
-    return float(np.mean([fgw_distance(a, b, alpha, columns) for a, b in zip(*sides, strict=True)]))
+            sides.append([canonical(soft_graph(y, number=i)) for i, y in enumerate(as_objects(graphs))])
+    kinds = None if edge_labels is None else [key(label) for label in as_objects(edge_labels)]
+    return float(np.mean([fgw_distance(a, b, alpha, columns, kinds) for a, b in zip(*sides, strict=True)]))

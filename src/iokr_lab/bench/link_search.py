@@ -56,10 +56,11 @@ def command_files(folder: Path, *, seed: int, N: int, p: int, new: int, semi: bo
     links = "".join(f"n{i}\tn{j}\n" for i, j in pairs)
     (folder / "edges.tsv").write_text("source\ttarget\n" + links, encoding="utf-8")
     (folder / "labeled.tsv").write_text("id\n" + "".join(f"n{i}\n" for i in labeled), encoding="utf-8")
-    files = (str(folder / "edges.tsv"), (str(folder / "nodes.tsv"),), ())
     asked: dict[str, Any] = {"ids": None, "labeled": str(folder / "labeled.tsv"), "missing": "reject", "scale": True}
     more: dict[str, Any] = {"input_kernel": "gaussian", "combine": "mean", "beta": 1.0, "scoring": "roc_auc"}
-    return Options(*files, **asked, **more, unlabeled=semi), np.sort(order[:new]), W
+    nodes = (str(folder / "nodes.tsv"),)
+    options = Options(str(folder / "edges.tsv"), nodes, (), unlabeled=semi, **(asked | more))
+    return options, np.sort(order[:new]), W
 
 
 def _areas(scored: Scored, task: Task, new: np.ndarray, W: Any) -> list[float]:
@@ -90,7 +91,7 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
                 run.step(f"{words}: {what}")
 
             _, seconds, cores = _timed(
-                lambda o=options, p=progress: predict_links(o, top=1000, seed=run.seed, progress=p)  # type: ignore[misc]
+                lambda o=options, p=progress: predict_links(o, top=1000, seed=run.seed, progress=p)
             )
             rows: list[dict[str, Any]] = [{"what": "the command", "seconds": seconds, "CPU seconds": cores}]
             if not run.quick:
@@ -100,7 +101,7 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
             for everything in (False, True):
                 some = replace(task, options=replace(options, all=everything, method="iokr"))
                 clock = Clock(progress, work(some))
-                scored, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))  # type: ignore[misc]
+                scored, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))
                 roc, precision = _areas(scored, task, new, W)
                 found.append(roc)
                 chosen_on = sample_size(some) or len(task.network.labeled)

@@ -33,6 +33,7 @@ from iokr_lab.data.networks import (
     load_yeast_ppi,
 )
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
+from iokr_lab.data.qm9 import load_qm9
 from iokr_lab.data.quantile import QUANTILE_SETS, QuantileSet, load_quantile
 from iokr_lab.data.usps import USPS, load_usps
 
@@ -68,6 +69,7 @@ __all__ = [
     "load_nci_cancer",
     "load_nips_coauthorship",
     "load_ocr_letters",
+    "load_qm9",
     "load_quantile",
     "load_usps",
     "load_weather",

@@ -128,12 +128,10 @@ def ridges(task: LabelTask) -> Iterator[tuple[str, Prediction]]:
     start = perf_counter()
     sets, alpha = by_f1(ridge, task.Y, _f1_map(task), ALPHAS, task.unit_test)
     yield IOKR_F1, Prediction(sets, f"{name}; alpha = {alpha:g}", perf_counter() - start)
-    for method, loss, chosen_by in (
-        (RISK_F1, "f1", lambda: alpha),  # F1 outputs are the same risk in features, so leave-one-out chose for both
-        (RISK_HAMMING, "hamming", lambda: by_hamming(ridge, task.Y, ALPHAS)),
-    ):
+    # F1 outputs are the same risk in features, so that leave-one-out chose alpha for both.
+    for method, loss in ((RISK_F1, "f1"), (RISK_HAMMING, "hamming")):
         start = perf_counter()
-        best = chosen_by()
+        best = alpha if loss == "f1" else by_hamming(ridge, task.Y, ALPHAS)
         sets = least_risk(ridge, task.Y, loss, best, task.unit_test)
         yield method, Prediction(sets, f"{name}; alpha = {best:g}", perf_counter() - start)
 

@@ -197,7 +197,8 @@ def work(case: Fold, plan: RankingPlan, sets: Sets) -> dict[str, Any]:
     train, test = list(split)[case.fold]
     scaler = MinMaxScaler((-1, 1)).fit(data.X[train])
     X, X_test = scaler.transform(data.X[train]), scaler.transform(data.X[test])
-    tau, chosen, answers = {}, {}, {}
+    tau, chosen = {}, {}
+    answers: dict[str, Answer] = {}
     for name, method in METHODS.items():
         if name == RISK:
             answer = by_risk(answers[KENDALL], X_test)

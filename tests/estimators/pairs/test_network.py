@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from iokr import LinkPredictor, LinkStack
 from iokr.datasets import make_communities
 from iokr.estimators.pairs.network import AllPairs, AllPairsCV
 from iokr.kernels import RBF
@@ -49,3 +50,17 @@ def test_nodes_that_come_later_are_scored_as_if_they_had_been_there(network):
     np.testing.assert_allclose(told, model.decision_function()[25:, 30:], rtol=1e-9, atol=1e-12)
     alone = AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)).fit(network.X, W[:25, :25], labeled)
     np.testing.assert_array_equal(alone.decision_function(), model.decision_function())
+
+
+def test_links_among_the_labelled_nodes_alone_new_nodes_and_a_stack(network):
+    W, labeled = network.adjacency.toarray(), np.arange(0, 40, 2)
+    whole = AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)).fit(network.X, W, labeled)
+    part = AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)).fit(network.X, W[np.ix_(labeled, labeled)], labeled)
+    np.testing.assert_array_equal(part.decision_function(), whole.decision_function())
+    new = np.setdiff1d(np.arange(40), labeled)
+    ours = whole.decision_function(network.X[new])
+    np.testing.assert_allclose(ours, whole.decision_function()[new], rtol=1e-9, atol=1e-12)
+    ours = whole.decision_function(network.X[new], network.X[new])
+    np.testing.assert_allclose(ours, whole.decision_function()[np.ix_(new, new)], rtol=1e-9, atol=1e-12)
+    stack = LinkStack([part, LinkPredictor(RBF(0.1))], cv=3).fit(network.X, W, labeled)
+    assert stack.decision_function().shape == (40, 40)

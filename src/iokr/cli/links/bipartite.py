@@ -76,13 +76,14 @@ def predict_across(options: Options, partners: str | None, *, top: int, seed: in
 
 def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix:
     """Scores of every pair by a model that knows neither its row nor its column; NaN where too little is left."""
-    S = np.full(task.Y.shape, np.nan)
+    n, m = len(task.rows.ids), len(task.columns.ids)
+    S = np.full((n, m), np.nan)
     rng = np.random.default_rng(seed)
-    rows, columns = (np.array_split(rng.permutation(size), min(_PARTS, size)) for size in S.shape)
+    rows, columns = (np.array_split(rng.permutation(size), min(_PARTS, size)) for size in (n, m))
     alone = BipartitePredictor(model.row_model_.kernel.kernel, model.column_model_.kernel.kernel, alpha=model.alpha_)
     for one in rows:
         for other in columns:
-            i, j = (np.setdiff1d(np.arange(size), part) for size, part in zip(S.shape, (one, other), strict=True))
+            i, j = np.setdiff1d(np.arange(n), one), np.setdiff1d(np.arange(m), other)
             if len(i) and len(j) and task.Y[np.ix_(i, j)].any():
                 fitted = alone.fit(task.X[i], task.Z[j], task.Y[np.ix_(i, j)])
                 S[np.ix_(one, other)] = fitted.decision_function(task.X[one], task.Z[other])

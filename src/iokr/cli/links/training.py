@@ -135,7 +135,9 @@ def _new_nodes(
             f"{path} was trained with {len(views)} table{'s' * (len(views) > 1)} of features, {named}; give --nodes "
             f"{'once' if len(views) == 1 else f'{len(views)} times, in this order'}, got {len(nodes)}."
         )
-    layout = Layout(**{name: tuple(v) if isinstance(v, list) else v for name, v in beside.get("layout", {}).items()})
+    said: dict[str, Any] = dict(beside.get("layout", {}))
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in said.items()}
+    layout = Layout(**given)
     means, start = [], np.asarray(beside["means"]).tolist()
     for name, (_, columns) in zip(nodes, views, strict=True):
         found = read_nodes(name, ids=_own(name, ids, len(nodes)), missing="zero", means={}, layout=layout)
@@ -145,8 +147,8 @@ def _new_nodes(
     new = read_views(nodes, ids=ids, missing=beside["missing"], means=means, layout=layout)
     parts = _views(new)
     at = {(k, name): j for j, (k, name) in enumerate((k, c) for k, (_, columns) in enumerate(parts) for c in columns)}
-    given = np.column_stack([np.asarray(new.X), np.zeros(len(new.ids))])  # a category that no new node has is 0
-    X = given[:, [at.get((k, name), -1) for k, (_, columns) in enumerate(views) for name in columns]]
+    padded = np.column_stack([np.asarray(new.X), np.zeros(len(new.ids))])  # a category that no new node has is 0
+    X = padded[:, [at.get((k, name), -1) for k, (_, columns) in enumerate(views) for name in columns]]
     return new, Scaling(**beside["scaling"])(X)
 
 

@@ -251,12 +251,11 @@ class LinkRegression(KernelModel):
         H2 = None if X2 is X1 else self._values(X2)
         left_out = self.network_.links() if not known and X1 is None and X2 is None else None
         pairs, scores = best_pairs(H1, H2, top=top, above=above, known=left_out)
-        names = [getattr(self, "names_", None) if X is None else node_names(X) for X in (X1, X2)]
-        if names[0] is not None and names[1] is not None:
+        one, other = (getattr(self, "names_", None) if X is None else node_names(X) for X in (X1, X2))
+        if one is not None and other is not None:
             import pandas as pd
 
-            ends = (part[at] for part, at in zip(names, np.asarray(pairs).T, strict=True))
-            return pd.DataFrame({**dict(zip(("source", "target"), ends, strict=True)), "score": scores})
+            return pd.DataFrame({"source": one[pairs[:, 0]], "target": other[pairs[:, 1]], "score": scores})
         return asarray_like(pairs, H1), self._cast(asarray_like(scores, H1))
 
 

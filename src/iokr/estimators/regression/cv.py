@@ -127,6 +127,12 @@ class IOKRCV(Searching, KernelRegression):
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
         data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
+        if self._output_parts()["output_kernel"] is None and data.outputs.kernel is not None:
+            raise ValueError(
+                "Leave-one-out needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
+                "graphs, but `output_kernel` is None and `y` holds no vectors; set it, or choose `alpha` yourself "
+                "with `IOKR`."
+            )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if splits is not None and data.targets.mask is not None:
             check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold

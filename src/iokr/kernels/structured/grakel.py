@@ -10,8 +10,8 @@ from sklearn.base import clone
 from iokr._array import Array
 from iokr._component import component
 from iokr._objects import as_objects
+from iokr.kernels._data.graphs import Graph, graphs
 from iokr.kernels.base import Kernel
-from iokr.kernels.structured.graphs import Graph, graphs
 
 __all__ = ["GraKeL"]
 
@@ -72,7 +72,7 @@ class GraKeL(Kernel):
 
 
 def _theirs(g: Graph) -> Any:
-    """A graph as GraKeL takes it: edges both ways, and labels."""
+    """A graph as GraKeL takes it: edges both ways, and labels of nodes and edges."""
     from grakel import Graph as Theirs
 
     ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()
@@ -80,4 +80,7 @@ def _theirs(g: Graph) -> Any:
     for a, b in zip(ends, g.indices.tolist(), strict=True):
         edges[a][b] = 1.0
     labels = {i: "none" if label is None else label for i, label in enumerate(g.labels)}
-    return Theirs(edges, node_labels=labels)
+    if g.edges is None:
+        return Theirs(edges, node_labels=labels)
+    links = dict(zip(zip(ends, g.indices.tolist(), strict=True), g.edges, strict=True))
+    return Theirs(edges, node_labels=labels, edge_labels=links)

@@ -1,0 +1,198 @@
+"""Couplings of the nodes of two graphs: FGW by conditional gradients, and barycentres.
+
+A graph is structures C (E, N, N), one for each kind of edge, and coordinates F (N, d) of its labels. All nodes of a
+graph weigh the same. POT finds the coupling of least linear cost where two graphs differ in size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+__all__ = ["Arrays", "Fused", "barycenter", "canonical_order", "fused_distance", "import_ot", "squares"]
+
+Arrays = tuple[np.ndarray, np.ndarray]  # structures (E, N, N), labels (N, d)
+_TOL = 1e-9  # decrease of a step, absolute or relative to the distance, below which a search ends
+_STEPS = 300
+_ENOUGH = 1e-4  # relative decrease of a turn of a barycentre, below which it ends
+_DIGITS = 6  # by which entries of soft graphs are told apart
+_COPIES = 100  # of nodes, at most, for which permutations are faster than a network flow
+
+
+def import_ot(who: str) -> Any:
+    """POT, or a word on how to get it."""
+    try:
+        import ot
+    except ImportError as error:
+        raise ImportError(f"{who} needs the package POT; install `iokr[graph]`.") from error
+    return ot
+
+
+def squares(F: np.ndarray, E: np.ndarray) -> np.ndarray:
+    """‖f_i − e_k‖²."""
+    return np.asarray(((F[:, None, :] - E[None, :, :]) ** 2).sum(axis=2))
+
+
+def _assigned(n: int, m: int) -> Callable[[np.ndarray], np.ndarray]:
+    """argmin_P ⟨cost, P⟩ over the couplings of n and m nodes."""
+    size = math.lcm(n, m)
+    if size <= max(n, m, _COPIES):  # each node as often as makes both sides of one size, then by permutations
+        a, b = size // n, size // m
+
+        def permuted(cost: np.ndarray) -> np.ndarray:
+            if n == m:
+                rows, columns = linear_sum_assignment(cost)
+            else:
+                rows, columns = linear_sum_assignment(np.repeat(np.repeat(cost, a, axis=0), b, axis=1))
+            places = rows // a * m + columns // b
+            return np.bincount(places, minlength=n * m).reshape(n, m) / size
+
+        return permuted
+    emd = import_ot("The fused Gromov-Wasserstein distance").emd
+    p, q = np.full(n, 1.0 / n), np.full(m, 1.0 / m)
+    return lambda cost: np.asarray(emd(p, q, cost))
+
+
+class Fused:
+    """f(P) = (1 − α)⟨M, P⟩ + α Σ_e Σ |C_eij − D_ekl|² P_ik P_jl = (1 − α)⟨M, P⟩ + α(c − 2⟨T(P), P⟩), P a coupling."""
+
+    def __init__(self, x: Arrays, z: Arrays, alpha: float) -> None:
+        (C, F), (D, E) = x, z
+        self.M, self.alpha = squares(F, E), alpha
+        self.constant = float(np.mean(np.sum(C**2, axis=0)) + np.mean(np.sum(D**2, axis=0)))
+        both = all(np.array_equal(S, S.transpose(0, 2, 1)) for S in (C, D))
+        self.C, self.D = (C, D) if both else tuple(np.concatenate([S, S.transpose(0, 2, 1)]) for S in (C, D))
+        self.share = 1.0 if both else 0.5
+        self.assigned = _assigned(len(F), len(E))
+
+    def crossed(self, P: np.ndarray) -> np.ndarray:
+        """T(P) = Σ_e C_e P D_eᵀ, for edges of both directions."""
+        T = np.matmul(np.matmul(self.C, P), self.D.transpose(0, 2, 1))
+        return np.asarray(T[0] if len(T) == 1 else T.sum(axis=0)) * self.share
+
+    def minimum(self, P: np.ndarray) -> tuple[float, np.ndarray]:
+        """(f(P), P) at a local minimum, by conditional gradients from P; each step is the best along its line."""
+        T = self.crossed(P)
+        value = float((1 - self.alpha) * np.sum(self.M * P) + self.alpha * (self.constant - 2 * np.sum(T * P)))
+        for _ in range(_STEPS):
+            gradient = (1 - self.alpha) * self.M - 4 * self.alpha * T
+            step = self.assigned(gradient) - P
+            slope = float(np.sum(gradient * step))
+            if slope > -_TOL * _TOL:
+                break
+            change = self.crossed(step)
+            bend = -2 * self.alpha * float(np.sum(change * step))
+            t = 1.0 if 2 * bend <= -slope else -slope / (2 * bend)
+            P, T = P + t * step, T + t * change
+            gained = -(slope * t + bend * t * t)
+            value -= gained
+            if gained < _TOL * max(value, _TOL):
+                break
+        return max(value, 0.0), P
+
+
+def fused_distance(x: Arrays, z: Arrays, alpha: float) -> tuple[float, np.ndarray]:
+    """(FGW, coupling): the smallest of a few local minima, the same each time.
+
+    It is not convex. One search begins at the product of the weights, one at the matching of nodes by their labels,
+    degrees and neighbours, and between graphs of one size one at the order in which nodes are given. Of x and z always
+    the same one comes first, so that the distance is symmetric.
+    """
+    if _order(z) < _order(x):
+        value, P = fused_distance(z, x, alpha)
+        return value, P.T
+    if alpha == 1:
+        x, z = ((C, np.zeros_like(F)) for C, F in (x, z))
+    fused = Fused(x, z, alpha)
+    n, m = fused.M.shape
+    starts = [np.full((n, m), 1.0 / (n * m)), fused.assigned(fused.M + _surroundings(x, z))]
+    if n == m:
+        starts.append(np.eye(n) / n)
+    return min((fused.minimum(P) for P in starts), key=lambda found: found[0])
+
+
+def _order(x: Arrays) -> tuple[int, bytes, bytes]:
+    C, F = x
+    return len(F), C.tobytes(), F.tobytes()
+
+
+def _surroundings(x: Arrays, z: Arrays) -> np.ndarray:
+    """How far labels and numbers of nodes one, two and three steps away are apart."""
+    sides = []
+    for C, F in (x, z):
+        steps, A = [], C.sum(axis=0)
+        V = np.concatenate([F, np.ones((len(F), 1)), C.sum(axis=2).T], axis=1)
+        for _ in range(3):
+            V = A @ V
+            steps.append(V)
+        sides.append(np.concatenate(steps, axis=1))
+    return squares(*sides)
+
+
+def barycenter(
+    start: Arrays, graphs: Sequence[Arrays], shares: np.ndarray, alpha: float, max_iter: int
+) -> tuple[Arrays, float]:
+    """(z, Σ_i shares_i FGW(z, y_i)): couplings and z by turns from a start, each turn lower than the last.
+
+    Given couplings P_i, the best z has C_e = N² Σ_i shares_i P_i D_e P_iᵀ and F = N Σ_i shares_i P_i E_i.
+    """
+    z, n = start, len(start[1])
+    found = [fused_distance(z, y, alpha) for y in graphs]
+    value = float(np.dot(shares, [distance for distance, _ in found]))
+    for _ in range(max_iter):
+        couplings = [P for _, P in found]
+        C = sum(s * np.matmul(np.matmul(P, y[0]), P.T) for s, P, y in zip(shares, couplings, graphs, strict=True))
+        F = sum(s * (P @ y[1]) for s, P, y in zip(shares, couplings, graphs, strict=True))
+        z = np.asarray(C) * n**2, np.asarray(F) * n
+        found = [Fused(z, y, alpha).minimum(P) for y, P in zip(graphs, couplings, strict=True)]
+        before, value = value, float(np.dot(shares, [distance for distance, _ in found]))
+        if before - value <= _ENOUGH * max(value, _TOL):  # couplings from other starts may be better by now
+            others = [fused_distance(z, y, alpha) for y in graphs]
+            found = [min(pair, key=lambda one: one[0]) for pair in zip(found, others, strict=True)]
+            before, value = value, float(np.dot(shares, [distance for distance, _ in found]))
+            if before - value <= _ENOUGH * max(value, _TOL):
+                break
+    return z, value
+
+
+def canonical_order(x: Arrays) -> np.ndarray:
+    """An order of the nodes that does not depend on how they are numbered.
+
+    Nodes are told apart by their labels, then by those of their neighbours and so on; of nodes that are then alike one
+    comes first, until all are told apart. The order is the same for all numberings where nodes that are alike in this
+    sense can be exchanged, as in nearly all graphs.
+    """
+    C, F = (np.round(values, _DIGITS) for values in x)
+    n = len(F)
+    own = np.concatenate([F, np.diagonal(C, axis1=1, axis2=2).T], axis=1)
+    colours = _ranks(own)
+    links = _ranks(np.concatenate([C, C.transpose(0, 2, 1)]).reshape(2 * len(C), -1).T).reshape(n, n)
+    while True:
+        colours = _refined(colours, links)
+        counts = np.bincount(colours)
+        if counts.max() == 1:
+            return np.argsort(colours)
+        tied = int(np.argmax(counts > 1))
+        colours = 2 * colours
+        colours[int(np.flatnonzero(colours == 2 * tied)[0])] -= 1
+        colours = np.unique(colours, return_inverse=True)[1]
+
+
+def _refined(colours: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """Colours until the colours of the neighbours tell no more."""
+    n = len(colours)
+    while True:
+        seen = np.sort(links * n + colours[None, :], axis=1)
+        finer = _ranks(np.column_stack([colours, seen]))
+        if finer.max() == colours.max():
+            return finer
+        colours = finer
+
+
+def _ranks(rows: np.ndarray) -> np.ndarray:
+    """The rank of each row among the distinct ones, in the order of their entries."""
+    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1]).ravel()
