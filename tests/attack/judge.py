@@ -112,7 +112,7 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
     said = f"{kind}: {words}"[:400]
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_SOURCES)]
     where = _place(ours[-1].filename, ours[-1].lineno or 0) if ours else ""
-    if isinstance(error, MemoryError) and "available" not in words:
+    if isinstance(error, MemoryError) and "available" not in words and "needs about" not in words:
         return Outcome("memory", said, where)
     if isinstance(error, SystemExit):
         return Outcome("refused" if error.code else "right", said, where)
