@@ -70,7 +70,7 @@ for row, graphs in zip(grid, (y_test, found), strict=True):
         order = np.argsort(np.ravel(labels), kind="stable")
         axes.imshow(structure[np.ix_(order, order)], cmap="Greys", vmin=0, vmax=1)
         axes.set(xticks=[], yticks=[])
-        if row is grid[0]:
+        if graphs is y_test:
             axes.set_title(f"x = {x:g}", fontsize=10)
 grid[0, 0].set_ylabel("truth")
 grid[1, 0].set_ylabel("barycentre")

@@ -44,7 +44,7 @@ VALID: dict[str, dict[str, Any]] = {
         "y_pred": members.objects("graphs", 3, 1),
         "seconds": 0.5,
     },
-    "make_blocks": {"n": 3, "x": np.array([1.0, 2.5]), "n_nodes": 6, "directed": False, "seed": 0},
+    "make_blocks": {"n": 3, "n_nodes": 6, "directed": False, "seed": 0},
     "molecule_graph": {"smiles": "CC=O"},
     "graph_smiles": {"graph": (np.array([[0, 1], [1, 0]]), ["C", "O"])},
     "kendall_tau": {"y_true": _rankings, "y_pred": _rankings[::-1].copy()},
