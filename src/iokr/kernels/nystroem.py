@@ -44,7 +44,8 @@ class ProjectedKernel(WrappedKernel):
     def represent(self, X: Any) -> Parts:
         """φ(x_i), and x_i as the base holds it."""
         R, known = self.base_.represent(X), self._map.recall(X)
-        check_home(*(A.parts[0] if isinstance(A, Parts) else A for A in (R, self._map.P)), "`X` here and at `fit`")
+        here, before = (A.parts[0] if isinstance(A, Parts) else A for A in (R, self._map.P))
+        check_home(here, before, "`X` here and at `fit`")
         return Parts(self._map.features(R) if known is None else known, R)
 
     def features(self, X: Any) -> Array:

@@ -59,7 +59,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         The fraction of rows held out to say when to stop; 0 runs all epochs.
     patience : int, default=10
         Epochs without a smaller held-out loss after which training stops; the best weights are kept.
-    device : str, default=None
+    device : str or torch.device, default=None
         Such as "cuda"; None is that of a torch X, else the CPU.
     random_state : int, RandomState or None, default=None
 
@@ -91,7 +91,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     weight_decay: float = 1e-4
     validation: float = 0.1
     patience: int = 10
-    device: str | None = None
+    device: Any = None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> NeuralRegressor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
@@ -15,7 +17,7 @@ from iokr_lab.bench.grams import Matrix, gram
 
 __all__ = ["OPERATORS", "Data", "incomplete_cholesky", "new_features", "positive_eigh"]
 
-OPERATORS = {"Covariance": Covariance, "ConditionalCovariance": ConditionalCovariance}
+OPERATORS: dict[str, Any] = {"Covariance": Covariance, "ConditionalCovariance": ConditionalCovariance}
 
 
 class Data:
