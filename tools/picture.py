@@ -3,8 +3,8 @@
     python tools/picture.py        # seconds; the same seed gives the same picture
 
 A ring of 300 nodes, linked when they are close; features are a noisy view of their places, and the links are known
-among 100 nodes. The command ranks all other pairs, and the truth colours its answer. Size, noise and radius were chosen for a
-network that can be drawn and an answer that can be seen: the picture shows what the command does, not how well it does.
+among 100 nodes. The command ranks all other pairs, and the truth colours its answer. Size, noise and radius were chosen
+for a network that can be drawn and an answer that can be seen: this shows what the command does, not how well it does.
 """
 
 import subprocess

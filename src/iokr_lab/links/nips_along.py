@@ -103,7 +103,7 @@ def _table(paths: Mapping[str, Mapping[str, Any]]) -> Table:
 _HOW = (
     "All authors that are not labelled are unlabelled, pairs with at least one of them are evaluated, K_Y has unit "
     f"diagonal; λ = {ALPHAS['ridge']:g} for ridge and {ALPHAS['margin']:g} for the margin, the same for all shares "
-    "(λ₁ and the grid of λ₂ are not printed; these two were picked among five values on one draw, by the pairs that are "
-    "evaluated, so that the curves can be seen). The penalty is exp(−L) of the whole kernel, as printed: it shrinks what "
-    "is common to all authors. Without it the margin gives every pair nearly the same score."
+    "(λ₁ and the grid of λ₂ are not printed; these were picked among five values on one draw, by the pairs that are "
+    "evaluated, so that the curves can be seen). The penalty is exp(−L) of the whole kernel, as printed: it shrinks "
+    "what is common to all authors. Without it the margin gives every pair nearly the same score."
 )
