@@ -87,7 +87,7 @@ class Scenario:
         options = ["-o", self.output, "--seed", str(seed), "-q", "--force"]
         command = [sys.executable, "-c", self.code, *self.arguments, *options]
         how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": _heed}
-        return subprocess.Popen(command, cwd=folder, env={**os.environ, "XDG_CACHE_HOME": str(folder)}, **how)
+        return subprocess.Popen(command, cwd=folder, env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}, **how)
 
     def inputs(self, folder: Path) -> None:
         """The files that it reads."""
@@ -177,7 +177,7 @@ class Trial:
         self.scenario, self.folder, self.out = scenario, folder, folder / scenario.output
         scenario.inputs(folder)
         self.own = {path.name for path in folder.iterdir()} | {scenario.output, f"{scenario.output}.partial"}
-        self.own |= {"iokr", "out.rejected.tsv"}  # the cache of fingerprints, and what did not fit
+        self.own |= {"cache", "out.rejected.tsv"}  # of fingerprints and fonts, and what did not fit
         self.seed = 0
         start = time.perf_counter()
         self._finish(0)

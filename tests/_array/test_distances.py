@@ -123,7 +123,7 @@ def test_nothing_to_compare():
     assert ours(np.empty((0, 5)), np.ones((2, 5)), 1.0).shape == (0, 2)
     assert ours(np.ones((3, 5)), np.empty((0, 5)), 1.0).shape == (3, 0)
     np.testing.assert_array_equal(ours(np.ones((3, 0)), np.ones((2, 0)), 1.0), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="got 2 and 3"):
+    with pytest.raises(ValueError, match="got 3 and 2"):
         ours(np.ones((2, 3)), np.ones((2, 2)), 1.0)
 
 

@@ -149,6 +149,7 @@ PLAIN = {
     "Candidate",
     "CandidateFiles",
     "CommunityNetwork",
+    "GraphEditDistance",
     "MoleculeTable",
     "Rejected",
     "SpectraFiles",

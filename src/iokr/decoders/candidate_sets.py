@@ -52,7 +52,7 @@ class CandidateSets:
         if isinstance(sets, CandidateSets):
             self.sets: list[Any] = sets.sets
             return
-        n_objects(sets, "sets")
+        n_objects(sets, "sets of candidates")
         self.sets = list(as_objects(sets))
 
     @property
