@@ -47,8 +47,6 @@ OWN = ("leave-out", "count", "exclude")
 _STRENGTHS = (0.0, 0.001, 0.01, 0.1, 1.0)  # of the manifold
 _LARGEST = 1e300  # of a score: differences stay finite
 _BLOCK = 2048  # distinct molecules that the reverse model takes at a time
-_FORWARD = tuple(float(f"{a:.3g}") for a in np.logspace(-2, 1, 7))
-_REVERSE = tuple(float(f"{a:.3g}") for a in np.logspace(-1, 1.5, 6))
 
 
 @component
@@ -117,8 +115,8 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     _: KW_ONLY
     output_kernel: Kernel | None = None
     method: str = "reverse"
-    alphas: Sequence[float] = _FORWARD
-    reverse_alphas: Sequence[float] = _REVERSE
+    alphas: Sequence[float] = (0.01, 0.0316, 0.1, 0.316, 1.0, 3.16, 10.0)
+    reverse_alphas: Sequence[float] = (0.1, 0.316, 1.0, 3.16, 10.0, 31.6)
     selection: int | None = 1500
     own: str = "leave-out"
     manifold: Manifold | None = None

@@ -27,8 +27,6 @@ from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]
 
-_STRENGTHS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
-
 
 @component
 class MultiTaskCV(Searching, TaskRegression):
@@ -87,7 +85,7 @@ class MultiTaskCV(Searching, TaskRegression):
     kernel: Any = None
     _: KW_ONLY
     tasks: Any = None
-    strengths: Sequence[float] = _STRENGTHS
+    strengths: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
     widths: Sequence[float] | None = None
     alphas: Sequence[float] = ALPHAS
     learn_tasks: bool = False
