@@ -50,7 +50,7 @@ def make_blocks(
     --------
     >>> from iokr.datasets import make_blocks
     >>> X, y = make_blocks(x=[1.0, 3.5])
-    >>> [adjacency.shape for adjacency, labels in y], sorted(set(y[1][1]))
+    >>> [adjacency.shape for adjacency, labels in y], sorted(set(y[1][1].tolist()))
     ([(40, 40), (40, 40)], [0.0, 1.0, 2.0, 3.0])
 
     References
