@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
-from public_names import documented_elsewhere  # noqa: E402
+from public_names import documented_elsewhere  # noqa: E402  # its folder is on the path from here on
 
 from iokr import __version__  # noqa: E402  (the package may not be installed)
 
