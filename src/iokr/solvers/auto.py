@@ -17,7 +17,7 @@ from iokr.solvers._routes import expected_time
 from iokr.solvers.base import Choice, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
-from iokr.solvers.closed_form.lowrank import LowRank
+from iokr.solvers.closed_form.lowrank import THIN, LowRank
 from iokr.solvers.closed_form.masked_gradients import DENSE, by_gradients
 from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.iterative.admm import ADMM, from_margin_dual
@@ -30,7 +30,6 @@ from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
-_THIN = 5  # times as many points as features, where 6np² flops are fewer than the n³/3 of a Cholesky factor
 _STOPPED = (PairMargin, CoordinateDescent, ADMM, LBFGS)  # on the duality gap: they get `tol` and `max_iter`
 _LARGE = 10_000  # rows from which on bytes and seconds are worth a sentence
 _PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
@@ -132,7 +131,7 @@ RULES = (
         lambda case: f"unlabelled points with {case.words}: {_count(case.systems, 'Cholesky factorisation')} of ",
     ),
     Rule(
-        "a kernel with p features, 5p ≤ n, no manifold",
+        f"a kernel with p features, {THIN}p ≤ n, no manifold",
         lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
         LowRank,
         "one p × p eigendecomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
@@ -338,7 +337,7 @@ def _is_grid(case: Case) -> bool:
 
 def _is_thin(problem: Problem) -> bool:
     """Whether the kernel has few features."""
-    return LowRank().refuses(problem) is None and _THIN * _n_features(problem) <= problem.n_labeled
+    return LowRank().refuses(problem) is None and THIN * _n_features(problem) <= problem.n_labeled
 
 
 def _n_features(problem: Problem) -> int:

@@ -29,9 +29,9 @@ from iokr.solvers.closed_form.paths import ClosedForm
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 
-__all__ = ["LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
+__all__ = ["THIN", "LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
 
-_HALF = 2  # times as many points as features, from which the moments are the shorter way
+THIN = 2  # times as many points as features: np² + p³/3 flops of the moments are then fewer than n³/3
 _FEW_DIGITS = 1e-12  # of the largest eigenvalue: an α below leaves too few to a Cholesky factor
 _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 
@@ -81,13 +81,13 @@ class LowRank(ClosedForm):
         """6p² numbers and a few arrays of the size of Ψ; with many features Φ four times."""
         (n, q), Phi = problem.Psi.shape, problem.gram.factor
         p = n if Phi is None else int(Phi.shape[1])
-        if _HALF * p > n:
+        if THIN * p > n:
             return 32.0 * float(n * p + n * q)
         return 8.0 * float(6 * p * p + 4 * n * q + 3 * min(n, chunk_rows(p, problem.like)) * p)
 
     def _path(self, problem: Problem) -> Path:
         n, p = problem.gram.factor.shape  # type: ignore[union-attr]
-        return MomentsPath(problem) if _HALF * p <= n else ThinPath(problem)
+        return MomentsPath(problem) if THIN * p <= n else ThinPath(problem)
 
 
 class MomentsPath(PointsPath):
