@@ -36,6 +36,7 @@ NAMES = (BOOSTING, PAIRS, BY_ROC, RIDGE, STACK)
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 MIXES = (0.0, 0.3, 0.7)
 FOLDS = 5  # one of them is left out in every split
+SEEN = 2  # splits whose test areas were looked at while kernels and grids were written: they count for nothing
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class SplitOff(Case):
 
 
 def split_cases(repeat: int) -> list[Case]:
-    """Every method on every split."""
-    return [SplitOff(name, split) for name in NAMES for split in range(repeat)]
+    """Every method on every split that nobody has looked at before."""
+    return [SplitOff(name, split) for name in NAMES for split in range(SEEN, SEEN + repeat)]
 
 
 def _model(name: str, kernels: Sequence[Matrix], features: Any, seed: int) -> Any:
@@ -120,7 +121,8 @@ _TEXT = (
     "one model each for both columns, chosen by the product of the odds of both areas on folds of the training nodes: "
     "`PairModel` on all pairs of training nodes (kernel, δ and λ; in a further row by ROC alone), `LinkPredictor` "
     "(kernel, β and λ), and their `LinkStack`, ranks averaged with weights from nodes left out. {n} random splits, a "
-    "fifth of the nodes left out; pairs of a test and a training node are scored."
+    "fifth of the nodes left out; pairs of a test and a training node are scored. Two other splits were looked at "
+    "while the kernels and grids to choose from were written; they are not among these."
 )
 
 
