@@ -112,7 +112,7 @@ class Cells:
         n_jobs: int = 1,
         elsewhere: Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
     ) -> int:
-        """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is called for each.
+        """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is told of each.
 
         A cell is kept by the thread that finished it, so an interruption loses only those that are being worked on.
         With `elsewhere`, which gives (case, metrics) of those that are missing in any order, nothing is run here.
@@ -122,10 +122,6 @@ class Cells:
 
         every = list(cases)
         missing = [case for case in every if str(case) not in self]
-        for case in every:
-            if str(case) in self:
-                step(f"{case} (found)")
-
         if elsewhere is not None:
             for case, metrics in elsewhere(missing):
                 self.add(str(case), metrics)

@@ -271,7 +271,9 @@ def run(
         _check_apart(cases)
         kept, before = (result.partial / CELLS, result.path / CELLS) if result else (None, None)
         cells = Cells(kept, {"plan": plan.key(), "data": info["data"]}, before)
-        done = 0
+        done = sum(str(case) in cells for case in cases)
+        earlier = f"{done} found from an earlier run, " if done else ""
+        progress(done, len(cases), f"{earlier}{len(cases) - done} to run")  # time left is counted from here
 
         def step(what: str) -> None:
             nonlocal done

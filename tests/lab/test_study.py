@@ -95,11 +95,20 @@ def test_other_data_finds_nothing(tmp_path):
 def test_progress_counts_the_cases():
     study, steps = make(), []
     run(study, study.plan(repeat=2), progress=lambda *step: steps.append(step), n_jobs=1)
-    assert steps[0] == (0, 1, "reading the data") and steps[-1] == (5, 5, "drawing the page")
-    assert steps[1:-1] == [
+    assert steps[:2] == [(0, 1, "reading the data"), (0, 5, "5 to run")] and steps[-1] == (5, 5, "drawing the page")
+    assert steps[2:-1] == [
         *((2 * i + j + 1, 5, f"{name}, draw {i}") for i in range(2) for j, name in enumerate("ab")),
         (5, 5, "level 0.25"),
     ]
+
+
+def test_what_was_found_takes_no_time(tmp_path):
+    """It is told at once, so that the time that is left is counted from what is run."""
+    study, steps = make(), []
+    run(study, study.plan(repeat=1), folder=tmp_path)
+    run(study, study.plan(repeat=2), folder=tmp_path, progress=lambda *step: steps.append(step), n_jobs=1)
+    assert steps[1] == (3, 5, "3 found from an earlier run, 2 to run")
+    assert [done for done, *_ in steps[2:]] == [4, 5, 5]
 
 
 def test_side_by_side_with_one_blas_thread_each():

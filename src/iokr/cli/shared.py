@@ -154,9 +154,13 @@ def _rich_bar() -> "Iterator[Progress]":
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as rich:
-        task = rich.add_task("", total=None)
+        task, of = rich.add_task("", total=None), 0
 
         def progress(done: int, total: int, what: str) -> None:
+            nonlocal of
+            if total != of:  # a new stretch of work, whose time is counted from here
+                rich.reset(task, completed=done)
+                of = total
             rich.update(task, completed=done, total=total, description=printable(what))
 
         yield progress
