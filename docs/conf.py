@@ -66,6 +66,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
+    "show_toc_level": 2,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -2,14 +2,14 @@
 Curves from a few noisy points
 ==============================
 
+Each output is a function, seen at a handful of points of its own, with noise. A kernel
+L on the points says how values at different points go together, so that curves learn
+from each other where they were not seen themselves.
+
 .. rst-class:: formula
 
 | min_h Σ_i ∫(y_i − h(x_i))² + (α/2)‖h‖²,  𝒦(x, z) = k(x, z) T_L
 | h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ)
-
-Each output is a function, seen at a handful of points of its own, with noise. A kernel
-L on the points says how values at different points go together, so that curves learn
-from each other where they were not seen themselves.
 """
 
 import matplotlib.pyplot as plt

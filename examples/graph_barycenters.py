@@ -2,15 +2,15 @@
 Graph barycentres: a graph that nobody has seen
 ===============================================
 
-.. rst-class:: formula
-
-| ŷ = argmin over y of Σᵢ βᵢ(x) FGW(y, yᵢ)
-| β(x) = (K + αI)⁻¹ kₓ
-
 A number goes in, a graph of twenty nodes comes out: its blocks divide as the number
 grows. No list of candidates has the answer. ``GraphBarycenter(rounded=False)`` averages
 the training graphs on which the regression puts its weight, by the fused
 Gromov–Wasserstein distance: nodes are matched softly, then edges and labels averaged.
+
+.. rst-class:: formula
+
+| ŷ = argmin over y of Σᵢ βᵢ(x) FGW(y, yᵢ)
+| β(x) = (K + αI)⁻¹ kₓ
 """
 
 import matplotlib.pyplot as plt

@@ -2,16 +2,16 @@
 Graph prediction: which molecule was measured?
 ==============================================
 
-.. rst-class:: formula
-
-| k(y, z) = cosine of the counts of neighbourhoods
-| candidates ranked by ‖h(x) − ψ(y)‖²
-
 Small graphs with coloured nodes stand for molecules; all that is measured is a noisy
 vector. The graphs to be found are not in the training set. With the Weisfeiler–Lehman
 kernel the regression learns which neighbourhoods of nodes a graph should have. By that
 any list of candidates can be ranked; without a list, ``GraphEdits`` starts from the
 nearest training graph and changes edges, nodes and colours while that helps.
+
+.. rst-class:: formula
+
+| k(y, z) = cosine of the counts of neighbourhoods
+| candidates ranked by ‖h(x) − ψ(y)‖²
 """
 
 import itertools

@@ -2,16 +2,16 @@
 Hierarchical classification: better mistakes
 ============================================
 
-.. rst-class:: formula
-
-| k(y, z) = number of ancestors that y and z share
-| ‖ψ(y) − ψ(z)‖² = steps from y to z in the tree
-
 Animals are classes of classes. A plain classifier counts every mistake alike; it would
 as soon take a trout for a wolf as for a salmon. With shared ancestors as output kernel
 the squared distance of two classes is the number of steps between them in the tree, so
 the model that is learned and the answer that is nearest care for the tree. Inner nodes
 are outputs as well: a model that is not sure may answer *bird*.
+
+.. rst-class:: formula
+
+| k(y, z) = number of ancestors that y and z share
+| ‖ψ(y) − ψ(z)‖² = steps from y to z in the tree
 """
 
 import matplotlib.pyplot as plt

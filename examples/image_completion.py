@@ -2,16 +2,16 @@
 Image completion: the mean of what is possible, or one of them
 ==============================================================
 
-.. rst-class:: formula
-
-| h(x) = Σ_i β_i(x) ψ(y_i)
-| ŷ = argmin over images y of ‖h(x) − ψ(y)‖²
-
 The upper half of a handwritten digit is given, the lower half is asked for. As
 vectors, halves are averaged: the answer is blurred where several are possible. Under a
 Gaussian output kernel far away halves count nothing, and the answer is near one of
 them: the nearest half seen in training, or a point between them that ``FixedPoint``
 climbs to.
+
+.. rst-class:: formula
+
+| h(x) = Σ_i β_i(x) ψ(y_i)
+| ŷ = argmin over images y of ‖h(x) − ψ(y)‖²
 """
 
 import matplotlib.pyplot as plt

@@ -2,15 +2,15 @@
 Rankings: the best of all orders
 ================================
 
-.. rst-class:: formula
-
-| k(y, z) = (concordant − discordant pairs) / pairs
-| ŷ = argmax over all d! orders of ⟨h(x), ψ(y)⟩
-
 Five shops in a town; people rank them by distance. From where a hundred and fifty
 people live and how they rank, predict the ranking of everybody else. Nobody tells all:
 a third of the ranks is unknown. Kendall's kernel compares what two rankings have in
 common, and ``Assignment`` finds the best complete order exactly.
+
+.. rst-class:: formula
+
+| k(y, z) = (concordant − discordant pairs) / pairs
+| ŷ = argmax over all d! orders of ⟨h(x), ψ(y)⟩
 """
 
 import matplotlib.pyplot as plt

@@ -2,15 +2,15 @@
 Links of a network from a part of its nodes
 ===========================================
 
-.. rst-class:: formula
-
-| k_Y = exp(−βL) on the known network
-| κ̂(u, v) = ⟨h(u), h(v)⟩
-
 All nodes have features, the links are known among a few nodes only. A diffusion kernel
 turns the known network into an output kernel: nodes are alike if many short paths lead
 from one to the other. The regression learns from features into its feature space, so
 that two nodes, known or new, are compared by their images there.
+
+.. rst-class:: formula
+
+| k_Y = exp(−βL) on the known network
+| κ̂(u, v) = ⟨h(u), h(v)⟩
 """
 
 import matplotlib.pyplot as plt

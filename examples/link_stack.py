@@ -2,16 +2,16 @@
 Links: two models together
 ==========================
 
-.. rst-class:: formula
-
-| s(u, v) = Σ_m w_m t_m(s_m(u, v)),    w ≥ 0
-
 Two views of the nodes of a network. ``LinkPredictor`` maps a node into the network by
 the first one and compares nodes there; ridge on all pairs of nodes, ``PairLinks``,
 learns from the second one which kinds of nodes are linked. They find different links.
 ``LinkStack`` makes log-odds of their scores and adds them, with the weights that are
 best on nodes which were left out with all their links. Averages of ranks, its default,
 are for models of the same links: a pair would have to rank high in both.
+
+.. rst-class:: formula
+
+| s(u, v) = Σ_m w_m t_m(s_m(u, v)),    w ≥ 0
 """
 
 import matplotlib.pyplot as plt

@@ -2,15 +2,15 @@
 Decoding by the loss itself
 ===========================
 
+Which set of labels to answer depends on how answers are evaluated. If every wrong label
+costs the same (Hamming loss), a label has to be more likely than not. If whole sets are
+compared (F1), it pays to name labels that are less likely than that. ``MinimumRisk``
+takes the weights β of any model and the loss, and searches all sets, exactly.
+
 .. rst-class:: formula
 
 | h(x) = Σ_i β_i(x) ψ(y_i)
 | ŷ = argmin over y of Σ_i β_i(x) Δ(y_i, y)
-
-Which set of labels to answer depends on how answers are judged. If every wrong label
-costs the same (Hamming loss), a label has to be more likely than not. If whole sets are
-compared (F1), it pays to name labels that are less likely than that. ``MinimumRisk``
-takes the weights β of any model and the loss, and searches all sets, exactly.
 """
 
 import matplotlib.pyplot as plt

@@ -2,14 +2,14 @@
 Tasks that help each other
 ==========================
 
+Six sensors follow the same wave, each with a little delay, and each reports only now
+and then. A model for each sensor bridges its gaps with nothing. With an operator A
+that says which sensors go together, the others fill the gap.
+
 .. rst-class:: formula
 
 | min over h of ½ Σ over known y_ij of (y_ij − h_j(x_i))² + (α/2)‖h‖²
 | K(x, z) = k(x, z) A
-
-Six sensors follow the same wave, each with a little delay, and each reports only now
-and then. A model for each sensor bridges its gaps with nothing. With an operator A
-that says which sensors go together, the others fill the gap.
 """
 
 import matplotlib.pyplot as plt

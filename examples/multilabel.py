@@ -2,14 +2,14 @@
 Label sets: whole sets or single labels
 =======================================
 
+Each picture has a set of labels: *beach* comes with *sea* and *sky*, hardly ever with
+*snow*. A model for each label by itself cannot use that. With the Tanimoto kernel on
+outputs a set is compared, learned and answered as a whole.
+
 .. rst-class:: formula
 
 | k(y, z) = \\|y ∩ z\\| / \\|y ∪ z\\|
 | ŷ = argmin over sets y of ‖h(x) − ψ(y)‖²
-
-Each picture has a set of labels: *beach* comes with *sea* and *sky*, hardly ever with
-*snow*. A model for each label by itself cannot use that. With the Tanimoto kernel on
-outputs a set is compared, learned and answered as a whole.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,13 @@
 All quantiles at once
 =====================
 
+How spread out is y at x, and is it skewed? h(x) is a function of the level θ, so every
+quantile comes from one fit. Learned one by one, quantiles cross; the second sum below
+asks for slopes in θ that are not negative.
+
 .. rst-class:: formula
 
 | min_h (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²
-
-How spread out is y at x, and is it skewed? h(x) is a function of the level θ, so every
-quantile comes from one fit. Learned one by one, quantiles cross; the second sum asks
-for slopes in θ that are not negative.
 """
 
 import matplotlib.pyplot as plt

@@ -2,17 +2,17 @@
 Sets: a label for many members
 ==============================
 
-.. rst-class:: formula
-
-| min over g of Σ_p (1/\\|p\\|) Σ_{x∈p} ℓ(g(x), y_p) + (α/2)‖g‖²
-| f(p) = mean of g(x) over x ∈ p
-
 A molecule has many shapes, a slide many patches, and one label for all of them. Three
 worlds with a known truth: every member tells the label with noise; one member of a
 positive set tells it and the others tell nothing; members lie on either side of a
 curve, far from it but for one, and single members near the curve are asked for. Who
 learns what: each member on its own (``SetModel``), the worst of them (``worst=True``),
 or the mean of their features (``SetKernel``)?
+
+.. rst-class:: formula
+
+| min over g of Σ_p (1/\\|p\\|) Σ_{x∈p} ℓ(g(x), y_p) + (α/2)‖g‖²
+| f(p) = mean of g(x) over x ∈ p
 """
 
 import matplotlib.pyplot as plt

@@ -2,15 +2,15 @@
 String to string: words that nobody has seen
 ============================================
 
-.. rst-class:: formula
-
-| k(y, z) = Σ_u n_u(y) n_u(z) over pairs of letters u
-| ŷ ≈ argmin over all strings y of ‖h(x) − ψ(y)‖²
-
 Digits in, Roman numerals out: 147 is CXLVII. The model is told nothing about either;
 it sees pairs of strings. Outputs are compared by the pairs of letters in them, so what
 it predicts is how often each pair should occur. ``NGramPath`` puts such pairs
 together, end to end, to a string, most often to one that is not in the training set.
+
+.. rst-class:: formula
+
+| k(y, z) = Σ_u n_u(y) n_u(z) over pairs of letters u
+| ŷ ≈ argmin over all strings y of ‖h(x) − ψ(y)‖²
 """
 
 import matplotlib.pyplot as plt

@@ -2,15 +2,15 @@
 Any regressor for any output
 ============================
 
-.. rst-class:: formula
-
-| z(y) = L⁻¹ k_Y(P, y),    L Lᵀ = k_Y(P, P)
-| f(x) ≈ z(y),    ŷ = argmin over y of k_Y(y, y) − 2⟨f(x), z(y)⟩
-
 The lower half of a digit from its upper half. ``Surrogate`` holds a Gaussian output
 kernel in some fifty numbers and hands them to whatever predicts numbers: a network, a
 forest, neighbours. Its answers are decoded like those of ``IOKRCV``, the closed form,
 which stands beside them on the same numbers.
+
+.. rst-class:: formula
+
+| z(y) = L⁻¹ k_Y(P, y),    L Lᵀ = k_Y(P, P)
+| f(x) ≈ z(y),    ŷ = argmin over y of k_Y(y, y) − 2⟨f(x), z(y)⟩
 """
 
 import time

@@ -2,15 +2,15 @@
 How sure: sets, bands and probabilities
 =======================================
 
-.. rst-class:: formula
-
-| C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}
-| s(x, y) = ‖ψ(y) − h(x)‖, and s_i the same for row i
-
 An answer without its error is half an answer. A conformal set holds every output that
 looks no stranger at x than known outputs look at their own inputs, after (x, y) has
 joined them. It holds the truth as often as asked for, whatever the distribution. Five
 displays show a model from its choice to its errors.
+
+.. rst-class:: formula
+
+| C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}
+| s(x, y) = ‖ψ(y) − h(x)‖, and s_i the same for row i
 """
 
 import matplotlib.pyplot as plt

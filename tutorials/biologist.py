@@ -2,14 +2,14 @@
 For a biologist: ten interactions worth testing
 ===============================================
 
-.. rst-class:: formula
-
-| links known among proteins, and a profile of each protein
-| → pairs that are not known, best first, with the share of them to expect true
-
 You have a list of interactions and a table of measurements of each protein, and you can
 afford ten experiments. Which ten? This tutorial goes from two files to that list, and
 says beforehand how many of the ten should succeed.
+
+.. rst-class:: formula
+
+| links known among proteins, and a profile of each protein
+| → pairs that are not known, best first, and how many of them to expect true
 
 It runs on the protein network of yeast where that is found (``IOKR_DATA``), and on a
 network made in its shape elsewhere. Nothing else differs.
@@ -77,9 +77,9 @@ for name in ("proteins.tsv", "interactions.tsv"):
 # %%
 # One command
 # -----------
-# ``iokr links predict`` reads both files. It compares two models by hiding proteins
-# from them, takes the better one, and lists the pairs that are not among the known
-# ones. ``--missing mean`` fills the empty cells; without it such proteins are left out,
+# ``iokr links predict`` reads both files. It compares two models, and both
+# together, by hiding proteins from them, takes the best, and lists the pairs that are
+# not among the known ones. ``--missing mean`` fills the empty cells; without it such proteins are left out,
 # and listed. In a terminal you type what stands after the ``$``.
 
 
@@ -98,10 +98,10 @@ shell(
 
 # %%
 # Read three things before the list itself. *Expected precision*: of so many first
-# pairs, the share that should be true, estimated on pairs that were hidden from the
+# pairs, the fraction that should be true, estimated on pairs that were hidden from the
 # model. *AUC-ROC* and *AUC-PR*, for proteins that the model had never seen: chance is
-# 50 % for the first, and for the second the share of all pairs that are linked, often
-# below 1 %. And the *input*: how many rows were used, and what became of the others
+# 50 % for the first, and for the second the fraction of all pairs that are linked,
+# often below 1 %. And the *input*: how many rows were used, and what became of the others
 # (``links/rejected.tsv``).
 #
 # ``links/report.html`` is the page to work with: sort, filter, search, see the network,
@@ -144,7 +144,7 @@ print(f"to expect: {bets.probability.sum():.1f} of 10 true")
 # %%
 # That sum is the decision. If five of ten are worth the work, test them. If not, ask
 # for the partners of the one protein that you care about (``--for NAME``), or bring
-# more measurements: a second table is a second ``--kernel``, see
+# more measurements: a second table is a second ``--nodes``, see
 # :doc:`/guide/command_line`.
 #
 # The drawer

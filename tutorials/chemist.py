@@ -2,20 +2,20 @@
 For a chemist: which molecule is this spectrum of?
 ==================================================
 
-.. rst-class:: formula
-
-| a library of spectra with structures, unknown spectra, candidates of each
-| → candidates ranked, with probabilities and sets that hold the truth nine times in ten
-
 You have tandem mass spectra that no library search explains. For each there is a list
 of molecules that it could be, from a database by formula or by mass. This tutorial
 ranks them, asks how often such a ranking is right, and ends with three piles: report,
 look again, leave.
 
+.. rst-class:: formula
+
+| a library of spectra with structures, unknown spectra, candidates of each
+| → candidates ranked, with probabilities and sets that hold the truth nine times in ten
+
 The spectra are made by ``iokr msms demo``: rings, chains and ends, a peak for each part
 that a broken bond leaves, half of the peaks lost, and noise. They are toys, so expect
 real ones to be harder; the commands are those that you need. It takes the extra
-``chem`` (RDKit): ``pip install 'iokr[chem,report]'``.
+``chem`` (RDKit): ``pip install '.[chem,report]'`` in a clone of the repository.
 """
 
 import shlex
@@ -66,7 +66,7 @@ for name in ("unknowns.mgf", "candidates.tsv"):
 
 shell(
     "iokr msms evaluate --quiet -i demo/data/library.mgf"
-    " --candidates demo/data/library_candidates.tsv -o judged"
+    " --candidates demo/data/library_candidates.tsv -o evaluated"
 )
 
 # %%

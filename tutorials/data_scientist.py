@@ -2,15 +2,15 @@
 For a data scientist: tags that you can trust
 =============================================
 
-.. rst-class:: formula
-
-| k_Y(y, z) = \\|y ∩ z\\| / \\|y ∪ z\\| between sets of tags
-| C(x) = the sets that fit x no worse than the true ones fit nine in ten known rows
-
 A table in which each row has a *set* of tags, and new rows that have none. The model
 learns whole sets, leave-one-out chooses its parameters from one factorisation, and
 conformal sets say where an answer can be trusted. The decision at the end: which rows
 are tagged by the machine, and which by a person.
+
+.. rst-class:: formula
+
+| k_Y(y, z) = \\|y ∩ z\\| / \\|y ∪ z\\| between sets of tags
+| C(x) = the sets that fit x no worse than the true ones fit nine in ten known rows
 """
 
 from pathlib import Path
@@ -120,9 +120,8 @@ for coverage in (0.8, 0.9, 0.95):
 # %%
 # The decision
 # ------------
-# Candidates are the sets of tags that have occurred. One of them left: the machine tags
-# the ticket. Several: a person chooses among these few. None: the ticket is like
-# nothing before, and a person reads it.
+# One set of tags left: the machine tags the ticket. Several: a person chooses among
+# these few. None: the ticket is like nothing before, and a person reads it.
 
 possible = sure.predict_set(X.loc[new], candidates, coverage=0.9)
 sizes = np.array([len(found) for found in possible])
@@ -152,7 +151,7 @@ figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for name, color in (("tagged by the machine", "C0"), ("of these right", "C1")):
     axes.plot(shares.coverage, shares[name], color=color, label=name)
 axes.axhline(right.mean(), color="0.6", linestyle=":", label="right without a choice")
-axes.set(xlabel="coverage asked for", ylabel="share of tickets", ylim=(0, 1.02))
+axes.set(xlabel="coverage asked for", ylabel="fraction of tickets", ylim=(0, 1.02))
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 plt.show()

@@ -2,15 +2,15 @@
 For a researcher: a new loss, and whether it helps
 ==================================================
 
-.. rst-class:: formula
-
-| ℓ(h, ψ) = κ² (√(1 + r²/κ²) − 1),  r = ‖h − ψ‖
-| primal − dual ≥ 0: how far the fit can be from its minimum
-
 You have an idea for a loss. This tutorial writes it down in four short methods, checks
 each against its definition, fits it to a certified duality gap, and compares it with
 two others on the same splits, with a test that takes into account that splits overlap.
 It ends with a sentence that you can print.
+
+.. rst-class:: formula
+
+| ℓ(h, ψ) = κ² (√(1 + r²/κ²) − 1),  r = ‖h − ψ‖
+| primal − dual ≥ 0: how far the fit can be from its minimum
 
 The idea here: Huber's loss has a corner in its second derivative. The pseudo-Huber loss
 does the same without one. Is it any better?
@@ -177,8 +177,8 @@ print(pd.DataFrame(table.rows).to_string(index=False))
 # %%
 # That is the sentence to print: what was gained over the square and over Huber, each
 # with its error and a corrected p, at fits whose gaps are known. If a difference is not
-# there, say that too; the page of :doc:`/guide/reproduction` shows how a study of yours
-# is run, kept and taken up again.
+# there, say that too. :doc:`/guide/reproduction` shows how studies like this one are
+# run, kept and taken up again.
 #
 # To keep the loss, ``CONTRIBUTING.md`` says which file it goes to and which contracts
 # it then meets by itself.
