@@ -3,9 +3,9 @@ Sequence labelling: neighbours help to read
 ===========================================
 
 Rows of blurred digits, in which every digit is one or two more than the one before it.
-Read one by one, many are hard to tell. With a weight τ > 0 the output kernel also counts
-the steps from one digit to the next on which two rows agree; the best of all 10⁶ rows
-is then found exactly by ``Positions``, along the row (Viterbi).
+Read one by one, many are hard to tell. With a weight τ > 0 the output kernel also
+counts the steps from one digit to the next on which two rows agree; the best of all 10⁶
+rows is then found exactly by ``Positions``, along the row (Viterbi).
 
 .. rst-class:: formula
 

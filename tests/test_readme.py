@@ -49,7 +49,7 @@ def test_every_command_runs_in_its_order(files):
         assert (files / name).stat().st_size > 0
     ranked = pd.read_table(files / "results" / "candidates.tsv")
     assert ranked.spectrum_id.nunique() == 3
-    assert (files / "judged" / "report.html").exists()
+    assert (files / "evaluated" / "report.html").exists()
     for name in re.findall(r"`(\w+\.(?:tsv|json|graphml|cyjs|html))`", TEXT):
         assert (files / "iokr-links" / name).exists(), name
 

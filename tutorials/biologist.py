@@ -77,10 +77,10 @@ for name in ("proteins.tsv", "interactions.tsv"):
 # %%
 # One command
 # -----------
-# ``iokr links predict`` reads both files. It compares two models, and both
-# together, by hiding proteins from them, takes the best, and lists the pairs that are
-# not among the known ones. ``--missing mean`` fills the empty cells; without it such proteins are left out,
-# and listed. In a terminal you type what stands after the ``$``.
+# ``iokr links predict`` reads both files. It compares two models, and both together, by
+# hiding proteins from them, takes the best, and lists the pairs that are not among the
+# known ones. ``--missing mean`` fills the empty cells; without it such proteins are
+# left out, and listed. In a terminal you type what stands after the ``$``.
 
 
 def shell(command):
@@ -101,8 +101,8 @@ shell(
 # pairs, the fraction that should be true, estimated on pairs that were hidden from the
 # model. *AUC-ROC* and *AUC-PR*, for proteins that the model had never seen: chance is
 # 50 % for the first, and for the second the fraction of all pairs that are linked,
-# often below 1 %. And the *input*: how many rows were used, and what became of the others
-# (``links/rejected.tsv``).
+# often below 1 %. And the *input*: how many rows were used, and what became of the
+# others (``links/rejected.tsv``).
 #
 # ``links/report.html`` is the page to work with: sort, filter, search, see the network,
 # and ask why a pair is listed. ``links/network.graphml`` opens in Cytoscape.

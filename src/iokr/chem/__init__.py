@@ -1,4 +1,4 @@
-"""Spectra and molecules: the objects of metabolite identification; the only folder that knows RDKit.
+"""Spectra and molecules: the objects of metabolite identification.
 
 `MassSpectrum`, `Cleaning` and the similarities of spectra need no extra; molecules and fingerprints need `iokr[chem]`.
 """

@@ -36,7 +36,7 @@ class NetworkFiles:
     adjacency : sparse array of shape (N, N)
         Symmetric; the weights of known links, in the order of `nodes.ids`.
     labeled : ndarray
-        Positions of the nodes between which all links are known.
+        Indices of the nodes between which all links are known.
     rejections : tuple of Rejection
         What did not fit, nodes first.
     comments : int

@@ -56,12 +56,11 @@ class GraphBarycenter(GraphDecoder):
     max_iter : int, default=20
         Turns of a barycentre, at most.
     rounded : bool, default=True
-        False answers with pairs (C, F): adjacency (N, N) with entries between 0 and 1, and labels (N, d): shares of
+        False answers with pairs (C, F): adjacency (N, N) with entries between 0 and 1, and labels (N, d): fractions of
         `labels_`, or means of labels that are floats or rows of floats; None where nodes have no labels. Where edges
-        have labels, C is (N, N, E), shares of `edge_labels_`.
+        have labels, C is (N, N, E), fractions of `edge_labels_`.
     sizes : int or (int, int), default=None
         The number of nodes of the answers, or the smallest and the largest; None is the range of the neighbours.
-
     n_compared : int, default=100
         Training graphs over which risks of barycentres are summed where FGW decides, those of the largest |β|, at most;
         None is all.

@@ -30,8 +30,10 @@ class Threshold(Decoder):
 
     Parameters
     ----------
-    min_size, max_size : int, default=0 and None
-        Labels of an answer, at least and at most; None: all of them.
+    min_size : int, default=0
+        Labels of an answer, at least.
+    max_size : int, default=None
+        At most; None is all of them.
 
     Examples
     --------

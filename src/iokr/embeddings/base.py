@@ -121,7 +121,7 @@ class EuclideanEmbedding(Embedding):
     Examples
     --------
     >>> import numpy as np
-    >>> from iokr._component import component
+    >>> from iokr.extend import component
     >>> from iokr.embeddings import EuclideanEmbedding
     >>> @component
     ... class Logarithm(EuclideanEmbedding):

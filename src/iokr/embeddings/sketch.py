@@ -23,7 +23,7 @@ class Sketch(ProjectedEmbedding):
     rank : int, default=100
         Rows of S, at most as many as there are outputs.
     density : float, default=None
-        The share of entries of S that are not 0. None: so that about 4·rank outputs have one. 1 takes all of them.
+        The fraction of entries of S that are not 0. None: so that about 4·rank outputs have one. 1 takes all of them.
     entries : {"signs", "normal"}, default="signs"
         ±1, or standard normal numbers.
     random_state : int, RandomState or None, default=None

@@ -157,7 +157,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         Returns
         -------
         indices : array of shape (m, min(k, c)), or a list of arrays for `CandidateSets`
-            Positions among the candidates.
+            Indices of the candidates.
         values : of the same shape
             ‖h(x) − ψ(y)‖², ascending; or ⟨h(x), ψ(y)⟩, descending, when the decoder ranks by score; or minus the risk,
             descending, with `MinimumRisk`.

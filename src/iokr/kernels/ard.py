@@ -38,7 +38,7 @@ class ARD(Kernel):
     Parameters
     ----------
     gammas : sequence of float, float, or None, default=None
-        γ_l ≥ 0: a larger one makes feature l count more. A number serves all features; None takes the median rule of
+        γ_l ≥ 0: a larger one makes feature l count more. A number is for all features; None takes the median rule of
         `RBF`, alike for all.
 
     Attributes

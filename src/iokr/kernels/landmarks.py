@@ -51,7 +51,7 @@ def check_sketch(rank: Any, density: Any, entries: Any) -> tuple[int, float | No
     check_choice(entries, "entries", ENTRIES)
     share = None if density is None else check_number(density, "density", minimum=0.0, strict=True)
     if share is not None and share > 1:
-        raise ValueError(f"`density` must be a share of at most 1, got {density!r}.")
+        raise ValueError(f"`density` must be a fraction of at most 1, got {density!r}.")
     return check_integer(rank, "rank", minimum=1), share
 
 

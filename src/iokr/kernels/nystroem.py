@@ -97,7 +97,7 @@ class Nystroem(ProjectedKernel):
     base_ : Kernel
         Fitted.
     pivots_ : ndarray of shape (r,)
-        Positions of P among the objects at fit.
+        Indices of P among the objects at fit.
     error_ : float
         tr(K − K̂) / tr K on the objects at fit; K − K̂ is positive semi-definite.
 

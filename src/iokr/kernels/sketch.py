@@ -26,7 +26,7 @@ class Sketch(ProjectedKernel):
     rank : int, default=100
         Rows of S, at most as many as there are objects.
     density : float, default=None
-        The share of entries of S that are not 0; larger takes more objects. None: about 4·rank objects have one.
+        The fraction of entries of S that are not 0; larger takes more objects. None: about 4·rank objects have one.
         1 takes all objects, for small n.
     entries : {"signs", "normal"}, default="signs"
         ±1, or standard normal numbers.
@@ -38,7 +38,7 @@ class Sketch(ProjectedKernel):
     base_ : Kernel
         Fitted.
     pivots_ : ndarray of shape (p′,)
-        Positions of the objects that S takes among those at fit.
+        Indices of the objects that S takes among those at fit.
     error_ : float
         tr(K − K̂) / tr K on the objects at fit; K − K̂ is positive semi-definite.
 

@@ -1,4 +1,4 @@
-"""Losses ℓ(h, ψ), convex in h, a file each."""
+"""Losses ℓ(h, ψ), convex in h: what an error costs."""
 
 from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare

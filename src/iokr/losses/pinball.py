@@ -107,7 +107,7 @@ class Boxes(BoxLoss):
 
 @component
 class Pinball(BoxLoss):
-    """ℓ(h, ψ) = Σ_j η_j max(θ_j e_j, (θ_j − 1) e_j), e = ψ − h: h_j is to lie above a share θ_j of the outputs.
+    """ℓ(h, ψ) = Σ_j η_j max(θ_j e_j, (θ_j − 1) e_j), e = ψ − h: h_j is to lie above a fraction θ_j of the outputs.
 
     Parameters
     ----------

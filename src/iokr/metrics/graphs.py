@@ -37,7 +37,7 @@ def isomorphic_accuracy(y_true: Any, y_pred: Any, *, label: str = "label", edge_
 
 
 class GraphEditDistance(NamedTuple):
-    """Mean edit distance between graphs, and for what share of the pairs it is known exactly.
+    """Mean edit distance between graphs, and for what fraction of the pairs it is known exactly.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def graph_edit_distance(
 ) -> GraphEditDistance:
     """mean of the fewest edits that turn y into ŷ: nodes and edges put in, taken out, or given another label.
 
-    The search is exponential in the nodes: for each pair it ends after `seconds`, and the answer says for which share
-    of the pairs the number is exact. What it then has is the fewest found, an upper bound; `lower` is the mean of lower
-    bounds. Molecules of nine atoms mostly take far less than a second.
+    The search is exponential in the nodes: for each pair it ends after `seconds`, and the answer says for which
+    fraction of the pairs the number is exact. What it then has is the fewest found, an upper bound; `lower` is the mean
+    of lower bounds. Molecules of nine atoms mostly take far less than a second.
 
     Parameters
     ----------

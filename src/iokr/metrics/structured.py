@@ -103,8 +103,8 @@ def fgw(
 
     P matches the nodes of two graphs, softly, each node weighing as much as every other of its graph. M has squared
     distances of labels: categories are 2 apart where they differ, labels that are floats or rows of floats are
-    coordinates. C is the adjacency, which may be soft; where edges have labels, a row of shares of each label. The best
-    of a few local searches, the same each time. Needs POT, of the extra `graph`.
+    coordinates. C is the adjacency, which may be soft; where edges have labels, a fraction for each label. The best of
+    a few local searches, the same each time. Needs POT, of the extra `graph`.
 
     Parameters
     ----------

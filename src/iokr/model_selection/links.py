@@ -60,7 +60,7 @@ def cross_validate_links(
     -------
     metrics : DataFrame
         Columns `fold`, `setting`, `roc_auc`, `average_precision`, `early_precision`, `prevalence`, `n_pairs`,
-        `n_links`. Figures are NaN where a model gives no scores, or a fold has no links.
+        `n_links`. They are NaN where a model gives no scores, or a fold has no links.
 
     Examples
     --------

@@ -17,7 +17,7 @@ __all__ = ["cross_val_rank"]
 
 
 def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> np.ndarray:
-    """rank_i = position of y_i among its candidates, by a model that never saw fold of i.
+    """rank_i = rank of y_i among its candidates, by a model that never saw the fold of i.
 
     `cross_val_predict` does not pass candidates on; this does.
 

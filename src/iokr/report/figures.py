@@ -70,6 +70,7 @@ class Pictures:
     ----------
     rows : mapping of str to sequence of arrays (h, w)
         NaN pixels are transparent.
+    caption : str
     low, high : float
         The values drawn white and black.
 

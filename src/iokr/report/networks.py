@@ -148,6 +148,10 @@ def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
         How many nodes.
     pairs : array of shape (m, 2)
         Links as node numbers.
+    seed : int, default=0
+        Of the places to begin from.
+    n_iter : int, default=120
+        Steps.
 
     Returns
     -------
@@ -227,6 +231,8 @@ def draw_network(
         Numbers from 0; nodes are coloured by them.
     stressed : array of bool of shape (n,), optional
         Nodes to draw with a ring, such as those whose links are known.
+    size : tuple of float, default=(4.8, 5.0)
+        Width and height in inches.
 
     Examples
     --------

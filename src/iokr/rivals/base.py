@@ -62,7 +62,7 @@ class LinkRival(Component, ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from iokr._component import component
+    >>> from iokr.extend import component
     >>> from iokr.rivals import LinkRival
     >>> @component
     ... class Neighbours(LinkRival):

@@ -101,6 +101,7 @@ Unlabeled = Annotated[
     typer.Option("--unlabeled", metavar="FILE", help="Spectra without structures; with --model forward or fusion."),
 ]
 Memory = Annotated[
-    str | None, typer.Option("--memory", metavar="SIZE", help="Refuse what needs more, such as 4GB; default: is free.")
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Refuse what needs more, such as 4GB; default: what is free."),
 ]
 Pages = Annotated[int, typer.Option("--pages", min=0, help="Queries drawn on the page.")]

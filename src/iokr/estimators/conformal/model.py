@@ -295,7 +295,7 @@ class Conformal(Summarised, Component):
         Returns
         -------
         sets : object array of shape (m,)
-            Positions among the candidates, ascending; of the truth as far as it is among them. Of a network, numbers of
+            Indices of the candidates, ascending; of the truth as far as it is among them. Of a network, numbers of
             nodes: all partners of the new one among `nodes_`, as often as asked.
         """
         check_is_fitted(self)

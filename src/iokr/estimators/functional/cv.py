@@ -41,8 +41,8 @@ __all__ = ["FunctionalCV"]
 class FunctionalCV(Searching, FunctionalRegression):
     """argmin over k, L and α of (1/n) Σ_i ∫(y_i − h₋ᵢ(x_i))², leave-one-curve-out in closed form.
 
-    One eigendecomposition per input kernel serves every curve kernel and alpha. What is learned from all curves is held
-    fixed; `cv=5` learns it anew on each fold, and takes any loss.
+    One eigendecomposition per input kernel is reused for every curve kernel and alpha. What is learned from all curves
+    is held fixed; `cv=5` learns it anew on each fold, and takes any loss.
 
     Parameters
     ----------

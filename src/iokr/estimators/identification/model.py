@@ -274,7 +274,7 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         return order, [f[o] for f, o in zip(values, order, strict=True)]
 
     def predict(self, X: Any, candidates: Any, candidate_groups: Any = None) -> np.ndarray:
-        """The position of the best candidate of each spectrum in its set."""
+        """The index of the best candidate of each spectrum in its set."""
         order, values = self.rank(X, candidates, candidate_groups, k=1)
         none = next((i for i, f in enumerate(values) if np.isneginf(f[0])), None)
         if none is not None:
@@ -294,7 +294,7 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         scores : list of arrays
             f(x, ·) of queries whose molecule was in no training part: out of fold, or of rows kept for this alone.
         truth : sequence of int
-            The position of the truth in each set.
+            The index of the truth in each set.
         groups : sequence of names
             The molecule of each query; its spectra count as one.
         """
@@ -335,7 +335,7 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         return quantile(self.calibration_, delta)
 
     def novelty(self, scores: Sequence[Any]) -> np.ndarray:
-        """The share of calibration queries whose best score was lower: a rank, not the probability of an absence."""
+        """The fraction of calibration queries whose best score was lower: a rank, not the probability of an absence."""
         self._check_calibrated()
         n_objects(scores, "scores")
         best = [float(f.max()) for f in _score_lists(scores)]

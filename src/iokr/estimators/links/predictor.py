@@ -234,7 +234,7 @@ class LinkRegression(KernelModel):
         Returns
         -------
         pairs : array of shape (k, 2)
-            Positions in the two lists.
+            Indices in the two lists.
         scores : array of shape (k,)
             Descending; equal scores in the order of the pairs.
 

@@ -39,8 +39,8 @@ __all__ = ["PairModel", "choose_strategy"]
 class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """min_f Σ_p ℓ(f(p), y_p) + (α/2)‖f‖² over pairs p = {a, b} of nodes, with 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d).
 
-    Three ways to learn from pairs without order. `"kernel"`: one example per pair, the kernel averaged over both
-    orders. `"duplicate"`: both orders as examples of weight ½, f the mean of the two predictions. `"local"`: one
+    Three ways to learn from pairs without order. `"kernel"`: one row per pair, the kernel averaged over both
+    orders. `"duplicate"`: both orders as rows of weight ½, f the mean of the two predictions. `"local"`: one
     local model per node on its partners, f the mean of two. At δ = 0 the first two are the same (TPPK); `"local"` is
     `"duplicate"` at δ = 1. There is no matrix of pairs: ridge is solved by conjugate gradients from products of about
     3nm multiplications (n pairs, m nodes), exactly in O(m³) when all pairs are there, the margin by coordinate descent.

@@ -38,7 +38,7 @@ def _closed(model: Any) -> bool:
 class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     """argmax_c ⟨h(x), ψ(c)⟩ with ⟨ψ(a), ψ(b)⟩ = [a = b]: `IOKR` with the output kernel `Delta()`, as a classifier.
 
-    Kernel ridge on the indicators of the classes, so h_c(x) estimates the share of class c at x. What is kept is one
+    Kernel ridge on the indicators of the classes, so h_c(x) estimates the fraction of class c at x. What is kept is one
     column of coefficients for each class. `model_` is the `IOKR` inside, with all that it can do.
 
     Parameters
@@ -126,7 +126,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         return np.asarray(self.classes_[np.argmax(to_numpy(self._values(X)), axis=1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose label is y.
+        """The fraction of rows whose label is y.
 
         Parameters
         ----------

@@ -212,7 +212,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         return self._cast(asarray_like(Q, self.solution_.C))
 
     def crossing_rate(self, X: Any, levels: Any = None) -> float:
-        """The share of adjacent levels whose quantiles are in the wrong order before sorting."""
+        """The fraction of adjacent levels whose quantiles are in the wrong order before sorting."""
         theta = np.sort(check_levels(self.levels if levels is None else levels))
         return float(np.mean(np.diff(self._quantiles(X, theta), axis=1) < 0)) if len(theta) > 1 else 0.0
 

@@ -29,7 +29,8 @@ __all__ = ["QuantileCurvesCV"]
 class QuantileCurvesCV(Searching, QuantileRegression):
     """argmin over k, k_Θ, ν and α of the mean of ρ_θ(y − h(x)(θ)) over rows left out and levels.
 
-    One eigendecomposition per fold and input kernel serves the rest of the grid; alphas start warm from the largest.
+    One eigendecomposition per fold and input kernel is reused for the rest of the grid; alphas start warm, from the
+    largest.
 
     Parameters
     ----------

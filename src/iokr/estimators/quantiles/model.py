@@ -34,20 +34,21 @@ class QuantileCurves(QuantileRegression):
         k_Θ, on levels; None is `RBF(9.0)`. A matrix couples the trained levels alone: `numpy.eye(m)` learns them
         independently, any other is joint quantile regression. Both need `crossing=0`.
     levels : sequence of float
-        θ in (0, 1).
+        θ in (0, 1); 0.1, 0.2, … 0.9 by default.
     crossing : float, default=0.05
         ν ≥ 0: larger forbids crossings more strictly.
     intercept : bool, default=True
         Add 1 to both kernels (to a matrix over the levels nothing), and take the median of y away first: without it
         extreme levels are pulled towards 0.
     alpha : float, default=1.0
+        λ > 0: larger shrinks h more.
     solver : Solver, default=None
         None is `ADMM(1e-5)`.
 
     Attributes
     ----------
     crossing_rate_ : float
-        The share of adjacent levels in the wrong order at the training inputs, before sorting.
+        The fraction of adjacent levels in the wrong order at the training inputs, before sorting.
     guarantee_ : str
         What the last `interval` promises.
     kernel_, levels_, solution_, solver_ :

@@ -255,7 +255,7 @@ class IOKR(KernelRegression):
 
     Notes
     -----
-    One fit costs about n³/3 flops and n² numbers of memory; h(x) = A Cᵀ k_x costs nq more per input. Missing targets
+    One fit costs about n³/3 flops and n²/2 numbers of memory; h(x) = A Cᵀ k_x costs nq more per input. Missing targets
     are NaN entries of vector outputs. Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016 (its λ₁ is `alpha`, its λ₂
     is half the manifold's `strength`).
 

@@ -48,8 +48,9 @@ class LowRank(ClosedForm):
     Parameters
     ----------
     checkpoint : str or path, default=None
-        A folder for fits of Dask arrays: the moments of every chunk are kept there as soon as they are known, and a fit
-        that was interrupted takes them up again. One folder for one fit; another fit is refused.
+        A folder for fits of rows in chunks (`Stream`, Dask arrays): the moments of every chunk are kept there as soon
+        as they are known, and a fit that was interrupted takes them up again. One folder for one fit;
+        another fit is refused.
 
     Examples
     --------
