@@ -130,7 +130,7 @@ for i, row in enumerate(panels):
     for cell, (name, found) in zip(row[1:], answers.items(), strict=True):
         draw(cell, found[i])
         value = f"{alike[name][i]:.2f}"
-        cell.text(0, 0.85, value, color="0.5", transform=cell.transAxes)
+        cell.text(0.5, -0.12, value, color="0.4", ha="center", transform=cell.transAxes)
 for cell, title in zip(panels[0], ("truth", *answers), strict=True):
     cell.set_title(title, fontsize=10)
 plt.show()

@@ -122,7 +122,7 @@ for place, (name, distance) in enumerate(far.items()):
     panels[2].bar(
         np.arange(7) + 0.27 * (place - 1), shares, 0.27, color=color, label=label
     )
-panels[2].set(xlabel="steps from the truth", ylabel="share of test animals")
+panels[2].set(xlabel="steps from the truth", ylabel="fraction of test animals")
 panels[2].legend(title="mean number of steps", frameon=False, fontsize=8)
 panels[2].spines[["top", "right"]].set_visible(False)
 plt.show()

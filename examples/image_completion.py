@@ -26,7 +26,7 @@ from iokr.metrics import rbf_loss
 # %%
 # The data
 # --------
-# Scikit-learn's digits, 8 × 8 pixels: 600 to learn from, 300 to judge.
+# Scikit-learn's digits, 8 × 8 pixels: 600 to learn from, 300 to test on.
 
 images = load_digits().data / 16
 upper, lower = images[:, :32], images[:, 32:]

@@ -41,7 +41,7 @@ new = np.setdiff1d(np.arange(200), known)
 # The model
 # ---------
 # Kernel and ``alpha`` are chosen by leave-one-out on the known nodes. The scores of
-# all pairs of new nodes are judged.
+# all pairs of new nodes are evaluated.
 
 model = LinkPredictorCV([RBF(0.01), RBF(0.03), RBF(0.1)])
 model.fit(features, truth, labeled=known)
@@ -66,11 +66,11 @@ def draw(axes, pairs, color):
     axes.add_collection(LineCollection(place[pairs], colors=color, linewidths=1))
 
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 draw(left, within, "C0")
 draw(right, found[~hit], "C1")
 draw(right, found[hit], "C0")
-left.set_title(f"known: {len(within)} links of {len(known)} nodes\n")
+left.set_title(f"known: {len(within)} links of {len(known)} nodes\nthe others are grey")
 right.set_title(
     f"the {len(best)} best pairs of {len(new)} new nodes\n"
     f"{hit.mean():.0%} are links (blue), at random {figures['prevalence']:.0%}"
@@ -80,4 +80,5 @@ for axes, bright in ((left, known), (right, new)):
     axes.scatter(*place[bright].T, s=16, color="black", zorder=3)
     axes.set_aspect("equal")
     axes.axis("off")
+figure.get_layout_engine().set(h_pad=0.1)
 plt.show()

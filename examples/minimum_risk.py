@@ -75,12 +75,19 @@ print("topics an answer:", careful.predict(X[some]).sum(axis=1).mean())
 # Each decoder wins in its own loss.
 
 figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.2), layout="constrained")
-titles = ("example-F1, %, more is better", "Hamming loss, %, less is better", "labels")
+titles = (
+    "F1, %: more is better",
+    "Hamming loss, %: less is better",
+    "labels an answer",
+)
 for k, (axes, title) in enumerate(zip(panels, titles, strict=True)):
-    for shift, loss in ((-0.18, "f1"), (0.18, "hamming")):
+    for shift, loss, words in ((-0.18, "f1", "F1"), (0.18, "hamming", "Hamming loss")):
         values = [found[name, loss][k] for name in ways]
-        axes.bar(np.arange(len(ways)) + shift, values, 0.34, label=f"decided by {loss}")
+        label = f"decided by {words}"
+        axes.bar(np.arange(len(ways)) + shift, values, 0.34, label=label)
     axes.set(title=title, xticks=range(len(ways)), xticklabels=ways)
-panels[2].axhline(Y[test].sum(axis=1).mean(), color="0.4", label="in truth")
-panels[2].legend(fontsize=8)
+panels[2].axhline(Y[test].sum(axis=1).mean(), color="0.4", label="labels in truth")
+figure.legend(
+    *panels[2].get_legend_handles_labels(), ncols=3, loc="outside lower center"
+)
 plt.show()

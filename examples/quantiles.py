@@ -54,9 +54,9 @@ for name, model in {"together": together, "one by one": alone}.items():
 # The quantiles at 0.1 and 0.9 are no interval of 80 %: calibrated ones are.
 
 low, high = together.predict(X_test, levels=[0.1, 0.9]).T
-print(f"as they come: cover {np.mean((low <= y_test) & (y_test <= high)):.2f}")
+print(f"as they come: coverage {np.mean((low <= y_test) & (y_test <= high)):.2f}")
 low, high = together.interval(X_test, coverage=0.8).T
-print(f"calibrated:   cover {np.mean((low <= y_test) & (y_test <= high)):.2f}")
+print(f"calibrated:   coverage {np.mean((low <= y_test) & (y_test <= high)):.2f}")
 
 # %%
 # Two pictures

@@ -105,9 +105,9 @@ for column, name in enumerate(MODELS):
     places = np.arange(len(WORLDS)) + (column - 2) * width
     axes.bar(places, table[:, column].mean(axis=1), width, label=name)
     axes.plot(places, table[:, column], "k.", markersize=3)
-axes.axhline(50, color="0.5", linewidth=0.8)
+axes.axhline(50, color="0.3", linewidth=0.8, linestyle=":", label="chance")
 axes.set(
     xticks=range(len(WORLDS)), xticklabels=WORLDS, ylim=(40, 102), ylabel="right, %"
 )
-axes.legend(ncols=3, loc="lower left", fontsize=8)
+figure.legend(ncols=3, loc="outside upper center", fontsize=9)
 plt.show()

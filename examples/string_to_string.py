@@ -70,7 +70,7 @@ print(f"mean edit distance of what was put together: {edit_distance(truth, built
 # %%
 # The figure
 # ----------
-# Left, the share of numerals that are right to the last letter. Right, some test
+# Left, the fraction of numerals that are right to the last letter. Right, some test
 # numbers, and what is true where the answer is wrong.
 
 figure, (left, listed) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

@@ -80,20 +80,23 @@ for n in sizes:
 # With hundreds of rows the closed form is hard to beat, and chooses its own parameters.
 # Regressors are for inputs without a kernel, and for far more rows.
 
-figure, (left, *pictures) = plt.subplots(
-    1, 5, figsize=(10.5, 3.2), width_ratios=(3, 1, 1, 1, 1), layout="constrained"
-)
+figure = plt.figure(figsize=(10.5, 3.8), layout="constrained")
+part, pictures = figure.subfigures(1, 2, width_ratios=(1, 1.2))
+left = part.subplots()
 for name, values in errors.items():
     left.plot(sizes, values, "o-", label=name)
-left.set(xscale="log", xlabel="training rows", ylabel="2 − 2 k_Y(y, ŷ)")
+left.set(xscale="log", xlabel="training rows", ylabel="loss 2 − 2 k_Y(y, ŷ), 300 tests")
+left.set_xticks(sizes, sizes)
+left.minorticks_off()
 left.legend(fontsize=8)
-shown = slice(test.start, test.start + 4)
-for axes, (name, model) in zip(pictures, models.items(), strict=True):
-    answers = np.asarray(model.predict(X[shown]))
-    digits = [
-        np.vstack([upper.reshape(4, 8), lower.reshape(4, 8)])
-        for upper, lower in zip(X[shown], answers, strict=True)
-    ]
-    axes.imshow(np.vstack(digits), cmap="gray_r")
-    axes.set(title=name, xticks=[], yticks=[])
+shown = slice(test.start, test.start + 6)
+rows = {"truth": Y[shown]}
+rows |= {name: np.asarray(model.predict(X[shown])) for name, model in models.items()}
+grid = pictures.subplots(len(rows), 6)
+for line, (name, halves) in zip(grid, rows.items(), strict=True):
+    for axes, upper, lower in zip(line, X[shown], halves, strict=True):
+        axes.imshow(np.concatenate([upper, lower]).reshape(8, 8), cmap="gray_r")
+        axes.axhline(3.5, color="C1", linewidth=0.8)
+        axes.set(xticks=[], yticks=[])
+    line[0].set_ylabel(name, rotation=0, ha="right", va="center")
 plt.show()
