@@ -122,7 +122,14 @@ class Browser:
                 return message["result"]
 
     def open(
-        self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        script: bool = True,
+        query: str = "",
     ) -> None:
         """A file, at a size; `errors` and `requests` are those of this page."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -130,7 +137,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=media)
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.errors, self.requests = [], []
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path.as_uri() + (f"?{query}" if query else ""))
         while self._next().get("method") != "Page.loadEventFired":
             pass
 

@@ -86,41 +86,107 @@ def test_every_page_is_reached(page):
     assert page in reached
 
 
-@pytest.mark.slow
-def test_builds_without_warnings_and_asks_nobody(tmp_path):
-    """Warnings are errors, one of them a public name without a page; and pages load nothing from the network."""
+SEARCHED = {  # what readers ask for, and where the search must lead first
+    "pandas": {"faq"},
+    "Excel": {"faq"},
+    "saving": {"guide/model_files"},
+    "uncertainty": {"guide/uncertainty"},
+    "bipartite": {"guide/links"},
+    "big data": {"guide/scale"},
+    "GPU": {"guide/arrays", "guide/scale"},
+    "memory": {"guide/scale"},
+    "leave-one-out": {"guide/model_selection"},
+    "CSV": {"guide/command_line"},
+}
+
+
+@pytest.mark.parametrize("word", SEARCHED)
+def test_pages_are_entered_under_what_readers_ask_for(word):
+    """A main entry of the index, `.. index:: ! word`, comes first in the search of Sphinx."""
+    found = set()
+    for page in PAGES:
+        for line in re.findall(r"^\.\. index:: (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            if f"! {word}" in re.split(r",\s*", line):
+                found.add(name(page).removesuffix(".rst"))
+    assert found == SEARCHED[word]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The pages as HTML; warnings are errors, one of them a public name without a page."""
     for package in ("sphinx", "numpydoc", "pydata_sphinx_theme", "sphinx_gallery", "matplotlib", "networkx"):
         pytest.importorskip(package)
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "-q",
-        "-b",
-        "html",
-        "-d",
-        tmp_path / "cache",
-        DOCS,
-        tmp_path / "html",
-    ]
+    folder = tmp_path_factory.mktemp("pages")
+    options = ("-W", "-q", "-b", "html", "-d", folder / "cache")
+    command = [sys.executable, "-m", "sphinx", *options, DOCS, folder / "html"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    pages = sorted((tmp_path / "html").rglob("*.html"))
+    return folder / "html"
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_the_network(built):
+    pages = sorted(built.rglob("*.html"))
     assert len(pages) > len(PAGES)
     for page in pages:
         loaded = re.findall(
             r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*", page.read_text()
         )
         assert not loaded, page
-    for sheet in (tmp_path / "html").rglob("*.css"):
+    for sheet in built.rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", sheet.read_text()), sheet
-    front = (tmp_path / "html" / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_front_page_leads_to_every_user(built):
+    front = (built / "index.html").read_text()
     near = set(re.findall(r'href="([^"#]+\.html)', front))
     pages_of_users = [
         f"auto_tutorials/{user}.html" for user in ("biologist", "chemist", "data_scientist", "researcher")
     ]
     assert near >= {*pages_of_users, "auto_examples/index.html", "faq.html", "changelog.html"}
-    index = (tmp_path / "html" / "searchindex.js").read_text()
-    for word in ("panda", "excel", "save", "uncertainti", "bipartit", "big"):  # stems, as the search has them
-        assert re.search(rf'[{{,]"?{word}"?:', index), word
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A browser."""
+    from browser import CHROMIUM, MISSING, Browser
+
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", SEARCHED)
+def test_the_search_finds_the_page(built, reader, word):
+    reader.open(built / "search.html", query=f"q={word.replace(' ', '+')}")
+    links = "[...document.querySelectorAll('#search-results ul.search li > a')].map(a => a.getAttribute('href'))"
+    first = reader.until(links, bool)[0]
+    assert first.split(".html")[0] in SEARCHED[word]
+
+
+NARROW = ["index", "start", "faq", "guide/kernels", "guide/losses", "auto_tutorials/biologist", "auto_examples/index"]
+CUT = """(() => {
+  const width = document.documentElement.clientWidth, cut = [];
+  for (const one of document.querySelectorAll("article :is(h1, h2, h3, p, li, dt, dd, td, img)")) {
+    let scrolls = false;
+    for (let up = one; up && up.tagName !== "ARTICLE"; up = up.parentElement)
+      scrolls ||= ["auto", "scroll"].includes(getComputedStyle(up).overflowX);
+    const wide = one.getBoundingClientRect().right > width + 1 || one.scrollWidth > one.clientWidth + 1;
+    if (!scrolls && one.clientWidth && wide && !one.querySelector(".highlight, table"))
+      cut.push(one.textContent.slice(0, 60));
+  }
+  return cut;
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [*NARROW, "api/generated/iokr.IOKRCV", "api/generated/iokr.decoders.GraphBarycenter"])
+def test_nothing_is_cut_on_a_telephone(built, reader, page):
+    """At 400 px: what is wider than the page can be scrolled to by itself."""
+    reader.open(built / f"{page}.html", width=400)
+    assert reader.read("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert reader.read(CUT) == []
