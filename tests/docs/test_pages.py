@@ -190,3 +190,12 @@ def test_nothing_is_cut_on_a_telephone(built, reader, page):
     reader.open(built / f"{page}.html", width=400)
     assert reader.read("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert reader.read(CUT) == []
+
+
+def test_the_front_page_names_every_extra_for_users():
+    import tomllib
+
+    declared = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (DOCS / "index.rst").read_text(encoding="utf-8").split(":header: extra | for")[1].split("toctree")[0]
+    named = {name for row in table.splitlines() if "|" in row for name in re.findall(r"``(\w+)``", row.split("|")[0])}
+    assert named == set(declared["optional-dependencies"]) - {"test", "docs", "dev"}
