@@ -95,9 +95,9 @@ print(rows.round(2).to_string(index=False))
 # Three piles
 # -----------
 # *Report* an answer whose set holds one molecule and whose probability is at least 0.9.
-# *Look again* where the set holds a few: they often differ in one place, and a
-# standard, a second collision energy or a retention time tells them apart. *Leave* the
-# others.
+# *Look again* where the set holds up to three, or one of a lower probability: such
+# molecules often differ in one part, and a standard, a second collision energy or a
+# retention time tells them apart. *Leave* the others.
 
 sizes = ranked[ranked.in_set == "yes"].groupby("spectrum_id").size()
 answers = first[["smiles", "formula", "probability"]].join(sizes.rename("set_size"))

@@ -116,7 +116,7 @@ def test_results_can_be_judged_later(made, tmp_path):
     said = run(
         "evaluate", "--results", out / "candidates.tsv", "--truth", paths["truth.tsv"], "-o", tmp_path / "judged"
     )
-    assert "Results judged" in said
+    assert "Results evaluated" in said
     top = json.loads((tmp_path / "judged" / "metrics.json").read_text("utf-8"))["tables"][0]["rows"][0]["top-1"]
     assert top > 20
 

@@ -157,7 +157,7 @@ def test_parquet_in_and_out(made, tmp_path):
     base = write("base.parquet", {"smiles": sorted({row["smiles"] for row in known})})
     run("identify", "-i", queries, "--database", base, *given, "-o", tmp_path / "base")
     results = tmp_path / "out" / "candidates.parquet"
-    assert "Results judged" in run(
+    assert "Results evaluated" in run(
         "evaluate", "--results", results, "--truth", made["truth.tsv"], "-o", tmp_path / "judged"
     )
 

@@ -209,7 +209,7 @@ def evaluate(
     match: MatchOption = Match.formula,
     ppm: Ppm = 10.0,
     adduct: Adduct = None,
-    results: Annotated[Path | None, typer.Option("--results", help="Judge this candidates.tsv instead.")] = None,
+    results: Annotated[Path | None, typer.Option("--results", help="Evaluate this candidates.tsv instead.")] = None,
     truth: Annotated[Path | None, typer.Option("--truth", help="Its truths: spectrum_id and smiles.")] = None,
     rivals: Annotated[bool, typer.Option("--rivals/--no-rivals", help="Library search and others beside it.")] = True,
     fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
@@ -243,7 +243,7 @@ def evaluate(
 ) -> None:
     """How often is the truth first, by folds over molecules, beside library search?
 
-    With --group scaffold and --group similarity folds by larger groups stand beside those by molecule. Or judge the
+    With --group scaffold and --group similarity folds by larger groups stand beside those by molecule. Or evaluate the
     table of an earlier `identify` with --results and --truth.
     """
     from iokr.cli.msms.evaluation import evaluate as judge_folds

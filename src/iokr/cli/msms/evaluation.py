@@ -107,7 +107,7 @@ def evaluate(
             found[group] = gathered(parts, library, sets.entries, fold)
     if not len(found[kinds[0]].rows):
         raise ValueError(
-            "No spectrum has a set of several candidates with its own molecule among them, so nothing can be judged."
+            "No spectrum has a set of several candidates with its own molecule among them, so nothing can be evaluated."
         )
     progress(done, done, "drawing the page")
     report = report_of(found, library, sets.entries, grams, learning, matching, delta=delta, pages=pages, safe=safe)

@@ -51,7 +51,7 @@ def judge(results: Path, truth: Path) -> Report:
     report = Report(
         "How often the truth came first",
         f"The truth is first in {values['top-1']} % of {len(found)} spectra.",
-        (Table("Results judged", [{"spectra": len(found), **values, "truth not listed": missing}]),),
+        (Table("Results evaluated", [{"spectra": len(found), **values, "truth not listed": missing}]),),
         ("A truth that is not listed counts as missed at every k.",),
     )
     return report.with_info(run_info(seconds=perf_counter() - start, files=[results, truth]))
