@@ -164,8 +164,10 @@ def reader(tmp_path_factory):
 def test_the_search_finds_the_page(built, reader, word):
     reader.open(built / "search.html", query=f"q={word.replace(' ', '+')}")
     links = "[...document.querySelectorAll('#search-results ul.search li > a')].map(a => a.getAttribute('href'))"
-    first = reader.until(links, bool)[0]
-    assert first.split(".html")[0] in SEARCHED[word]
+    reader.until(links, bool)
+    found = [link.split(".html")[0] for link in reader.still(links)]
+    first = next(page for page in found if page != "glossary")  # where the word itself is explained
+    assert first in SEARCHED[word]
 
 
 NARROW = ["index", "start", "faq", "guide/kernels", "guide/losses", "auto_tutorials/biologist", "auto_examples/index"]
