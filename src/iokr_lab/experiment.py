@@ -68,17 +68,11 @@ class Experiment:
         about = "" if row["how"] == "measured" else "about "
         return f"{about}{max(seconds / size, 1):.0f} {unit} for {row['cells']} cells; default {row['default_cells']}"
 
-    def missing(self) -> list[str]:
-        """What keeps it from running, a line for every data set that is not there."""
-        from iokr.datasets.home import DataNotFound, data_files
+    def missing(self) -> str | None:
+        """What keeps it from running: the data sets that are not there, in a sentence."""
+        from iokr.datasets.home import missing_data
 
-        lines = []
-        for name in self.data:
-            try:
-                data_files(name)
-            except DataNotFound as error:
-                lines.append(str(error))
-        return lines
+        return missing_data(self.data)
 
     def run(
         self,

@@ -202,7 +202,10 @@ def test_find():
 def test_missing_data_is_said_before_running(monkeypatch, tmp_path):
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     experiment = Experiment("absent", "t", "p", "images.usps", data=("one", "two"))
-    assert [line.split(" is not")[0] for line in experiment.missing()] == ["one", "two"]
+    said = experiment.missing()
+    assert said.startswith(f"one, two are not in {tmp_path} (IOKR_DATA)") and "folder that holds them" in said
+    (tmp_path / "two").mkdir()
+    assert experiment.missing().startswith("one is not in")
     with pytest.raises(DataNotFound, match="one is not in"):
         experiment.run()
 

@@ -47,6 +47,7 @@ def reproduce(
     interrupted.
     """
     from iokr._folders import ResultFolder
+    from iokr.datasets.home import missing_data
     from iokr.report import Table
     from iokr_lab import EXPERIMENTS, find
 
@@ -56,8 +57,8 @@ def reproduce(
             for e in EXPERIMENTS
         ]
         print_tables([Table("Experiments", rows)], format)
-        for line in dict.fromkeys(line for e in EXPERIMENTS for line in e.missing()):
-            say(line, quiet=quiet)
+        if absent := missing_data(name for e in EXPERIMENTS for name in e.data):
+            say(absent, quiet=quiet)
         return
     try:
         experiment = find(name)

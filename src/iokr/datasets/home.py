@@ -2,9 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["DataNotFound", "data_files", "data_home", "find_data"]
+__all__ = ["DataNotFound", "data_files", "data_home", "find_data", "missing_data"]
 
 
 class DataNotFound(FileNotFoundError):
@@ -63,11 +64,30 @@ def find_data(path: str) -> Path:
     home = data_home()
     if (home / path).exists():
         return home / path
+    raise DataNotFound(_not_there([str(path)]))
+
+
+def _not_there(names: Sequence[str]) -> str:
+    """What is missing, where it was looked for, and what to do."""
     came_from = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "the default data folder"
-    raise DataNotFound(
-        f"{path} is not in {home} ({came_from}); "
-        f"set IOKR_DATA to the folder that holds {path}, as in `IOKR_DATA=/path/to/data`."
+    several = len(names) > 1
+    return (
+        f"{', '.join(names)} {'are' if several else 'is'} not in {data_home()} ({came_from}); set IOKR_DATA to the "
+        f"folder that holds {'them' if several else names[0]}, as in `IOKR_DATA=/path/to/data`."
     )
+
+
+def missing_data(names: Iterable[str]) -> str | None:
+    """One sentence about those data sets that are not there; None when all are.
+
+    Examples
+    --------
+    >>> from iokr.datasets.home import missing_data
+    >>> missing_data(["no-such-set", "nor-this"]).split(" in ")[0]
+    'no-such-set, nor-this are not'
+    """
+    absent = [name for name in dict.fromkeys(names) if not (data_home() / name).exists()]
+    return _not_there(absent) if absent else None
 
 
 def data_files(name: str) -> list[Path]:
