@@ -138,6 +138,14 @@ def _verdict(compared: Sequence[tuple[Mapping[str, Any], Any]], n: int) -> str:
     if ahead:
         return f"Ahead of boosting in ROC and in PR, p < 0.05 in both before Holm's correction: {', '.join(ahead)}."
     better = [name for name in NAMES[1:] if all(d.mean > 0 for names, d in compared if names["ours"] == name)]
+    open_ones = "; ".join(
+        f"{names['ours']} in {names['area']} by {d.mean:.2f} points (ahead in {d.wins} of {d.n}, p = {d.p:.1g})"
+        for names, d in compared
+        if names["ours"] in better and not d.p < 0.05
+    )
     if better:
-        return f"In the mean ahead of boosting in both areas, not with p < 0.05 in both: {', '.join(better)}."
+        return (
+            f"In the mean ahead of boosting in both areas: {', '.join(better)}. What is missing for certainty, p < "
+            f"0.05 in both: {open_ones}."
+        )
     return "None of ours is ahead of boosting in both areas."
