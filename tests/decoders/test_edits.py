@@ -1,6 +1,6 @@
 """Graphs by local search: each step gets nearer, no single edit is left that helps, and the bound is one.
 
-Tests of `iokr.decoders.graphs`.
+Tests of `iokr.decoders.graphs` and `iokr.decoders._search.local`.
 """
 
 from itertools import combinations, product
@@ -10,11 +10,13 @@ import pytest
 
 from iokr import IOKR
 from iokr.decoders import Candidates, GraphEdits
+from iokr.decoders._search.linear import output_bounds
 from iokr.kernels import RBF, Delta, Normalized, ShortestPath, WeisfeilerLehman
 from reference import assert_close
 from samples import vectors
 
 KERNELS = [WeisfeilerLehman(1), Normalized(WeisfeilerLehman(2)), ShortestPath(), 0.5 * WeisfeilerLehman(0)]
+SCALED = [2.0 * (1.5 * WeisfeilerLehman(0)), 3.0 * WeisfeilerLehman(1), Normalized(3.0 * WeisfeilerLehman(1))]
 
 
 def graphs(n: int, seed: int = 0, letters: str = "CNO") -> list:
@@ -99,7 +101,7 @@ def test_no_single_edit_is_left_that_helps(kernel, nodes):
         assert distances[0] <= distances.min() + 1e-8
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: " ".join(repr(kernel).split()))
+@pytest.mark.parametrize("kernel", KERNELS + SCALED, ids=lambda kernel: " ".join(repr(kernel).split()))
 def test_costs_and_bounds(kernel):
     X, fitted = vectors(6, seed=1), model(kernel, GraphEdits(2), "CN")
     found, cost, bound = fitted.decoder_.solve(fitted.decision_function(X), fitted.embedding_)
@@ -107,6 +109,7 @@ def test_costs_and_bounds(kernel):
     best = costs(fitted, X, every_graph(4, "CN")).min(axis=1)
     assert np.all(bound <= best + 1e-9)
     assert np.all(bound <= cost + 1e-9)
+    assert np.all(output_bounds(fitted.decision_function(X), fitted.embedding_) <= best + 1e-9)
 
 
 def test_counts_of_labels_are_found_and_proved():

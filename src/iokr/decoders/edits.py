@@ -11,15 +11,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from iokr._array import Array, to_numpy
+from iokr._array import Array
 from iokr._component import component
 from iokr._objects import as_objects
 from iokr._validation import check_choice, check_integer
-from iokr.decoders._search.linear import count_bound, output_weights
+from iokr.decoders._search.linear import output_bounds
+from iokr.decoders._search.local import descend
 from iokr.decoders.candidates import rank_shared
 from iokr.decoders.graphs import GraphDecoder, Sketch
 from iokr.embeddings.base import Embedding
-from iokr.kernels._data.counts import Counts
 
 __all__ = ["GraphEdits"]
 
@@ -101,21 +101,18 @@ class GraphEdits(GraphDecoder):
             graph, cost = min(searched, key=itemgetter(1))
             found.append(graph)
             costs.append(cost)
-        bounds = np.minimum(graph_bounds(H, embedding), costs)
+        bounds = np.minimum(output_bounds(H, embedding), costs)
         return as_objects(found), np.array(costs), bounds
 
     def _search(self, h: Array, start: int, embedding: Embedding) -> tuple[Any, float]:
         """The graph where edits end, and its cost; the training graph itself when none helps."""
-        here = self._sketches[start]
-        cost, moved = float(self._costs(h, [here], embedding)[0]), False
-        for _ in range(self.max_steps):
-            edited = [g for g in self._edits(here) if not self.connected or is_connected(g.adjacency)]
-            costs = self._costs(h, edited, embedding) if edited else np.empty(0)
-            best = int(np.argmin(costs)) if len(costs) else -1
-            if best < 0 or costs[best] >= cost - 1e-10 * max(abs(cost), 1.0):
-                break
-            here, cost, moved = edited[best], float(costs[best]), True
-        return (self._written(here) if moved else self._Y[start]), cost
+
+        def edits(g: Sketch) -> list[Sketch]:
+            return [e for e in self._edits(g) if not self.connected or is_connected(e.adjacency)]
+
+        begin = self._sketches[start]
+        end, cost = descend(begin, edits, lambda some: self._costs(h, some, embedding), self.max_steps)
+        return (self._Y[start] if end is begin else self._written(end)), cost
 
     def _edits(self, g: Sketch) -> Iterator[Sketch]:
         """Every graph one edit away."""
@@ -149,13 +146,3 @@ def is_connected(adjacency: np.ndarray) -> bool:
     """Whether every node can be reached from every other."""
     count, _ = connected_components(csr_array(adjacency != 0), directed=False)
     return bool(count == 1)
-
-
-def graph_bounds(H: Array, embedding: Embedding) -> np.ndarray:
-    """Below k_Y(y, y) − 2⟨h_i, ψ(y)⟩ for every graph y: −‖h_i‖², or more where ψ counts parts of graphs."""
-    bounds: np.ndarray = -to_numpy(embedding.sq_norms_of(H)).astype(np.float64)
-    if isinstance(getattr(embedding, "S_fit_", None), Counts):
-        weights, S = output_weights(H, embedding)
-        counted = [count_bound(np.asarray(row @ S.matrix), S.weight) for row in weights]
-        bounds = np.maximum(bounds, counted)
-    return bounds

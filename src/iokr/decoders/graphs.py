@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, is_sparse, to_numpy
+from iokr._array import Array, is_sparse, to_numpy
 from iokr._objects import as_objects, key, n_objects
+from iokr.decoders._search.linear import output_costs
 from iokr.decoders.base import Decoder
 from iokr.decoders.fgw import in_order
 from iokr.embeddings.base import Embedding, KernelEmbedding
@@ -78,9 +79,7 @@ class GraphDecoder(Decoder):
 
     def _costs(self, h: Array, some: Sequence[Sketch], embedding: Embedding) -> np.ndarray:
         """k_Y(y, y) − 2⟨h, ψ(y)⟩ for one row h, (1, q)."""
-        S = embedding.represent(as_objects(self._written(g) for g in some), "candidates")
-        costs: np.ndarray = to_numpy(asarray_like(embedding.sq_norms(S), h) - 2 * embedding.inner(h, S)[0, :])
-        return costs.astype(np.float64)
+        return output_costs(h, [self._written(g) for g in some], embedding)
 
 
 def graph_kernel(embedding: Embedding) -> Kernel | None:

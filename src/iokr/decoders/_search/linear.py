@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
+from iokr._objects import as_objects
 from iokr.embeddings.base import Embedding, KernelEmbedding
+from iokr.kernels._data.counts import CountKernel
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, Scaled
 
-__all__ = ["count_bound", "output_kernel", "output_weights"]
+__all__ = ["count_bound", "output_bounds", "output_costs", "output_kernel", "output_weights"]
 
 
 def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
@@ -47,3 +49,23 @@ def count_bound(h: np.ndarray, weight: np.ndarray | None = None) -> float:
     times = np.round(np.maximum(h, 0.0))
     costs = times**2 - 2 * times * h
     return float(costs.sum() if weight is None else weight @ costs)
+
+
+def output_bounds(H: Array, embedding: Embedding) -> np.ndarray:
+    """Below k_Y(y, y) − 2⟨h_i, ψ(y)⟩ for every output y: −‖h_i‖², or more where ψ counts parts of outputs."""
+    bounds: np.ndarray = -to_numpy(embedding.sq_norms_of(H)).astype(np.float64)
+    kernel, factor = getattr(embedding, "kernel_", None), 1.0
+    while isinstance(kernel, Scaled):  # costs are so many times those of the base
+        kernel, factor = kernel.base_, factor * float(kernel.factor)
+    if isinstance(kernel, CountKernel):
+        weights, S = output_weights(H, embedding)
+        counted = [factor * count_bound(np.asarray(row @ S.matrix), S.weight) for row in weights]
+        bounds = np.maximum(bounds, counted)
+    return bounds
+
+
+def output_costs(h: Array, outputs: Any, embedding: Embedding) -> np.ndarray:
+    """k_Y(y, y) − 2⟨h, ψ(y)⟩ of outputs, for one row h, (1, q)."""
+    S = embedding.represent(as_objects(outputs), "candidates")
+    costs: np.ndarray = to_numpy(asarray_like(embedding.sq_norms(S), h) - 2 * embedding.inner(h, S)[0, :])
+    return costs.astype(np.float64)
