@@ -26,6 +26,7 @@ from iokr.decoders import (
     NGramPath,
     Positions,
     Threshold,
+    TreeEdits,
 )
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
 
@@ -275,6 +276,7 @@ CASES |= {
     "decoder GraphBarycenter": lambda: decoded(GraphBarycenter(), "graphs", kernels.WeisfeilerLehman(2)),
     "decoder GraphBarycenter, soft": lambda: decoded(GraphBarycenter(rounded=False), "graphs", None),
     "decoder GraphEdits": lambda: decoded(GraphEdits(), "graphs", kernels.WeisfeilerLehman(2)),
+    "decoder TreeEdits": lambda: decoded(TreeEdits(), "trees", kernels.Subtree(0.5)),
     "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(rank=3)),
     "embedding KernelPCA": lambda: structured(iokr.IOKR, "strings", embedding=KernelPCA()),
     "embedding Nystroem": lambda: structured(iokr.IOKR, "strings", embedding=Nystroem(rank=3)),

@@ -31,6 +31,7 @@ from iokr.decoders import (
     NGramPath,
     Positions,
     Threshold,
+    TreeEdits,
 )
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Curves, Explicit, Identity, Implicit, KernelPCA
@@ -232,7 +233,7 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
     "WeisfeilerLehman": [(WeisfeilerLehman(2), "graphs"), (WeisfeilerLehman(0), "graphs")],
     "ShortestPath": [(ShortestPath(), "graphs")],
     "Paths": [(Paths(3), "graphs"), (Paths(2, binary=False), "graphs")],
-    "Subtree": [(Subtree(), "trees"), (Subtree(0.5, ordered=False), "trees")],
+    "Subtree": [(Subtree(), "trees"), (Subtree(0.5, ordered=False), "trees"), (Subtree(depth=1), "trees")],
     "TanimotoOf": [(TanimotoOf(Paths(2)), "graphs"), (TanimotoOf(Polynomial(2)), "vectors")],
     "GraKeL": _grakel(),
     "TensorPair": [(TensorPair(Precomputed(_gram60())), "pairs"), (TensorPair(RBF(), objects("vectors", 20)), "pairs")],
@@ -305,6 +306,7 @@ DECODERS = {
     "FixedPoint": [FixedPoint(), FixedPoint(1, 20, 1e-6)],
     "GraphBarycenter": [GraphBarycenter(), GraphBarycenter(2, 0.9), GraphBarycenter(2, rounded=False, sizes=(3, 7))],
     "GraphEdits": [GraphEdits(), GraphEdits(2, 1, nodes=False), GraphEdits(connected=True)],
+    "TreeEdits": [TreeEdits(), TreeEdits(2, 1, grafts=0), TreeEdits(grammar=True)],
 }
 MANIFOLDS = {
     "Laplacian": [GraphLaplacian(0.5), GraphLaplacian(0.5, 3)],

@@ -27,6 +27,7 @@ STRUCTURED = {
     "NGramPath": "strings",
     "GraphEdits": "graphs",
     "GraphBarycenter": "graphs",
+    "TreeEdits": "trees",
     "FixedPoint": "vectors",
     "Threshold": "fingerprints",
     "MinimumRisk": "fingerprints",
@@ -188,7 +189,7 @@ def _solve(name: str, solver: Any, X: Any, Y: Any, new: Any) -> Any:
 
 def _decode(name: str, decoder: Any, X: Any, new: Any) -> Any:
     from iokr.kernels import Delta as D
-    from iokr.kernels import Positional, Spearman, Spectrum, WeisfeilerLehman
+    from iokr.kernels import Positional, Spearman, Spectrum, Subtree, WeisfeilerLehman
 
     kernels = {
         "Assignment": Spearman(),
@@ -196,6 +197,7 @@ def _decode(name: str, decoder: Any, X: Any, new: Any) -> Any:
         "NGramPath": Spectrum(2),
         "GraphEdits": WeisfeilerLehman(1),
         "GraphBarycenter": WeisfeilerLehman(1),
+        "TreeEdits": Subtree(0.5),
         "FixedPoint": RBF(0.5),
     }
     y = objects(STRUCTURED.get(name, "vectors"))

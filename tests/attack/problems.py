@@ -15,7 +15,7 @@ import members
 from attack.targets import HOOKS, grid, parameters, public
 from iokr._objects import as_objects
 from iokr.estimators.quantiles.base import QuantileRegression
-from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, WeisfeilerLehman
+from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, Subtree, WeisfeilerLehman
 from samples import regression
 
 __all__ = ["GIVEN", "PROBLEMS", "estimators", "fitting", "methods", "unknown"]
@@ -125,6 +125,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "sets": Jaccard(),
             "rankings": Kendall(),
             "graphs": WeisfeilerLehman(1),
+            "trees": Subtree(0.5),
             "fingerprints": RBF(0.2),
         }.items()
     },
@@ -167,7 +168,7 @@ def fitting(cls: type) -> list[str]:
     if "output_kernel" in options:
         found.append("labels")
     if cls is iokr.IOKR:
-        found += ["strings", "sets", "rankings", "graphs", "fingerprints"]
+        found += ["strings", "sets", "rankings", "graphs", "trees", "fingerprints"]
     return found
 
 

@@ -17,6 +17,7 @@ from iokr.decoders import (
     NGramPath,
     Positions,
     Threshold,
+    TreeEdits,
 )
 from iokr.decoders import Identity as IdentityDecoder
 from iokr.embeddings import Eigen, Identity, Implicit
@@ -31,6 +32,7 @@ from iokr.kernels import (
     ShortestPath,
     Spearman,
     Spectrum,
+    Subtree,
     Tanimoto,
     WeisfeilerLehman,
 )
@@ -50,6 +52,7 @@ STRUCTURED = {  # the objects and output kernels of decoders that search a space
     NGramPath: ("strings", [Spectrum(2), Normalized(Spectrum(2)), 2.0 * Spectrum(3)]),
     GraphEdits: ("graphs", [WeisfeilerLehman(2), Normalized(ShortestPath()), 2.0 * WeisfeilerLehman(1)]),
     GraphBarycenter: ("graphs", [WeisfeilerLehman(2), Normalized(ShortestPath())]),
+    TreeEdits: ("trees", [Subtree(0.7), Normalized(Subtree(0.5, ordered=False)), 2.0 * Subtree()]),
     FixedPoint: ("vectors", [RBF(0.5), Normalized(RBF(0.5)), 2.0 * RBF(0.5)]),
 }
 EVERY = [decoder for rows in DECODERS.values() for decoder in rows]
@@ -127,7 +130,7 @@ def test_the_image_of_an_object_is_decoded_to_it(decoder, domain, kernel, embedd
     embedding, decoder = clone(embedding), clone(decoder)
     Psi = embedding.fit_transform(Y, clone(kernel).fit(Y))
     found = decoder.fit(Y, embedding).decode(Psi, embedding)
-    if domain == "graphs" or isinstance(decoder, NGramPath):  # strings can have the same n-grams
+    if domain in ("graphs", "trees") or isinstance(decoder, NGramPath):  # strings can have the same n-grams
         np.testing.assert_allclose(kernel(list(found)), kernel(list(Y)))
     elif domain == "strings":
         assert list(found) == list(Y)

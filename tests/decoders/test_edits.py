@@ -130,10 +130,11 @@ def test_networkx_graphs_come_back_as_such():
         G = networkx.from_numpy_array(A)
         networkx.set_node_attributes(G, dict(enumerate(labels)), "atom")
         made.append(G)
-    kernel = Normalized(WeisfeilerLehman(1, label="atom"))
+    kernel = Normalized(WeisfeilerLehman(1, label="atom") + ShortestPath(label="atom"))
     X = vectors(6, seed=1)
     fitted = IOKR(RBF(0.7), output_kernel=kernel, alpha=0.1, decoder=GraphEdits()).fit(vectors(12), made)
-    pairs = IOKR(RBF(0.7), output_kernel=Normalized(WeisfeilerLehman(1)), alpha=0.1, decoder=GraphEdits())
+    kernel = Normalized(WeisfeilerLehman(1) + ShortestPath())
+    pairs = IOKR(RBF(0.7), output_kernel=kernel, alpha=0.1, decoder=GraphEdits())
     found, expected = fitted.predict(X), pairs.fit(vectors(12), graphs(12)).predict(X)
     for G, (A, labels) in zip(found, expected, strict=True):
         assert isinstance(G, networkx.Graph)

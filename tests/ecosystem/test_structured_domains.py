@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 
 from iokr import IOKR, CandidateSets, OutputKernelForest, SharedCandidates
 from iokr._objects import as_objects, key, keys
-from iokr.decoders import Assignment, GraphEdits, NGramPath, Positions, Threshold
+from iokr.decoders import Assignment, GraphEdits, NGramPath, Positions, Threshold, TreeEdits
 from iokr.kernels import (
     RBF,
     Delta,
@@ -25,6 +25,7 @@ from iokr.kernels import (
     Spearman,
     Spectrum,
     Subsequence,
+    Subtree,
     WeisfeilerLehman,
 )
 from iokr.metrics import hamming
@@ -38,6 +39,7 @@ TUPLES = [(1, 2, 2), (3, 1), (2, 3, 3, 1)]
 RANKS = [[1, 2, 3, 4], [4, 3, 2, 1], [2, 1, 4, 3]]
 SETS = [frozenset("ab"), frozenset("bcd"), frozenset()]
 GRAPHS = [(CHAIN, "COC"), (RING, "CCN"), (CHAIN, "NNO")]
+TREES = [("+", "a", "b"), ("*", ("+", "a", "a"), "b"), "c"]
 SERIES = [(0.0, 1.0, 2.0), (2.0, 0.0, 2.0, 0.0), (-3.0, -3.0)]
 DOMAINS = {  # three kinds of objects, a kernel on them, and how to decode
     "strings": (WORDS, Normalized(Spectrum(2)), None),
@@ -52,6 +54,7 @@ DOMAINS = {  # three kinds of objects, a kernel on them, and how to decode
     "sets": (SETS, Jaccard(), None),
     "label sets": (SETS, Hamming(list("abcd")), Threshold()),
     "graphs": (GRAPHS, Normalized(WeisfeilerLehman(1)), GraphEdits(1, 3)),
+    "trees": (TREES, Normalized(Subtree(0.5)), TreeEdits()),
     "graphs by paths": (GRAPHS, ShortestPath(), None),
     "series": (SERIES, GlobalAlignment(2.0), None),
 }

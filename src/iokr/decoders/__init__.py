@@ -11,6 +11,7 @@ from iokr.decoders.ngrams import NGramPath
 from iokr.decoders.positions import Positions
 from iokr.decoders.risk import MinimumRisk
 from iokr.decoders.threshold import Threshold
+from iokr.decoders.trees import TreeEdits
 
 __all__ = [
     "Assignment",
@@ -24,4 +25,5 @@ __all__ = [
     "NGramPath",
     "Positions",
     "Threshold",
+    "TreeEdits",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import Array, is_sparse, to_numpy
 from iokr._objects import as_objects, key, n_objects
-from iokr.decoders._search.linear import output_costs
+from iokr.decoders._search.linear import kernel_option, output_costs
 from iokr.decoders.base import Decoder
 from iokr.decoders.fgw import in_order
 from iokr.embeddings.base import Embedding, KernelEmbedding
@@ -90,10 +90,8 @@ def graph_kernel(embedding: Embedding) -> Kernel | None:
 
 def label_names(kernel: Any) -> tuple[str, str]:
     """The attributes of nodes and edges that a kernel reads, be it inside others."""
-    while not hasattr(kernel, "label") and hasattr(kernel, "base"):
-        kernel = kernel.base
-    label = str(getattr(kernel, "label", "label"))
-    edge_label = getattr(kernel, "edge_label", None)
+    label = str(kernel_option(kernel, "label", "label"))
+    edge_label = kernel_option(kernel, "edge_label", None)
     return label, label if edge_label is None else str(edge_label)
 
 

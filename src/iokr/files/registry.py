@@ -54,6 +54,7 @@ HELD = {
     "TreeColumns": "iokr.kernels.structured.trees:Subtrees",
     "SequencePositions": "iokr.kernels.structured.sequences:Positions",
     "GraphSketch": "iokr.decoders.graphs:Sketch",
+    "TreePreorder": "iokr.kernels._data.trees:Preorder",
     "Multiple": "iokr.gram.operators",
     "Symmetric": "iokr.gram.operators",
     "Oblique": "iokr.gram.operators",

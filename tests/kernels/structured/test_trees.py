@@ -39,6 +39,43 @@ def test_subtrees_are_counted(ordered, decay):
     assert_close(kernel.block(both, both), kernel([*X, *Z]), 1e-12)
 
 
+def tops(tree, ordered: bool, depth: int) -> Counter:
+    """Every node with as many of the levels below it as there are, up to depth: none, one, …, each once."""
+    found: Counter = Counter()
+
+    def parts(node) -> tuple:
+        return (node[0], node[1:]) if isinstance(node, tuple) else (node, ())
+
+    def height(node) -> int:
+        return max((1 + height(child) for child in parts(node)[1]), default=0)
+
+    def written(node, levels: int) -> str:
+        label, children = parts(node)
+        below = [written(child, levels - 1) for child in children] if levels else []
+        return f"{label}({','.join(below if ordered else sorted(below))})"
+
+    def walk(node) -> None:
+        for levels in range(min(depth, height(node)) + 1):
+            found[written(node, levels)] += 1
+        for child in parts(node)[1]:
+            walk(child)
+
+    walk(tree)
+    return found
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("depth", [0, 1, 2, 5])
+def test_first_levels_are_counted(ordered, depth):
+    X, Z = sample("trees", 12), sample("trees", 9, seed=1)
+    sides = [[tops(x, ordered, depth) for x in side] for side in (X, Z)]
+    expected = [[sum(x[t] * z[t] * 0.7 ** t.count("(") for t in x) for z in sides[1]] for x in sides[0]]
+    kernel = Subtree(0.7, ordered, depth=depth)
+    assert_close(kernel(X, Z), expected, 1e-12)
+    both = concat(kernel.represent(X), kernel.represent(Z))
+    assert_close(kernel.block(both, both), kernel([*X, *Z]), 1e-12)
+
+
 def test_networkx_trees_are_the_same():
     nx = pytest.importorskip("networkx")
 
@@ -93,3 +130,5 @@ def test_refusals():
     for decay in (0.0, 1.5):
         with pytest.raises(ValueError, match="`decay` must lie above 0"):
             Subtree(decay)(["a"])
+    with pytest.raises(ValueError, match="`depth` must be an integer of at least 0"):
+        Subtree(depth=-1)(["a"])

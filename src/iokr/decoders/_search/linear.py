@@ -13,7 +13,7 @@ from iokr.kernels._data.counts import CountKernel
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, Scaled
 
-__all__ = ["count_bound", "output_bounds", "output_costs", "output_kernel", "output_weights"]
+__all__ = ["count_bound", "kernel_option", "output_bounds", "output_costs", "output_kernel", "output_weights"]
 
 
 def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
@@ -25,6 +25,16 @@ def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
         unit |= isinstance(kernel, Normalized)
         kernel = kernel.base_
     return kernel, unit
+
+
+def kernel_option(kernel: Any, name: str, default: Any) -> Any:
+    """The parameter of a kernel, or of the first one inside it that has such a parameter."""
+    waiting = [kernel]
+    for here in waiting:
+        if hasattr(here, name):
+            return getattr(here, name)
+        waiting.extend(getattr(here, "members", ()))
+    return default
 
 
 def output_weights(H: Array, embedding: Any) -> tuple[np.ndarray, Any]:

@@ -8,13 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_objects, key, n_objects
-from iokr._validation import check_choice, check_number
+from iokr._objects import as_objects, key, n_objects
+from iokr._validation import check_choice, check_integer, check_number
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
+from iokr.kernels._data.trees import Node, tree_nodes
 
 __all__ = ["Subtree", "Subtrees"]
-
-Node = tuple[Any, list[int]]  # label, numbers of the children
 
 
 class Subtrees(Vocabulary):
@@ -48,9 +47,12 @@ class Subtree(CountKernel):
     """k(x, z) = Σ_t δ^|t| n_t(x) n_t(z), n_t(x) how many nodes of x have the subtree t below them, |t| its nodes.
 
     A subtree is a node with all that is below it: two nodes are alike when their labels are and their children are, in
-    order. A tree is a tuple or list (label, child, child, …) of a label and trees, where a leaf may be its label alone;
-    or a NetworkX `DiGraph` with edges from parents to children, whose labels are the node attribute `label`. Parsing
-    costs the nodes, a block is one product of sparse counts. Wrap in `Normalized` when sizes differ.
+    order. With `depth`, parts are counted in their place: a node alone, a node with its children, and so on to so many
+    levels below it, as many as there are. Two trees then have parts in common that differ everywhere as subtrees.
+
+    A tree is a tuple or list (label, child, child, …) of a label and trees, where a leaf may be its label alone; or a
+    NetworkX `DiGraph` with edges from parents to children, whose labels are the node attribute `label`. Parsing costs
+    the nodes, times 1 + depth; a block is one product of sparse counts. Wrap in `Normalized` when sizes differ.
 
     Parameters
     ----------
@@ -60,6 +62,9 @@ class Subtree(CountKernel):
         Whether the order of children counts. The children in a NetworkX graph are in the order of its edges.
     label : str, default="label"
         The node attribute of NetworkX graphs.
+    depth : int, default=None
+        How many levels below a node make a part, at most: 0 counts labels, 1 also labels with those of the children.
+        None counts subtrees, down to the leaves.
 
     Examples
     --------
@@ -68,6 +73,8 @@ class Subtree(CountKernel):
     array([[6., 2.]])
     >>> Subtree(ordered=False)([("+", "a", ("*", "a", "b"))], [("+", ("*", "a", "b"), "a")])
     array([[7.]])
+    >>> Subtree(depth=1)([("+", "a", ("*", "a", "b"))], [("+", "a", ("*", "b", "a"))])  # labels, and + above a and *
+    array([[8.]])
 
     References
     ----------
@@ -77,14 +84,17 @@ class Subtree(CountKernel):
     decay: float = 1.0
     ordered: bool = True
     label: str = "label"
+    depth: int | None = None
 
     domain = "trees"
 
     def fit(self, X: Any) -> Subtree:
-        """Check decay and ordered."""
+        """Check decay, ordered and depth."""
         if not 0 < check_number(self.decay, "decay") <= 1:
             raise ValueError(f"`decay` must lie above 0 and be at most 1, got {self.decay!r}.")
         check_choice(self.ordered, "ordered", (True, False))
+        if self.depth is not None:
+            check_integer(self.depth, "depth", minimum=0)
         return self
 
     def represent(self, X: Any) -> Counts:
@@ -92,68 +102,41 @@ class Subtree(CountKernel):
         self.fit(X)
         n_objects(X)
         trees = as_objects(X)
-        vocabulary: dict[Hashable, int] = {}
-        sizes: list[int] = []
+        parts = _Parts(bool(self.ordered), self.depth)
         rows, columns = [], []
         for i, x in enumerate(trees):
-            own: list[int] = []
-            for label, children in _nodes(x, self.label, i):
-                below = [own[child] for child in children]
-                feature = tree_feature(key(label), below, bool(self.ordered))
-                column = vocabulary.setdefault(feature, len(vocabulary))
-                if column == len(sizes):
-                    sizes.append(1 + sum(sizes[child] for child in below))
-                own.append(column)
+            own = parts.of(tree_nodes(x, self.label, i))
             rows += [i] * len(own)
             columns += own
-        weight = float(self.decay) ** np.array(sizes, dtype=np.float64)
-        return Counts.of(np.array(rows), np.array(columns), len(trees), Subtrees(vocabulary), weight)
+        weight = float(self.decay) ** np.array(parts.sizes, dtype=np.float64)
+        return Counts.of(np.array(rows), np.array(columns), len(trees), Subtrees(parts.columns), weight)
 
 
-def _nodes(x: Any, label: str, i: int) -> list[Node]:
-    """The nodes of a tree, children before their parents."""
-    return _from_networkx(x, label, i) if hasattr(x, "adj") else _from_nested(x, i)
+class _Parts:
+    """The columns of subtrees, or of their first levels, and how many nodes each has."""
 
+    def __init__(self, ordered: bool, depth: int | None) -> None:
+        self.ordered, self.depth = ordered, depth
+        self.columns: dict[Hashable, int] = {}
+        self.sizes: list[int] = []
 
-def _from_nested(x: Any, i: int) -> list[Node]:
-    """Of (label, child, …), without recursion: a tree may be as deep as it likes."""
-    found: list[Node] = []
-    open_nodes: list[tuple[Any, list[Any], list[int]]] = []  # label, children to come, numbers of those done
-    here: Any = x
-    while True:
-        if isinstance(here, (tuple, list)):
-            if not here or isinstance(here[0], (tuple, list)):
-                raise BadObject("Tree", i, f" has a node without a label, {here!r:.40}; write (label, child, …).")
-            open_nodes.append((here[0], list(here[:0:-1]), []))
-        elif here is None or isinstance(here, (dict, set, frozenset)):
-            raise BadObjectType("Tree", i, f" must be (label, child, …) or a NetworkX DiGraph, got {here!r:.60}.")
-        else:
-            open_nodes.append((here, [], []))
-        while not open_nodes[-1][1]:
-            name, _, done = open_nodes.pop()
-            found.append((name, done))
-            if not open_nodes:
-                return found
-            open_nodes[-1][2].append(len(found) - 1)
-        here = open_nodes[-1][1].pop()
+    def of(self, nodes: list[Node]) -> list[int]:
+        """A column for every part of a tree."""
+        found: list[list[int]] = []  # the columns of each node: of its subtree, or of its first levels
+        for label, children in nodes:
+            name, below = key(label), [found[child] for child in children]
+            if self.depth is None:
+                found.append([self._column(name, [child[0] for child in below])])
+                continue
+            own, height = [self._column(name, [])], max(map(len, below), default=0)
+            for level in range(min(self.depth, height)):
+                own.append(self._column(name, [child[min(level, len(child) - 1)] for child in below]))
+            found.append(own)
+        return [column for own in found for column in own]
 
-
-def _from_networkx(G: Any, label: str, i: int) -> list[Node]:
-    if not G.is_directed() or G.is_multigraph():
-        raise BadObject("Tree", i, " must be a NetworkX DiGraph with edges from parents to children.")
-    roots = [node for node, degree in G.in_degree() if degree == 0]
-    if len(roots) != 1 or G.number_of_edges() != len(G) - 1:
-        raise BadObject(
-            "Tree", i, f" has {len(G)} nodes, {G.number_of_edges()} edges and {len(roots)} roots: it is no tree."
-        )
-    order, waiting = [], [roots[0]]
-    while waiting:  # parents before their children
-        order.append(waiting.pop())
-        waiting.extend(G.successors(order[-1]))
-    if len(order) != len(G):
-        raise BadObject("Tree", i, " has nodes that its root does not reach: it is no tree.")
-    missing = [node for node in order if G.nodes[node].get(label) is None]
-    if missing:
-        raise BadObject("Tree", i, f": node {missing[0]!r:.40} has no {label!r}; label all nodes.")
-    number = {node: j for j, node in enumerate(reversed(order))}
-    return [(G.nodes[node][label], [number[child] for child in G.successors(node)]) for node in reversed(order)]
+    def _column(self, name: Hashable, below: list[int]) -> int:
+        feature = tree_feature(name, below, self.ordered)
+        column = self.columns.setdefault(feature, len(self.columns))
+        if column == len(self.sizes):
+            self.sizes.append(1 + sum(self.sizes[child] for child in below))
+        return column
