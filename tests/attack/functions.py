@@ -44,6 +44,7 @@ VALID: dict[str, dict[str, Any]] = {
         "y_pred": members.objects("graphs", 3, 1),
         "seconds": 0.5,
     },
+    "tree_edit_distance": {"y_true": members.objects("trees", 6), "y_pred": members.objects("trees", 6, 1)},
     "make_blocks": {"n": 3, "n_nodes": 6, "directed": False, "seed": 0},
     "molecule_graph": {"smiles": "CC=O"},
     "graph_smiles": {"graph": (np.array([[0, 1], [1, 0]]), ["C", "O"])},
@@ -250,6 +251,7 @@ def function_cases() -> Iterator[Case]:
             lenient = name in (
                 "subset_accuracy",
                 "edit_distance",
+                "tree_edit_distance",
                 "character_accuracy",
                 "cross_val_rank",
                 "order_ranks",

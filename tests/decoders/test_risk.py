@@ -2,7 +2,7 @@
 
 Tests of `iokr.decoders.risk`, `iokr.decoders.fgw`, and of `iokr.decoders._losses.base`,
 `iokr.decoders._losses.functions`, `iokr.decoders._losses.graphs`, `iokr.decoders._losses.label_sets`,
-`iokr.decoders._losses.rankings`, `iokr.decoders._losses.sequences`.
+`iokr.decoders._losses.rankings`, `iokr.decoders._losses.sequences`, `iokr.decoders._losses.trees`.
 """
 
 from itertools import permutations, product
@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from iokr import IOKR, CandidateSets, OutputKernelForest, OutputKernelTree
+from iokr.datasets import sample
 from iokr.decoders import Candidates, MinimumRisk
 from iokr.embeddings import Eigen
 from iokr.kernels import RBF, Delta, Kendall, Linear, Spectrum
@@ -24,8 +25,10 @@ from iokr.metrics import (
     kendall_tau,
     roc_auc_pairs,
     subset_accuracy,
+    tree_edit_distance,
 )
 from samples import vectors
+from tree_samples import fewest_edits
 
 LABELS = np.array(list(product([0.0, 1.0], repeat=5)))
 ORDERS = np.array(list(permutations([1.0, 2.0, 3.0, 4.0])))
@@ -130,6 +133,18 @@ def test_words_by_edits(model):
     sets = CandidateSets([pool[: 1 + i % 4] for i in range(len(NEW))])
     expected = [pool[: 1 + i % 4][R[i, : 1 + i % 4].argmin()] for i in range(len(NEW))]
     assert list(model.predict(NEW, candidates=sets)) == expected
+
+
+def test_trees_by_edits():
+    Y = sample("trees", 14)
+    pool = sample("trees", 6, seed=1)
+    model = IOKR(RBF(1.0), alpha=0.1, decoder=MinimumRisk("tree")).fit(X, Y)
+    R = risks(model, Y, pool, fewest_edits)
+    np.testing.assert_allclose(-model.rank(NEW, pool)[1], np.sort(R, axis=1), atol=1e-10)
+    own = risks(model, Y, Y, fewest_edits)
+    assert list(model.predict(NEW)) == [Y[j] for j in own.argmin(axis=1)]
+    by_metric = IOKR(RBF(1.0), alpha=0.1, decoder=MinimumRisk(tree_edit_distance)).fit(X, Y)
+    assert list(by_metric.predict(NEW)) == list(model.predict(NEW))
 
 
 def test_python_sets_and_sparse_rows():

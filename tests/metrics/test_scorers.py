@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from iokr import IOKR
-from iokr.decoders import Assignment, Positions
-from iokr.kernels import RBF, Delta, Kendall, Positional, Spearman, Spectrum, Tanimoto
+from iokr._objects import as_objects
+from iokr.decoders import Assignment, Positions, TreeEdits
+from iokr.kernels import RBF, Delta, Kendall, Positional, Spearman, Spectrum, Subtree, Tanimoto
 from iokr.metrics import (
     character_accuracy,
     decoded_scorer,
@@ -22,6 +23,7 @@ from iokr.metrics import (
     kendall_tau,
     rbf_loss,
     subset_accuracy,
+    tree_edit_distance,
 )
 
 RNG = np.random.default_rng(0)
@@ -30,6 +32,7 @@ SETS = (X @ RNG.normal(size=(3, 4)) > 0).astype(float)
 RANKS = np.argsort(np.argsort(X @ RNG.normal(size=(3, 4)), axis=1), axis=1) + 1.0
 WORDS = np.array(["".join("ab"[int(bit)] for bit in row) for row in SETS], dtype=object)
 POINTS = np.sin(X)
+TREES = as_objects((a, (b, c), d) for a, b, c, d in WORDS)
 
 CASES = {
     "hamming": (hamming, -1, SETS, Tanimoto(), None),
@@ -39,6 +42,7 @@ CASES = {
     "edit_distance": (edit_distance, -1, WORDS, Positional(Delta()), Positions()),
     "character_accuracy": (character_accuracy, 1, WORDS, Positional(Delta()), Positions()),
     "rbf_loss": (rbf_loss, -1, POINTS, RBF(0.5), None),
+    "tree_edit_distance": (tree_edit_distance, -1, TREES, Subtree(depth=1), TreeEdits()),
 }
 
 

@@ -16,6 +16,7 @@ from iokr.decoders._losses.graphs import GraphLoss
 from iokr.decoders._losses.label_sets import LabelSetF1, hamming_loss
 from iokr.decoders._losses.rankings import KendallLoss, SpearmanLoss
 from iokr.decoders._losses.sequences import EditLoss
+from iokr.decoders._losses.trees import TreeEditLoss
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.embeddings.base import Embedding
@@ -30,6 +31,7 @@ _NAMED: dict[str, Callable[[Any], PairLoss]] = {
     "spearman": lambda Y: SpearmanLoss(),
     "edit": lambda Y: EditLoss(),
     "fgw": lambda Y: GraphLoss(),
+    "tree": lambda Y: TreeEditLoss(),
 }
 _METRICS = {  # functions of iokr.metrics that have a name here
     "hamming": "hamming",
@@ -37,6 +39,7 @@ _METRICS = {  # functions of iokr.metrics that have a name here
     "kendall_tau": "kendall",
     "edit_distance": "edit",
     "fgw": "fgw",
+    "tree_edit_distance": "tree",
 }
 _ACCURACIES = ("character_accuracy", "subset_accuracy")  # the larger, the better
 _ERRORS = ("rbf_loss",)
@@ -56,9 +59,10 @@ class MinimumRisk(Decoder):
 
     Parameters
     ----------
-    loss : {"hamming", "f1", "kendall", "spearman", "edit", "fgw"} or callable
+    loss : {"hamming", "f1", "kendall", "spearman", "edit", "fgw", "tree"} or callable
         Δ(truth, answer): the fraction of wrong labels, 1 − F1, (1 − τ)/2, (1 − ρ)/2, edits between sequences, the fused
-        Gromov–Wasserstein distance between graphs; or a function of two outputs, or one of `iokr.metrics`.
+        Gromov–Wasserstein distance between graphs, edits between ordered trees; or a function of two outputs, or one
+        of `iokr.metrics`.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from iokr.metrics.pairs import (
 )
 from iokr.metrics.scorers import DecodedScorer, decoded_scorer
 from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau
+from iokr.metrics.trees import tree_edit_distance
 
 __all__ = [
     "CoverageDisplay",
@@ -41,4 +42,5 @@ __all__ = [
     "roc_auc_pairs",
     "subset_accuracy",
     "top_k_accuracy",
+    "tree_edit_distance",
 ]

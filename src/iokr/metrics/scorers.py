@@ -11,6 +11,7 @@ from iokr._validation import check_choice
 from iokr.metrics.graphs import isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
+from iokr.metrics.trees import tree_edit_distance
 
 __all__ = ["DecodedScorer", "decoded_scorer"]
 
@@ -23,6 +24,7 @@ _SIGNS: dict[Callable[..., float], int] = {
     kendall_tau: 1,
     rbf_loss: -1,
     subset_accuracy: 1,
+    tree_edit_distance: -1,
 }
 _NAMES = {metric.__name__: metric for metric in _SIGNS}
 
@@ -40,7 +42,7 @@ def decoded_scorer(
     ----------
     metric : str or callable
         `"f1_samples"`, `"hamming"`, `"subset_accuracy"`, `"kendall_tau"`, `"edit_distance"`, `"character_accuracy"`,
-        `"isomorphic_accuracy"` or `"rbf_loss"`, or a function of y and ŷ that returns a number.
+        `"isomorphic_accuracy"`, `"tree_edit_distance"` or `"rbf_loss"`, or a function of y and ŷ that returns a number.
     candidates : sequence, default=None
         Among which `predict` searches, the same for all inputs; None leaves it to the decoder.
     greater_is_better : bool, default=None

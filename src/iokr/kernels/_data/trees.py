@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from iokr._objects import BadObject, BadObjectType
+from iokr._objects import BadObject, BadObjectType, as_objects, key, n_objects
 
-__all__ = ["Node", "Preorder", "preorder", "subtree_ends", "tree_nodes"]
+__all__ = ["Node", "Preorder", "keyed_trees", "preorder", "subtree_ends", "tree_nodes"]
 
 Node = tuple[Any, list[int]]  # label, numbers of the children
 
@@ -30,6 +30,13 @@ def preorder(nodes: Sequence[Node]) -> Preorder:
         labels.append(label)
         waiting.extend((child, depth + 1) for child in reversed(children))
     return Preorder(tuple(depths), tuple(labels))
+
+
+def keyed_trees(X: Any, label: str = "label") -> list[Preorder]:
+    """Each tree of a sequence, with hashable stand-ins for its labels."""
+    n_objects(X)
+    found = (preorder(tree_nodes(x, label, i)) for i, x in enumerate(as_objects(X)))
+    return [Preorder(t.depths, tuple(map(key, t.labels))) for t in found]
 
 
 def subtree_ends(depths: Sequence[int]) -> list[int]:

@@ -1,0 +1,33 @@
+"""Trees: the fewest edits."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from iokr._objects import as_objects
+from iokr._tree_edits import coded_trees, tree_edit_matrix
+from iokr.decoders._losses.base import PairLoss
+from iokr.kernels._data.trees import keyed_trees
+
+__all__ = ["TreeEditLoss"]
+
+
+class TreeEditLoss(PairLoss):
+    """Δ(y, z) = the fewest nodes relabelled, put in and taken out that turn the ordered tree y into z."""
+
+    def fit(self, Y: Any) -> TreeEditLoss:
+        """Trees alone."""
+        self.codes: dict[Hashable, int] = {}
+        self.represent(Y)
+        return self
+
+    def represent(self, Y: Any) -> Any:
+        """Depths and labels, as objects."""
+        return as_objects(keyed_trees(Y))
+
+    def matrix(self, R: Any, S: Any) -> np.ndarray:
+        """A table of subtrees a pair."""
+        return tree_edit_matrix(coded_trees(R, self.codes), coded_trees(S, self.codes))
