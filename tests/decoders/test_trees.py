@@ -113,7 +113,7 @@ def test_no_steps_is_the_best_candidate():
 
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=named)
 def test_no_tree_one_edit_away_is_nearer(kernel):
-    X, fitted = CODES[NEW[:6]], model(kernel, TreeEdits(1, 100))
+    X, fitted = CODES[NEW[:6]], model(kernel, TreeEdits(max_steps=100))
     for x, y in zip(X, fitted.predict(X), strict=True):
         near = [z for z in every_tree(6, "ab") if fewest_edits(y, z) <= 1]
         distances = fitted.distances(x[None], as_objects([y, *near]))[0]

@@ -38,8 +38,8 @@ class TreeEdits(Decoder):
 
     Parameters
     ----------
-    n_starts : int, default=1
-        Training trees to begin from. More cost more and may find nearer trees.
+    n_starts : int, default=5
+        Training trees to begin from. More cost more and find nearer trees: of a few, one mostly is on the way.
     max_steps : int, default=20
         Edits from each of them, at most; 0 is `Candidates()`.
     grafts : int, default=3
@@ -64,7 +64,7 @@ class TreeEdits(Decoder):
     ('+', ('*', 'b', 'b'), 'd')
     """
 
-    n_starts: int = 1
+    n_starts: int = 5
     max_steps: int = 20
     grafts: int = 3
     grammar: bool = False
@@ -113,26 +113,32 @@ class TreeEdits(Decoder):
         near, _ = rank_shared(H, embedding, self._Y, max(self.n_starts, self.grafts), by="distance")
         found, costs = [], []
         for i, nearest in enumerate(near.tolist()):
-            parts = dict.fromkeys(part for j in nearest[: self.grafts] for part in subtrees(self._trees[j]))
-            h = H[i : i + 1, :]
-            searched = [self._search(h, start, list(parts), embedding) for start in nearest[: self.n_starts]]
-            tree, cost = min(searched, key=itemgetter(1))
+            tree, cost = self._nearest(H[i : i + 1, :], nearest, embedding)
             found.append(tree)
             costs.append(cost)
         return as_objects(found), np.array(costs), np.minimum(output_bounds(H, embedding), costs)
 
-    def _search(self, h: Array, start: int, parts: list[Preorder], embedding: Embedding) -> tuple[Any, float]:
-        """The tree where edits end, and its cost; the training tree itself when none helps."""
+    def _nearest(self, h: Array, nearest: list[int], embedding: Embedding) -> tuple[Any, float]:
+        """The best tree where edits end, and its cost; a training tree itself when none helps."""
+        parts = dict.fromkeys(part for j in nearest[: self.grafts] for part in subtrees(self._trees[j]))
+        known: dict[Preorder, float] = {}  # ways from several trees meet
 
         def edits(t: Preorder) -> list[Preorder]:
             edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
             return [e for e in edited if self._allowed(e)] if self.grammar else edited
 
         def costs(some: Sequence[Preorder]) -> np.ndarray:
-            return output_costs(h, [self._written(t) for t in some], embedding)
+            new = [t for t in some if t not in known]
+            if new:
+                values = output_costs(h, [self._written(t) for t in new], embedding)
+                known.update(zip(new, values.tolist(), strict=True))
+            return np.array([known[t] for t in some])
 
-        end, cost = descend(self._trees[start], edits, costs, self.max_steps)
-        return (self._Y[start] if end is self._trees[start] else self._written(end)), cost
+        ends = [
+            (start, *descend(self._trees[start], edits, costs, self.max_steps)) for start in nearest[: self.n_starts]
+        ]
+        start, tree, cost = min(ends, key=itemgetter(2))
+        return (self._Y[start] if tree is self._trees[start] else self._written(tree)), cost
 
     def _allowed(self, t: Preorder) -> bool:
         """Whether every node and its children were seen together."""
