@@ -20,6 +20,7 @@ from iokr_lab.rankings.label_ranking import (
     FOLDS,
     KENDALL,
     METHODS,
+    RISK,
     SPEARMAN,
     Fold,
     RankingPlan,
@@ -172,6 +173,7 @@ def test_page(monkeypatch, tmp_path):
     assert chosen.rows[0]["chosen"].count("×") == len(chosen.rows[0]["chosen"].split(";"))
     assert sum(isinstance(item, Figure) for item in report.items) == 1
     assert "mean place" in report.html()
+    assert "τ of the two is the same in every fold of one, two." in report.html()
     again = find("label-ranking").run(seed=1, repeat=1, folder=folder)
     assert any("20 of 20 cells were found" in note for note in again.notes)
 
@@ -192,3 +194,25 @@ def test_minimum_risk_decodes_complete_orders_as_assignment_does():
     data = made_up()
     ours = METHODS[KENDALL](data.X, data.ranks, data.X[:9], rng())
     np.testing.assert_array_equal(np.stack(by_risk(ours, data.X[:9]).ranks), np.stack(ours.ranks))
+
+
+def test_ties_are_counted_by_the_loss_that_is_measured():
+    """Some answers differ, none has a larger risk of 1 − τ_b, and the page says by how much τ differs."""
+    data = made_up(60, 5)
+    ranks = np.ceil(data.ranks / 2 + (np.arange(60) % 2)[:, None] * np.arange(5) / 4)
+    tied = LabelRanking(data.X, ranks, data.labels, data.feature_names)
+    ours = METHODS[KENDALL](tied.X, tied.ranks, tied.X, rng())
+    other = by_risk(ours, tied.X)
+    model, rankings = ours.fitted
+    weights = np.asarray(model.weights(tied.X))
+    assert np.any(np.stack(ours.ranks) != np.stack(other.ranks))
+
+    def risk(answer):
+        losses = [[0.5 - 0.5 * kendalltau(y, z).statistic for y in rankings] for z in np.stack(answer.ranks)]
+        return np.sum(weights * np.array(losses), axis=1)
+
+    assert np.all(risk(other) <= risk(ours) + 1e-12)
+    folds = [work(Fold("tied", 0, fold), RankingPlan(), {"tied": tied})["tau"] for fold in range(FOLDS)]
+    taus = {"tied": {method: [tau[method] for tau in folds] for method in METHODS}}
+    gap = np.mean(taus["tied"][RISK]) - np.mean(taus["tied"][KENDALL])
+    assert f"on tied MinimumRisk changes it by {gap:+.4f} ±" in label_ranking._risk(taus)
