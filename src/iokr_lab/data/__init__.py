@@ -20,7 +20,7 @@ from iokr_lab.data.label_ranking import LabelRanking, label_ranking_sets, load_l
 from iokr_lab.data.massbank import MassBank, load_massbank_msms, write_massbank_files
 from iokr_lab.data.msms import Spectra, load_msms_fp490
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
-from iokr_lab.data.nci import NCICancer, load_nci_cancer
+from iokr_lab.data.nci import NCICancer, load_nci_cancer, load_nci_smiles
 from iokr_lab.data.networks import (
     ONTOLOGIES,
     NIPSAuthors,
@@ -67,6 +67,7 @@ __all__ = [
     "load_msms_fp490",
     "load_multilabel",
     "load_nci_cancer",
+    "load_nci_smiles",
     "load_nips_coauthorship",
     "load_ocr_letters",
     "load_qm9",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ from iokr._validation import check_choice
 from iokr.datasets.home import find_data
 from iokr_lab.data.archives import check_rows, read_arrays, sparse_rows
 
-__all__ = ["NCICancer", "load_nci_cancer"]
+__all__ = ["NCICancer", "load_nci_cancer", "load_nci_smiles"]
 
 ACTIVE = 60  # a score of at least this is active
 _TABLE = ("nsc", "score", "no_zero_active", "middle_active", "has_structure", "cell_line", "tissue")
@@ -69,3 +71,24 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
         tuple(table["cell_line"].tolist()),
         tuple(table["tissue"].tolist()),
     )
+
+
+def load_nci_smiles(nsc: Iterable[int]) -> list[str]:
+    """The structures of compounds by their numbers, of `data_home()`/nci_cancer.
+
+    Parameters
+    ----------
+    nsc : iterable of int
+        Compound numbers, such as `nsc` of `load_nci_cancer()`.
+    """
+    path = find_data("nci_cancer/smiles.tsv.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    if not rows or rows[0] != ["nsc", "smiles"] or any(len(row) != 2 for row in rows):
+        raise ValueError(f"{path}: each line must have a number and a structure, the first line 'nsc' and 'smiles'.")
+    known = dict(rows[1:])
+    found = [known.get(str(number), "") for number in nsc]
+    if not all(found):
+        lost = [int(number) for number, smiles in zip(nsc, found, strict=True) if not smiles]
+        raise ValueError(f"{path} has no structure for {len(lost)} molecules, such as NSC {lost[0]}.")
+    return found

@@ -12,16 +12,21 @@ from numpy.typing import NDArray
 from scipy.interpolate import BarycentricInterpolator
 from scipy.linalg import cho_factor, cho_solve, eigh
 
+from iokr.chem.graphs import molecule_graph
+from iokr.chem.molecules import rdkit_version
+from iokr.datasets.home import DataNotFound
 from iokr.embeddings.identity import Identity
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.learning import TaskProblem
 from iokr.estimators.multitask.similarity import task_operator, task_similarity
 from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.structured.paths import Paths
 from iokr.kernels.structured.sets import Tanimoto
+from iokr.kernels.tanimoto_of import TanimotoOf
 from iokr.losses.square import Square
 from iokr.manifolds.laplacian import IteratedLaplacian
 from iokr.problem import Problem
-from iokr_lab.data.nci import NCICancer, load_nci_cancer
+from iokr_lab.data.nci import NCICancer, load_nci_cancer, load_nci_smiles
 from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
@@ -31,7 +36,7 @@ FRACTIONS = (0.05, 0.10, 0.20)
 LAMBDA1 = 1.0
 LAMBDA2 = (0.0, 1e-8, 1e-6, 1e-5, 1e-4)
 STRENGTHS = (0.0, 0.4, 0.8, 0.95)
-NEIGHBORS, POWER = 50, 5
+NEIGHBORS, POWER, BONDS = 50, 5, 6
 OUTPUTS = {"±1": "active or not, +1 or −1", "score": "−log₁₀ GI50, the activity score over ten"}
 
 ALPHAS = tuple(float(f"{alpha:.3g}") for alpha in np.logspace(-2, 3, 16))
@@ -140,16 +145,28 @@ def molecules(data: NCICancer) -> Modes:
 
 @dataclass(frozen=True)
 class Data:
-    """The molecules, and the decomposition that all splits share."""
+    """The molecules, the decomposition that all splits share, and the same kernel from structures, or why it is not."""
 
     nci: NCICancer
     modes: Modes
+    structures: Matrix | str = ""
 
 
 def load(plan: Plan) -> Data:
     """The data, the kernel of the molecules and the spectrum of its graph."""
     nci = load_nci_cancer()
-    return Data(nci, molecules(nci))
+    return Data(nci, molecules(nci), kernel_of_structures(nci))
+
+
+def kernel_of_structures(data: NCICancer) -> Matrix | str:
+    """The Tanimoto kernel of paths of up to six bonds, read from the molecules' structures; or a line why not."""
+    try:
+        rdkit_version()
+        smiles = load_nci_smiles(data.nsc)
+    except (ImportError, DataNotFound) as error:
+        return " ".join(str(error).split())
+    graphs = [molecule_graph(text) for text in smiles]
+    return np.asarray(TanimotoOf(Paths(BONDS))(graphs))
 
 
 @dataclass(frozen=True)
@@ -171,18 +188,36 @@ class Compared(Case):
     split: int
 
 
+@dataclass(frozen=True)
+class FromStructures(Case):
+    """Independent tasks at the smallest fraction, as `Compared`, with the kernel computed from structures."""
+
+    outputs: str
+    centred: bool
+    split: int
+
+    def __str__(self) -> str:
+        return f"from structures, {super().__str__()}"
+
+
 def cases(plan: Plan, data: Data) -> list[Case]:
-    """Every split of both parts."""
+    """Every split of all parts."""
     splits = range(plan.repeat)
+    from_structures = [] if isinstance(data.structures, str) else itertools.product(OUTPUTS, (False, True), splits)
     return [
         *(Swept(*case) for case in itertools.product(OUTPUTS, FRACTIONS, splits)),
         *(Compared(*case) for case in itertools.product(OUTPUTS, (False, True), FRACTIONS, splits)),
+        *(FromStructures(*case) for case in from_structures),
     ]
 
 
-def work(case: Swept | Compared, plan: Plan, data: Data) -> dict[str, Any]:
+def work(case: Swept | Compared | FromStructures, plan: Plan, data: Data) -> dict[str, Any]:
     """Errors on the unlabelled molecules of the split."""
     Y = outputs(data.nci, case.outputs)
+    if isinstance(case, FromStructures):
+        rows, others = split(len(Y), FRACTIONS[0], plan.seed + case.split)
+        assert not isinstance(data.structures, str)
+        return alone(data.structures, Y, rows, others, case.centred)
     rows, others = split(len(Y), case.fraction, plan.seed + case.split)
     if isinstance(case, Swept):
         return sweep(data.modes, Y, rows, others, case.fraction == FRACTIONS[0])
@@ -241,6 +276,12 @@ def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, sm
         "alpha": {method: model.alpha_ for method, model in models.items()},
         "strength": {method: model.strength_ for method, model in models.items()},
     }
+
+
+def alone(K: Matrix, Y: Matrix, rows: Rows, others: Rows, centred: bool) -> dict[str, Any]:
+    """Error on y of independent tasks with a kernel over all molecules, and the alpha that they chose."""
+    model = candidates(centred)[ALONE].fit(K[np.ix_(rows, rows)], Y[rows])
+    return {"error": mse(model.predict(K[np.ix_(others, rows)]), Y[others]), "alpha": model.alpha_}
 
 
 class Answers:

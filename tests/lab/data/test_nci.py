@@ -1,10 +1,12 @@
 """NCI-Cancer from files of the stated form."""
 
+import gzip
+
 import numpy as np
 import pytest
 
 from iokr.datasets import DataNotFound
-from iokr_lab.data import load_nci_cancer
+from iokr_lab.data import load_nci_cancer, load_nci_smiles
 
 
 def write(folder, **changes):
@@ -83,3 +85,24 @@ def test_the_real_files():
     assert data.score.shape == (2304, 59) and data.paths.shape == (2304, 25109)
     assert data.active.any(axis=1).all()
     assert load_nci_cancer("all").score.shape == (4553, 59)
+    assert len(load_nci_smiles(data.nsc)) == 2304
+
+
+def write_smiles(folder, text):
+    (folder / "nci_cancer").mkdir()
+    with gzip.open(folder / "nci_cancer" / "smiles.tsv.gz", "wt") as file:
+        file.write(text)
+
+
+def test_structures_by_number(home):
+    write_smiles(home, "nsc\tsmiles\n10\tCCO\n20\tC=O\n30\t\n")
+    assert load_nci_smiles([20, 10]) == ["C=O", "CCO"]
+    for number in (30, 40):
+        with pytest.raises(ValueError, match=f"no structure for 1 molecules, such as NSC {number}"):
+            load_nci_smiles([10, number])
+
+
+def test_structures_in_another_form(home):
+    write_smiles(home, "smiles\nCCO\n")
+    with pytest.raises(ValueError, match="a number and a structure"):
+        load_nci_smiles([10])

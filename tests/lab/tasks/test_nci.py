@@ -3,14 +3,17 @@
 Tests of `iokr_lab.tasks.figures` and `iokr_lab.tasks.protocol`.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from iokr import IOKRCV, MultiTask
+from iokr.chem import molecule_graph
 from iokr.datasets import DataNotFound
 from iokr.embeddings import Identity
-from iokr.kernels import Precomputed, Tanimoto
+from iokr.kernels import Paths, Precomputed, Tanimoto
 from iokr.manifolds import Given, IteratedLaplacian
 from iokr.report import Figure
 from iokr_lab import find
@@ -18,7 +21,7 @@ from iokr_lab.data import NCICancer, load_nci_cancer
 from iokr_lab.study import Plan, run
 from iokr_lab.tasks import figures, protocol
 from iokr_lab.tasks import nci as page
-from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR, Compared, Data, Swept
+from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR, Compared, Data, FromStructures, Swept
 
 
 def made_up(n=60, d=5, seed=0):
@@ -158,8 +161,51 @@ def test_it_is_in_the_list():
     assert find("nci").data == ("nci_cancer",)
 
 
-def test_page(small, monkeypatch):
+SMILES = [
+    "".join(atoms)
+    for atoms in itertools.product(("C", "N", "O"), ("C", "C=", "CC"), ("C", "N", "O", "CC", "C#C", "S", "F"))
+]
+
+
+def test_kernel_of_structures_is_that_of_their_paths(small, monkeypatch):
+    """The features are those of the structures: errors are the same, cell by cell, and the page says so."""
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    graphs = [molecule_graph(text) for text in SMILES[:60]]
+    features = Paths(6).fit(graphs).represent(graphs).matrix
+    data = NCICancer(features, small.score, small.nsc, small.cell_line, small.tissue)
+    monkeypatch.setattr(protocol, "load_nci_cancer", lambda: data)
+    monkeypatch.setattr(protocol, "load_nci_smiles", lambda nsc: [SMILES[i] for i in nsc])
+    loaded = protocol.load(Plan())
+    np.testing.assert_array_equal(loaded.structures, loaded.modes.K)
+    for kind, centred in page.SETTINGS:
+        ours = protocol.work(FromStructures(kind, centred, 1), Plan(), loaded)
+        theirs = protocol.work(Compared(kind, centred, 0.3, 1), Plan(), loaded)
+        assert (ours["error"], ours["alpha"]) == (theirs["error"][ALONE], theirs["alpha"][ALONE])
+    report = run(page.STUDY, page.STUDY.plan(repeat=2))
+    table = next(table for table in report.tables if "where the paths come from" in table.title)
+    assert len(table.rows) == 4 and {row["largest difference of a split"] for row in table.rows} == {"0"}
+    assert "the same to the last digit" in report.html()
+
+
+def test_other_structures_give_other_errors(small, monkeypatch):
+    pytest.importorskip("rdkit", reason="needs the extra chem")
     monkeypatch.setattr(protocol, "load_nci_cancer", lambda: small)
+    monkeypatch.setattr(protocol, "load_nci_smiles", lambda nsc: [SMILES[i] for i in nsc])
+    report = run(page.STUDY, page.STUDY.plan(repeat=2))
+    table = next(table for table in report.tables if "where the paths come from" in table.title)
+    assert all(float(row["largest difference of a split"]) > 0 for row in table.rows)
+    assert "at most" in report.html() and "the same to the last digit" not in report.html()
+
+
+def test_page(small, monkeypatch):
+    """Without structures the page says why, in a line, and the rest is as with them."""
+
+    def none(nsc):
+        raise DataNotFound("there is no smiles.tsv.gz")
+
+    monkeypatch.setattr(protocol, "load_nci_cancer", lambda: small)
+    monkeypatch.setattr(protocol, "load_nci_smiles", none)
+    monkeypatch.setattr(protocol, "rdkit_version", lambda: "none is needed")
     steps = []
     plan = page.STUDY.plan(repeat=3)
     report = run(page.STUDY, plan, progress=lambda done, total, what: steps.append((done, total)))
@@ -174,6 +220,8 @@ def test_page(small, monkeypatch):
     assert any("What the paper says" in title for title in titles)
     assert sum(isinstance(item, Figure) for item in report.items) == 9
     assert "Holm" in report.html()
+    assert "not computed from the structures of the molecules. there is no smiles.tsv.gz" in report.html()
+    assert not any("where the paths come from" in title for title in titles)
     assert steps[-1] == (36, 36), "two outputs, two fractions, three splits; swept, compared, compared when centred"
 
 
