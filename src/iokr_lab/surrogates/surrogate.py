@@ -30,7 +30,7 @@ from iokr_lab.data.multilabel import load_multilabel
 from iokr_lab.data.usps import load_usps
 from iokr_lab.images.halves import halves
 from iokr_lab.study import Case, Plan, Results, Study
-from iokr_lab.surrogates.threads import one_thread
+from iokr_lab.surrogates.threads import need_torch, one_thread
 
 __all__ = ["STUDY"]
 
@@ -79,6 +79,7 @@ class Task:
 
 def load(plan: Sizes) -> dict[str, Task]:
     """Both sets; words are weighted by the training part."""
+    need_torch()
     from sklearn.feature_extraction.text import TfidfTransformer
 
     digits, m = load_usps(), plan.tested

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-__all__ = ["one_thread"]
+__all__ = ["need_torch", "one_thread"]
 
 _lock = Lock()
 _inside: list[int] = []  # threads of torch before, once for each that is inside
+
+
+def need_torch() -> None:
+    """Import torch before there are threads: those that ask whether an array is torch's must not find it half read."""
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ImportError("`surrogate` needs torch; install `iokr[torch]`.") from error
 
 
 @contextmanager

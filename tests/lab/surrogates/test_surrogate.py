@@ -3,6 +3,7 @@
 Tests of `iokr_lab.surrogates.threads`.
 """
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -106,3 +107,9 @@ def test_what_torch_was_set_to_comes_back():
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
+
+
+def test_torch_is_there_before_the_threads(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(ImportError, match="install `iokr"):
+        STUDY.load(STUDY.plan("short"))
