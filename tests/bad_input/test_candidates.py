@@ -111,3 +111,14 @@ def test_k_must_be_an_integer(words, data, refuses, k):
 def test_k_beyond_the_candidates_gives_them_all(words, data):
     indices, values = words.rank(data[0], ["axe", "bit"], k=9)
     assert indices.shape == values.shape == (12, 2)
+
+
+@pytest.mark.parametrize("rows", [slice(1, 2), slice(None)])
+def test_outputs_with_missing_entries_are_no_candidates(data, refuses, rows):
+    X, Y = data
+    fitted = IOKR(RBF(0.5)).fit(X, Y)
+    missing = np.array(Y, dtype=float)
+    missing[rows] = np.nan
+    with refuses(ValueError, "y"):
+        fitted.score(X, missing, candidates=Y)
+    assert fitted.score(X, np.array(Y, dtype=float), candidates=Y) <= 1.0

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import ShortArrays
 from iokr._memory import check_matrix
-from iokr._objects import keys, n_objects, take
+from iokr._objects import is_numeric, keys, n_objects, take
 from iokr._progress import CallbackSupportMixin
 from iokr._tables import as_frame
 from iokr._validation import check_integer, check_same_length, check_weight
@@ -231,6 +231,8 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
             self.embedding_.represent(y)  # refuses what is no output
+            if self.output_kernel is None and is_numeric(y) and not is_sparse(y) and np.isnan(to_numpy(y)).any():
+                raise ValueError("`y` contains NaN, and no candidate is known to be such an output; drop these rows.")
             predicted = self._decoded(X, candidates)
             hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
             return float(np.average(hits, weights=w))
