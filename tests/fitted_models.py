@@ -164,6 +164,14 @@ def surrogate(regressor: Any, own: bool) -> Fitted:
     return Fitted(model, lambda m: m.predict(vectors(M, 1)), {} if own else {"regressor": model.regressor_})
 
 
+def autoencoder(*y: Any, **parts: Any) -> Fitted:
+    """Codes of new inputs, and what is predicted from them."""
+    model = iokr.KernelAutoencoder(n_starts=2, random_state=0, **parts).fit(vectors(), *y)
+    return Fitted(
+        model, lambda m: (m.transform(vectors(M, 1)), m.decision_function(vectors(M, 1)), m.predict(vectors(M, 1))), {}
+    )
+
+
 def network() -> Fitted:
     model = iokr.NeuralRegressor(hidden=(4,), epochs=2, random_state=0).fit(vectors(), vectors(seed=3, p=2))
     return Fitted(model, lambda m: m.predict(vectors(M, 1)), {})
@@ -229,6 +237,9 @@ CASES |= {
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
     "LinkStack": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], cv=3)),
     "LinkStack logits": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], combine="logits", cv=3)),
+    "KernelAutoencoder": lambda: autoencoder(),
+    "KernelAutoencoder strings": lambda: autoencoder(*OUTPUTS["strings"][:1], output_kernel=OUTPUTS["strings"][1]),
+    "KernelAutoencoder Huber": lambda: autoencoder(vectors(seed=3, p=2), loss=losses.Huber(0.5)),
     "SetModel": lambda: bags(iokr.SetModel(alpha=0.3)),
     "SetModel worst": lambda: bags(iokr.SetModel(alpha=0.3, worst=True)),
     "PairModel kernel": lambda: pairs(iokr.PairModel(mix=0.3)),

@@ -32,7 +32,7 @@ INSIDE = {
     ],
     "iokr.estimators": [
         *("identification", "plain"),
-        *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate"),
+        *("conformal", "functional", "quantiles", "trees", "neighbors", "surrogate", "autoencoder"),
         *("multitask", "bipartite", "links", "pairs", "sets", "regression"),
         *("base", "inputs", "outputs", "labels", "areas", "search", "summary"),
     ],

@@ -17,6 +17,7 @@ _HOMES = {
     "Functional": "iokr.estimators.functional.model",
     "FunctionalCV": "iokr.estimators.functional.cv",
     "BipartitePredictor": "iokr.estimators.bipartite",
+    "KernelAutoencoder": "iokr.estimators.autoencoder.model",
     "LinkPredictor": "iokr.estimators.links.predictor",
     "LinkPredictorCV": "iokr.estimators.links.cv",
     "LinkStack": "iokr.estimators.links.stack",
@@ -54,6 +55,7 @@ __all__ = [
     "IOKRClassifier",
     "IOKRRegressor",
     "Identification",
+    "KernelAutoencoder",
     "LinkPredictor",
     "LinkPredictorCV",
     "LinkStack",
@@ -81,6 +83,7 @@ __all__ = [
 if TYPE_CHECKING:
     from iokr._chunks import Stream
     from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.estimators.autoencoder.model import KernelAutoencoder
     from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV

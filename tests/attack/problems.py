@@ -179,7 +179,7 @@ def methods(cls: type) -> dict[str, Any]:
         for name, member in inspect.getmembers(cls, inspect.isfunction)
         if name[0] != "_"
         and name not in HOOKS
-        and name not in ("fit", "partial_fit", "path")
+        and name not in ("fit", "fit_transform", "partial_fit", "path")
         and not name.endswith("_request")
     }
 

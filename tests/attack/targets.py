@@ -43,6 +43,7 @@ HOOKS = {
     "get_params",
     "set_params",
     "set_callbacks",
+    "set_output",
 }
 
 

@@ -1,5 +1,6 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
+from iokr.estimators.autoencoder.model import KernelAutoencoder
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.conformal.model import Conformal
 from iokr.estimators.functional.cv import FunctionalCV
@@ -35,6 +36,7 @@ __all__ = [
     "IOKRClassifier",
     "IOKRRegressor",
     "Identification",
+    "KernelAutoencoder",
     "LinkPredictor",
     "LinkPredictorCV",
     "MultiTask",

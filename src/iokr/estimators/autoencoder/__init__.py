@@ -1,0 +1,1 @@
+"""Codes between two layers of kernels."""
