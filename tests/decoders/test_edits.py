@@ -55,7 +55,7 @@ def costs(fitted: IOKR, X: np.ndarray, Y) -> np.ndarray:
 def test_every_step_gets_nearer(kernel):
     X, before = vectors(6, seed=1), None
     for steps in (0, 1, 2, 20):
-        fitted = model(kernel, GraphEdits(2, steps))
+        fitted = model(kernel, GraphEdits(2, steps, max_nodes=20))
         now = np.diag(fitted.distances(X, fitted.predict(X)))
         if before is not None:
             assert np.all(now <= before + 1e-9)
@@ -94,7 +94,7 @@ def edits(y, letters: str, nodes: bool):
 @pytest.mark.parametrize("nodes", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS[:3], ids=lambda kernel: " ".join(repr(kernel).split()))
 def test_no_single_edit_is_left_that_helps(kernel, nodes):
-    X, fitted = vectors(6, seed=1), model(kernel, GraphEdits(1, 100, nodes))
+    X, fitted = vectors(6, seed=1), model(kernel, GraphEdits(1, 100, nodes, max_nodes=100))
     for x, y in zip(X, fitted.predict(X), strict=True):
         others = list(edits(y, "CNO", nodes))
         distances = fitted.distances(x[None], [y, *others])[0]
@@ -200,6 +200,18 @@ def test_connected_graphs_stay_connected():
     )
     assert not all(networkx.is_connected(networkx.from_numpy_array(y[0])) for y in free)
     assert all(networkx.is_connected(networkx.from_numpy_array(y[0])) for y in held)
+
+
+def test_answers_are_no_larger_than_training_graphs_unless_asked():
+    """A normalised kernel does not mind parts that stand twice in a graph."""
+    X, kernel = vectors(8, seed=1), Normalized(WeisfeilerLehman(1))
+    held, wide, small = (model(kernel, GraphEdits(1, 20, max_nodes=most)).predict(X) for most in (None, 30, 1))
+    largest = max(len(labels) for _, labels in graphs(12))
+    assert max(len(labels) for _, labels in held) <= largest < max(len(labels) for _, labels in wide)
+    starts = model(kernel, Candidates()).predict(X)
+    assert all(len(y[1]) <= len(start[1]) for y, start in zip(small, starts, strict=True))
+    with pytest.raises(ValueError, match="max_nodes"):
+        model(kernel, GraphEdits(max_nodes=0))
 
 
 def test_connected_needs_a_connected_graph():

@@ -171,7 +171,12 @@ def test_grammar_keeps_to_what_was_seen():
     Y = as_objects([("+", "x", "x"), ("+", ("-", "x"), "x"), ("-", ("+", "x", "x")), "x", ("-", "x"), ("+", "x", "y")])
     seen = set().union(*(productions(flat(y), ordered=True) for y in Y))
     free, held = (
-        IOKR(RBF(0.2), output_kernel=Normalized(Subtree(depth=0)), alpha=0.05, decoder=TreeEdits(1, 5, grammar=grammar))
+        IOKR(
+            RBF(0.2),
+            output_kernel=Normalized(Subtree(depth=0)),
+            alpha=0.05,
+            decoder=TreeEdits(1, 5, grammar=grammar, max_nodes=9),
+        )
         .fit(CODES[:6], Y)
         .predict(CODES[6:])
         for grammar in (False, True)
@@ -179,6 +184,15 @@ def test_grammar_keeps_to_what_was_seen():
     assert not all(productions(flat(y), ordered=True) <= seen for y in free)
     assert all(productions(flat(y), ordered=True) <= seen for y in held)
     assert any(y not in list(Y) for y in held)
+
+
+def test_answers_are_no_larger_than_training_trees_unless_asked():
+    kernel = Normalized(Subtree(depth=0))
+    held, wide = (model(kernel, TreeEdits(1, 10, max_nodes=most)).predict(CODES[NEW]) for most in (None, 30))
+    largest = max(len(flat(y).labels) for y in TREES[SEEN])
+    assert max(len(flat(y).labels) for y in held) <= largest < max(len(flat(y).labels) for y in wide)
+    with pytest.raises(ValueError, match="max_nodes"):
+        model(kernel, TreeEdits(max_nodes=0))
 
 
 def test_networkx_trees_come_back_as_such():

@@ -45,6 +45,10 @@ class GraphEdits(GraphDecoder):
     connected : bool, default=False
         Whether answers hang together: edits that cut a graph are left out, and the search begins from the nearest
         training graphs that are connected.
+    max_nodes : int, default=None
+        Nodes of an answer, at most, and as many as those of the graph one begins from; None is the most that a training
+        graph has. Under a normalised kernel a graph that holds its parts twice is as near as one that holds them once,
+        so that answers would grow without a reason.
 
     Attributes
     ----------
@@ -71,6 +75,7 @@ class GraphEdits(GraphDecoder):
     max_steps: int = 20
     nodes: bool = True
     connected: bool = False
+    max_nodes: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> GraphEdits:
         """Keep the training graphs."""
@@ -78,6 +83,8 @@ class GraphEdits(GraphDecoder):
         check_integer(self.max_steps, "max_steps", minimum=0)
         check_choice(self.nodes, "nodes", (True, False))
         check_choice(self.connected, "connected", (True, False))
+        if self.max_nodes is not None:
+            check_integer(self.max_nodes, "max_nodes", minimum=1)
         self._read(Y, embedding)
         self._starts: np.ndarray | None = None
         if self.connected:
@@ -93,29 +100,30 @@ class GraphEdits(GraphDecoder):
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(graphs, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the graphs, and what no graph at all goes below."""
         some = getattr(self, "_starts", None)
+        most = self.max_nodes or max(len(g.labels) for g in self._sketches)
         starts, _ = rank_shared(H, embedding, self._Y if some is None else self._Y[some], self.n_starts, by="distance")
         starts = starts if some is None else some[starts]
         found, costs = [], []
         for i, candidates in enumerate(starts.tolist()):
-            searched = [self._search(H[i : i + 1, :], start, embedding) for start in candidates]
+            searched = [self._search(H[i : i + 1, :], start, most, embedding) for start in candidates]
             graph, cost = min(searched, key=itemgetter(1))
             found.append(graph)
             costs.append(cost)
         bounds = np.minimum(output_bounds(H, embedding), costs)
         return as_objects(found), np.array(costs), bounds
 
-    def _search(self, h: Array, start: int, embedding: Embedding) -> tuple[Any, float]:
+    def _search(self, h: Array, start: int, most: int, embedding: Embedding) -> tuple[Any, float]:
         """The graph where edits end, and its cost; the training graph itself when none helps."""
 
         def edits(g: Sketch) -> list[Sketch]:
-            return [e for e in self._edits(g) if not self.connected or is_connected(e.adjacency)]
+            return [e for e in self._edits(g, most) if not self.connected or is_connected(e.adjacency)]
 
         begin = self._sketches[start]
         end, cost = descend(begin, edits, lambda some: self._costs(h, some, embedding), self.max_steps)
         return (self._Y[start] if end is begin else self._written(end)), cost
 
-    def _edits(self, g: Sketch) -> Iterator[Sketch]:
-        """Every graph one edit away."""
+    def _edits(self, g: Sketch, most: int) -> Iterator[Sketch]:
+        """Every graph one edit away; nodes are put in while there are fewer than `most`."""
         A, labels = g
         n = len(labels)
         kinds = range(1 + len(getattr(self, "edge_labels_", [None])))  # no edge, and an edge of each label
@@ -134,7 +142,7 @@ class GraphEdits(GraphDecoder):
         for a in range(n if n > 1 else 0):
             rest = np.delete(np.arange(n), a)
             yield Sketch(A[np.ix_(rest, rest)], labels[rest])
-        for a, kind in product(range(n), kinds[1:]):
+        for a, kind in product(range(n if n < most else 0), kinds[1:]):
             grown = np.zeros((n + 1, n + 1), dtype=np.int64)
             grown[:n, :n] = A
             grown[a, n] = grown[n, a] = kind

@@ -47,6 +47,9 @@ class TreeEdits(Decoder):
     grammar : bool, default=False
         Whether each node of an answer has a label and labels of children that some training node has: what is then
         found is an expression, or a sentence, wherever the training trees are.
+    max_nodes : int, default=None
+        Nodes of an answer, at most, and as many as those of the tree one begins from; None is the most that a training
+        tree has. Under a normalised kernel a tree that holds its parts twice is as near as one that holds them once.
 
     Attributes
     ----------
@@ -68,6 +71,7 @@ class TreeEdits(Decoder):
     max_steps: int = 20
     grafts: int = 3
     grammar: bool = False
+    max_nodes: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> TreeEdits:
         """Keep the training trees."""
@@ -75,6 +79,8 @@ class TreeEdits(Decoder):
         check_integer(self.max_steps, "max_steps", minimum=0)
         check_integer(self.grafts, "grafts", minimum=0)
         check_choice(self.grammar, "grammar", (True, False))
+        if self.max_nodes is not None:
+            check_integer(self.max_nodes, "max_nodes", minimum=1)
         kernel = embedding.kernel_ if isinstance(embedding, KernelEmbedding) else None
         if kernel is None or kernel.domain != "trees":
             raise ValueError(
@@ -122,10 +128,12 @@ class TreeEdits(Decoder):
         """The best tree where edits end, and its cost; a training tree itself when none helps."""
         parts = dict.fromkeys(part for j in nearest[: self.grafts] for part in subtrees(self._trees[j]))
         known: dict[Preorder, float] = {}  # ways from several trees meet
+        most = self.max_nodes or max(len(t.labels) for t in self._trees)
 
         def edits(t: Preorder) -> list[Preorder]:
             edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
-            return [e for e in edited if self._allowed(e)] if self.grammar else edited
+            limit = max(most, len(t.labels))
+            return [e for e in edited if len(e.labels) <= limit and (not self.grammar or self._allowed(e))]
 
         def costs(some: Sequence[Preorder]) -> np.ndarray:
             new = [t for t in some if t not in known]

@@ -81,10 +81,7 @@ class Table:
 
     def numeric(self, column: str) -> bool:
         """Whether the column holds numbers or percentages, to be set flush right."""
-        return all(
-            cell is None or isinstance(cell, (Real, Spread)) or (isinstance(cell, str) and cell.endswith("%"))
-            for cell in (row.get(column) for row in self.rows)
-        )
+        return all(cell is None or _is_number(cell) for cell in (row.get(column) for row in self.rows))
 
     def texts(self) -> list[list[str]]:
         """The cells as they are printed, row by row; numbers of one column have the same number of decimals."""
@@ -130,6 +127,17 @@ def no_formula(cell: Any) -> Any:
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def _is_number(cell: Any) -> bool:
+    """A number, one with a spread, or the text of one."""
+    if not isinstance(cell, str):
+        return isinstance(cell, (Real, Spread))
+    try:
+        float(cell.removesuffix("%"))
+    except ValueError:
+        return cell.endswith("%")
+    return True
 
 
 def _texts_of(cells: list[Any]) -> list[str]:
