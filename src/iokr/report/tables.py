@@ -83,6 +83,10 @@ class Table:
         """Whether the column holds numbers or percentages, to be set flush right."""
         return all(cell is None or _is_number(cell) for cell in (row.get(column) for row in self.rows))
 
+    def kinds(self) -> list[str]:
+        """"number" for each column of numbers, for the page."""
+        return ["number" if self.numeric(column) else "" for column in self.columns]
+
     def texts(self) -> list[list[str]]:
         """The cells as they are printed, row by row; numbers of one column have the same number of decimals."""
         columns = [_texts_of([row.get(column) for row in self.rows]) for column in self.columns]

@@ -107,7 +107,7 @@ def test_page(monkeypatch, tmp_path):
     report = find("ocr-full").run(
         repeat=2, progress=lambda done, total, what: steps.append((done, total)), folder=folder
     )
-    assert steps[1:] == [(1, 2), (2, 2), (2, 2)]
+    assert steps[1:] == [(0, 2), (1, 2), (2, 2), (2, 2)]
     table, chosen = report.tables
     assert len(table.rows) == len(METHODS) and all(row["letters, %"].n == 2 for row in table.rows)
     assert {row["input"] for row in chosen.rows} == {ALONE, NEIGHBOURS}
