@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 from iokr import Conformal, LinkPredictor, LinkPredictorCV, LinkStack, PairModel
@@ -171,3 +172,41 @@ def test_log_odds_are_a_sum_of_scores_and_a_constant():
     rest = stack.decision_function() - parts
     assert_allclose(rest, rest[0, 0], rtol=1e-8, atol=1e-8)
     assert fitted().slopes_ is None
+
+
+class Counted(LinkPredictor):
+    """A model that counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, adjacency, labeled=None):
+        type(self).fits += 1
+        return super().fit(X, adjacency, labeled)
+
+
+@pytest.mark.parametrize("combine", ["ranks", "logits"])
+def test_a_model_whose_weight_is_zero_is_not_fitted_on_all_nodes(combine):
+    """Noise beside a good model: it is fitted on the folds, which give it no weight, and never again."""
+    Counted.fits = 0
+    stack = fitted((GOOD, Counted(Columns(RBF(1.0), [2]))), combine=combine, cv=3)
+    assert stack.weights_[1] == 0.0 < stack.weights_[0]
+    assert Counted.fits == 3 and stack.models_[1] is None
+    alone, scores = fitted((GOOD,), combine=combine, cv=3).decision_function(X[NEW]), stack.decision_function(X[NEW])
+    assert_array_equal(np.argsort(scores, axis=None, kind="stable"), np.argsort(alone, axis=None, kind="stable"))
+
+
+def test_weights_of_some_nodes_for_models_of_all():
+    """weigh and learn are the halves of fit."""
+    whole = fitted(combine="logits", cv=3)
+    halves = LinkStack([GOOD, OTHER], combine="logits", cv=3).weigh(X, W, labeled=KNOWN).learn(X, W, labeled=KNOWN)
+    assert_allclose(halves.decision_function(X[NEW]), whole.decision_function(X[NEW]), rtol=1e-12)
+    sample = KNOWN[::2]
+    other = LinkStack([GOOD, OTHER], combine="logits", cv=3).weigh(X, W, labeled=sample)
+    with pytest.raises(NotFittedError):
+        other.decision_function()
+    expected = LinkStack([GOOD, OTHER], combine="logits", cv=3).fit(X, W, labeled=sample)
+    assert_allclose(other.weights_, expected.weights_)
+    assert other.learn(X, W, labeled=KNOWN).labeled_.tolist() == KNOWN.tolist()
+    total = sum(slope * model.decision_function() for slope, model in zip(other.slopes_, other.models_, strict=True))
+    difference = other.decision_function() - total
+    assert_allclose(difference, difference[0, 0] * np.ones_like(difference), rtol=1e-9)

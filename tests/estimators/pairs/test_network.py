@@ -64,3 +64,12 @@ def test_links_among_the_labelled_nodes_alone_new_nodes_and_a_stack(network):
     np.testing.assert_allclose(ours, whole.decision_function()[np.ix_(new, new)], rtol=1e-9, atol=1e-12)
     stack = LinkStack([part, LinkPredictor(RBF(0.1))], cv=3).fit(network.X, W, labeled)
     assert stack.decision_function().shape == (40, 40)
+
+
+@pytest.mark.parametrize("nodes", [[3, 0, 7, 31], np.arange(0, 40, 2)])
+def test_scores_among_some_nodes_are_those_of_the_whole_matrix(network, nodes):
+    labeled = np.arange(0, 40, 2)
+    for model in (AllPairsCV(RBF(0.1), alphas=(0.3,), mixes=(0.5,)), LinkPredictor(RBF(0.1))):
+        fitted = model.fit(network.X, network.adjacency, labeled)
+        whole = np.asarray(fitted.decision_function())
+        np.testing.assert_allclose(fitted.scores_among(nodes), whole[np.ix_(nodes, nodes)], rtol=1e-9, atol=1e-12)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
 from iokr._memory import check_matrix
-from iokr._objects import n_objects
+from iokr._objects import n_objects, take
 from iokr._validation import check_computed, check_integer, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
@@ -98,6 +98,12 @@ class LinkRegression(KernelModel):
         H1 = self._values(X1)
         H2 = H1 if X2 is X1 else self._values(X2)
         return self._cast(check_computed(gemm(H1, H2), "Node", "⟨h(u), h(v)⟩"))
+
+    def scores_among(self, nodes: Any) -> Array:
+        """κ̂ between some of the nodes of `fit`, given by their numbers, (m, m); the others are not scored."""
+        check_is_fitted(self)
+        chosen = take(self.nodes_, np.asarray(nodes))
+        return self.decision_function(chosen, chosen)
 
     def loo_decision_function(self) -> Array:
         """κ̂ between labelled nodes, each without its own label: ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩, in closed form.

@@ -16,7 +16,7 @@ from iokr._component import Component, component
 from iokr._memory import check_matrix
 from iokr._validation import check_choice, check_integer
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
-from iokr.estimators.links.network import check_network
+from iokr.estimators.links.network import Network, check_network
 from iokr.estimators.links.probability import fit_logistic
 from iokr.model_selection.nodes import node_folds
 
@@ -50,7 +50,7 @@ class LinkStack(Component):
     Attributes
     ----------
     models_ : list
-        Fitted on all labelled nodes.
+        Fitted on all labelled nodes; None in place of a model whose weight is zero, which is not fitted on them.
     weights_ : array of shape (number of models,)
         Sum to one for "ranks".
     areas_ : dict of str to array
@@ -86,28 +86,54 @@ class LinkStack(Component):
     cv: Any = 5
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
-        """Leave nodes out, weigh the models, fit each on all labelled nodes; arguments as in `LinkPredictor.fit`."""
-        models = self._checked()
+        """Leave nodes out, weigh the models, fit those that have a weight; arguments as in `LinkPredictor.fit`."""
         network = check_network(X, adjacency, labeled)
-        self.labeled_, self.links_, linked = network.labeled, network.links(), network.graph.toarray() > 0
+        return self._learn(X, network, self._weigh(X, network))
+
+    def weigh(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
+        """The first half of `fit`: the weights, by leaving nodes out, and no model of all nodes."""
+        self._weigh(X, check_network(X, adjacency, labeled))
+        return self
+
+    def learn(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
+        """The second half of `fit`: every model that has a weight is fitted, on the nodes of `weigh` or on others."""
+        check_is_fitted(self, "weights_")
+        return self._learn(X, check_network(X, adjacency, labeled))
+
+    def _weigh(self, X: Any, network: Network) -> list[Any] | None:
+        """The weights; the fitted models where these were needed for it."""
+        models, linked = self._checked(), network.graph.toarray() > 0
         if not np.any(~linked[np.triu_indices(len(linked), k=1)]):
             raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
-        fitted = [clone(model).fit(X, network.graph, labeled=self.labeled_) for model in models]
+        fitted = None
         if self.cv is None:
+            fitted = [clone(model).fit(X, network.graph, labeled=network.labeled) for model in models]
             truth, scores = self._closed(fitted, linked)
         else:
             truth, scores = self._folds(models, X, network, linked)
-        self.models_ = fitted
-        self.units_ = [_unit(_among(model, self.labeled_)) for model in fitted]
         self.lines_ = np.array([fit_logistic(truth, s) for s in scores]) if self.combine == "logits" else None
         T = self._common(scores)
         self.weights_ = self._weights(truth, T)
-        self.slopes_ = None
-        if self.lines_ is not None:
-            self.slopes_ = self.weights_ * self.lines_[:, 0] / [unit["deviation"] for unit in self.units_]
         areas = np.array([areas_of(truth, t) for t in (*T, self.weights_ @ T)]).T
         self.areas_ = dict(zip(AREAS, areas, strict=True))
         self.logistic_ = fit_logistic(truth, self.weights_ @ T)
+        return fitted
+
+    def _learn(self, X: Any, network: Network, fitted: list[Any] | None = None) -> LinkStack:
+        """Fit what has a weight: a model that is multiplied by zero costs nothing."""
+        self.labeled_, self.links_ = network.labeled, network.links()
+        given = {"labeled": network.labeled}
+        self.models_: list[Any] = [
+            None if not weight else clone(model).fit(X, network.graph, **given) if fitted is None else fitted[m]
+            for m, (model, weight) in enumerate(zip(self.models, self.weights_, strict=True))
+        ]
+        self.units_: list[Any] = [
+            None if model is None else self._unit(_among(model, self.labeled_)) for model in self.models_
+        ]
+        self.slopes_: Any = None
+        if self.lines_ is not None:
+            deviations = [1.0 if unit is None else unit["deviation"] for unit in self.units_]
+            self.slopes_ = self.weights_ * self.lines_[:, 0] / deviations
         return self
 
     def _checked(self) -> list[Any]:
@@ -134,9 +160,9 @@ class LinkStack(Component):
         """The same over all pairs of labelled nodes, each node without its own row."""
         pairs = np.triu_indices(len(linked), k=1)
         left_out = [to_numpy(model.loo_decision_function()).astype(float) for model in fitted]
-        return linked[pairs], np.stack([self._in_units(S[pairs], _unit(S)) for S in left_out])
+        return linked[pairs], np.stack([self._in_units(S[pairs], self._unit(S)) for S in left_out])
 
-    def _folds(self, models: list[Any], X: Any, network: Any, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _folds(self, models: list[Any], X: Any, network: Network, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether pairs of a known and a left-out node are linked, and their scores by each model, in common units."""
         truth, scores = [], []
         for train, test in node_folds(self.cv).split(np.arange(len(linked))):
@@ -145,9 +171,9 @@ class LinkStack(Component):
                 continue
             rows = []
             for model in models:
-                one = clone(model).fit(X, part, labeled=self.labeled_[train])
-                S = _among(one, self.labeled_)
-                rows.append(self._in_units(S[np.ix_(test, train)].ravel(), _unit(S[np.ix_(train, train)])))
+                one = clone(model).fit(X, part, labeled=network.labeled[train])
+                S = _among(one, network.labeled)
+                rows.append(self._in_units(S[np.ix_(test, train)].ravel(), self._unit(S[np.ix_(train, train)])))
             truth.append(linked[np.ix_(test, train)].ravel())
             scores.append(np.stack(rows))
         known = np.concatenate(truth) if truth else np.zeros(0, dtype=bool)
@@ -160,6 +186,14 @@ class LinkStack(Component):
         if self.combine == "ranks":
             return np.asarray(np.interp(s, unit["quantiles"], _LEVELS))
         return np.asarray((s - unit["mean"]) / unit["deviation"])
+
+    def _unit(self, S: np.ndarray) -> dict[str, Any]:
+        """Of the scores between two different nodes: quantiles for ranks, mean and deviation for log-odds."""
+        s = S[np.triu_indices(len(S), k=1)]
+        s = s[~np.isnan(s)]
+        if self.combine == "ranks":
+            return {"quantiles": np.quantile(s, _LEVELS)}
+        return {"mean": float(s.mean()), "deviation": float(s.std()) or 1.0}
 
     def _common(self, scores: np.ndarray) -> np.ndarray:
         """t_m, from scores in units of their own: log-odds where these are combined."""
@@ -174,10 +208,12 @@ class LinkStack(Component):
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
         """Σ_m w_m t_m(s_m(u, v)), (m1, m2), for nodes of X1 and of X2; None is the nodes of `fit`. Higher: a link."""
-        check_is_fitted(self)
+        check_is_fitted(self, "models_")
         total: np.ndarray | None = None
         like: Any = None
         for m, model in enumerate(self.models_):
+            if not self.weights_[m]:
+                continue
             S = model.decision_function(X1, X2)
             like = S if like is None else like
             t = self._in_units(to_numpy(S).astype(float), self.units_[m])
@@ -196,7 +232,7 @@ class LinkStack(Component):
         self, X1: Any = None, X2: Any = None, *, top: int = 100, known: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """The `top` pairs most likely to be linked, best first, and their scores; as in `LinkPredictor`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "models_")
         check_integer(top, "top", minimum=1)
         S = to_numpy(self.decision_function(X1, X2))
         m1, m2 = S.shape
@@ -210,16 +246,10 @@ class LinkStack(Component):
 
 
 def _among(model: Any, nodes: np.ndarray) -> np.ndarray:
-    """Scores between some of the nodes of `fit`."""
-    return np.asarray(to_numpy(model.decision_function())[np.ix_(nodes, nodes)], dtype=float)
-
-
-def _unit(S: np.ndarray) -> dict[str, Any]:
-    """Quantiles, mean and deviation of the scores between two different nodes."""
-    s = S[np.triu_indices(len(S), k=1)]
-    s = s[~np.isnan(s)]
-    deviation = float(s.std())
-    return {"quantiles": np.quantile(s, _LEVELS), "mean": float(s.mean()), "deviation": deviation or 1.0}
+    """Scores between some of the nodes of `fit`; the matrix of all nodes is made where there is no other way."""
+    among = getattr(model, "scores_among", None)
+    S = to_numpy(model.decision_function())[np.ix_(nodes, nodes)] if among is None else to_numpy(among(nodes))
+    return np.asarray(S, dtype=float)
 
 
 def _by_areas(truth: np.ndarray, T: np.ndarray, scoring: str) -> np.ndarray:

@@ -158,16 +158,24 @@ class AllPairsCV(Component):
             raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
         return np.mean(np.array(found), axis=0)
 
-    def factors(self, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for all nodes of `fit`, or for new ones, X."""
+    def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for the nodes of `fit`, all or some by their numbers, or for new ones, X."""
         check_is_fitted(self)
-        K = to_numpy(self.kernel_(self.nodes_ if X is None else X, take(self.nodes_, self.labeled_)))
+        some = np.arange(len(self.nodes_)) if nodes is None else np.asarray(nodes)
+        K = to_numpy(self.kernel_(take(self.nodes_, some) if X is None else X, take(self.nodes_, self.labeled_)))
         own = np.full(len(K), -1)
         if X is None:
-            own[self.labeled_] = np.arange(len(self.labeled_))
+            position = np.full(len(self.nodes_), -1)
+            position[self.labeled_] = np.arange(len(self.labeled_))
+            own = position[some]
         return self.pairs_.factors(K, own)
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> np.ndarray:
         """f(u, v), (m1, m2), for nodes of X1 and of X2; None is all nodes of `fit`."""
         A, B = self.factors(X1)
         return np.asarray(matmul(A, np.ascontiguousarray((B if X2 is X1 else self.factors(X2)[1]).T)))
+
+    def scores_among(self, nodes: Any) -> np.ndarray:
+        """f between some of the nodes of `fit`, given by their numbers, (m, m); the others are not scored."""
+        A, B = self.factors(nodes=nodes)
+        return np.asarray(matmul(A, np.ascontiguousarray(B.T)))
