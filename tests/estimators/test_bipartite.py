@@ -9,7 +9,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import roc_auc_score
 
 from iokr import BipartitePredictor
-from iokr.kernels import RBF, Linear, Precomputed, Spectrum
+from iokr.kernels import RBF, Aligned, Columns, Linear, Precomputed, Spectrum
+from iokr.kernels.alignment import alignment_weights
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(14, 3)), rng.normal(size=(9, 2))
@@ -171,3 +172,26 @@ def test_finds_links_of_new_rows_beside_local_models_and_boosting():
         for name, S in (("ours", ours), ("local", local), ("boosted", boosted))
     }
     assert areas["ours"] >= max(areas["local"], areas["boosted"]) - 0.005, areas
+
+
+def test_aligned_kernels_are_weighted_by_the_links_of_their_kind():
+    """ω of rows by Y Yᵀ, of columns by Yᵀ Y, what is not known being 0; and then the model of the weighted sum."""
+    parts = [Columns(RBF(0.5), [0]), Columns(RBF(0.5), [1])]
+    links = Y.copy()
+    links[0, 1] = np.nan
+    known = np.where(np.isnan(links), 0.0, links)
+    model = BipartitePredictor(Aligned(parts), Aligned(parts, "align"), alpha=0.3).fit(X, Z, links)
+    for kernel, P, objects, method in (
+        (model.kernel_, known, X, "alignf"),
+        (model.partner_kernel_, known.T, Z, "align"),
+    ):
+        expected, *_ = alignment_weights([k(objects) for k in parts], P @ P.T, method)
+        assert_allclose(kernel.weights_, expected, rtol=1e-9, atol=1e-12)
+    sums = [
+        float(kernel.weights_[0]) * parts[0] + float(kernel.weights_[1]) * parts[1]
+        for kernel in (model.kernel_, model.partner_kernel_)
+    ]
+    plain = BipartitePredictor(*sums, alpha=0.3).fit(X, Z, links)
+    assert_allclose(model.decision_function(X[:3] + 0.1), plain.decision_function(X[:3] + 0.1), rtol=1e-9, atol=1e-12)
+    for leave in ("row", "column"):
+        assert_allclose(model.loo_decision_function(leave), plain.loo_decision_function(leave), rtol=1e-8, atol=1e-10)

@@ -170,3 +170,19 @@ def test_objects_of_any_kind():
         warnings.simplefilter("error")
         model = IOKR(Aligned([Delta(), Delta()])).fit(words, labels)
     assert abs(model.kernel_.weights_.sum() - 1) < 1e-12
+
+
+def test_given_weights_are_not_learned():
+    learned = Aligned(PARTS).fit(X, Y @ Y.T)
+    given = learned.fixed()
+    assert learned.supervised and not given.supervised and not hasattr(given, "weights_")
+    np.testing.assert_allclose(given.fit(X)(X), learned(X), rtol=1e-12)
+    plain = IOKR(Aligned(PARTS[:2], weights=[0.25, 0.75]), alpha=0.1).fit(X, Y)
+    summed = IOKR(0.25 * PARTS[0] + 0.75 * PARTS[1], alpha=0.1).fit(X, Y)
+    np.testing.assert_allclose(plain.predict(X), summed.predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]])
+def test_weights_are_a_number_for_each_kernel(weights):
+    with pytest.raises(ValueError, match="one for each kernel"):
+        Aligned(PARTS[:2], weights=weights).fit(X)

@@ -49,7 +49,9 @@ class BipartitePredictor(KernelModel):
     Parameters
     ----------
     kernel, partner_kernel : Kernel, or a list of them, default=None
-        On rows and on columns; None is `RBF()` with the median bandwidth. Lists are searched.
+        On rows and on columns; None is `RBF()` with the median bandwidth. Lists are searched. `Aligned` is weighted by
+        the links, Y Yᵀ for rows and Yᵀ Y for columns, with 0 for what is not known, and keeps its weights when a row or
+        a column is left out.
     alpha : float, or a sequence of them, default=1.0
         λ > 0: larger shrinks f more. Of a sequence the best is chosen.
     leave : {"row", "column", "both"}, default="both"
@@ -128,6 +130,7 @@ class BipartitePredictor(KernelModel):
         best: tuple[float, Any] = (-np.inf, None)
         searched = len(ones) * len(others) * len(alphas) > 1
         scores = np.empty((len(ones), len(others), len(alphas)))
+        ones, others = [_aligned(one, X, Y) for one in ones], [_aligned(other, Z, Y.T) for other in others]
         for i, one in enumerate(ones):
             for j, other in enumerate(others):
                 fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
@@ -279,6 +282,17 @@ class BipartitePredictor(KernelModel):
         if not linked.any() or linked.all():
             raise ValueError("The ROC area needs links and other pairs among `links`.")
         return roc_auc_pairs(linked, to_numpy(self.decision_function(X, Z))[seen])
+
+
+def _aligned(kernel: Kernel, objects: Any, Y: np.ndarray) -> Kernel:
+    """A kernel that learns from outputs, taught by the Gram Y Yᵀ of the links of its objects; any other as it is."""
+    if not kernel.supervised:
+        return kernel
+    known = np.where(np.isnan(Y), 0.0, Y)
+    target = known @ known.T
+    learned: Any = clone(kernel).fit(objects, asarray_like(target, objects) if is_array(objects) else target)
+    fixed: Kernel = learned.fixed()
+    return fixed
 
 
 def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:

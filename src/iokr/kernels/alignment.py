@@ -9,6 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
@@ -33,15 +34,17 @@ class Aligned(SeveralKernels):
     ----------
     kernels : sequence of Kernel
     method : {"alignf", "align"}, default="alignf"
+    weights : sequence of T numbers, default=None
+        ω itself, at least 0 and not all 0: nothing is learned from outputs. None is to learn it.
 
     Attributes
     ----------
     weights_ : array of shape (T,)
         ω.
     alignments_ : array of shape (T,)
-        Of each kernel alone with K_Y.
+        Of each kernel alone with K_Y, where ω was learned.
     alignment_ : float
-        Of the weighted sum.
+        Of the weighted sum, likewise.
 
     Notes
     -----
@@ -64,14 +67,21 @@ class Aligned(SeveralKernels):
     """
 
     method: str = "alignf"
+    weights: Sequence[float] | None = None
 
-    supervised = True
+    @property
+    def supervised(self) -> bool:  # type: ignore[override]
+        """Whether there are weights to learn."""
+        return self.weights is None
 
     def fit(self, X: Any, target: Array | None = None) -> Aligned:
         """Fit a clone of each, and the weights; `target` is K_Y, the Gram (n, n) of the outputs of X."""
         check_choice(self.method, "method", ("alignf", "align"))
         super().fit(X)
         count = len(self.kernels_)
+        if self.weights is not None:
+            self.weights_ = _checked_weights(self.weights, count)
+            return self
         if target is None:
             warnings.warn(
                 "Aligned() has no outputs to align with, so it weights all kernels alike; it must be the `kernel` of "
@@ -91,8 +101,21 @@ class Aligned(SeveralKernels):
         self.weights_, self.alignments_, self.alignment_ = alignment_weights(grams, target, self.method)
         return self
 
+    def fixed(self) -> Aligned:
+        """The same kernels, not fitted, with the weights that were learned: on other objects they stay as they are."""
+        return clone(self).set_params(weights=[float(w) for w in self.weights_])  # type: ignore[no-any-return]
+
     def _sum(self, parts: Iterable[Array]) -> Array:
         return reduce(add, (float(w) * part for w, part in zip(self.weights_, parts, strict=True)))
+
+
+def _checked_weights(weights: Any, count: int) -> np.ndarray:
+    found = np.asarray(weights, dtype=float)
+    if found.shape != (count,) or not np.all(np.isfinite(found)) or np.any(found < 0) or not found.any():
+        raise ValueError(
+            f"`weights` must be {count} numbers of at least 0, one for each kernel and not all 0, got {weights!r:.60}."
+        )
+    return found
 
 
 def alignment(K: Array, target: Array) -> float:

@@ -67,7 +67,7 @@ class Kernel(Component, ABC):
     domain: str = "any"  # "vectors", "strings", ...: the objects it takes
     trusted: bool = True  # known to be positive semi-definite; what the user brings is checked
     panel: int | None = None  # rows of a symmetric Gram matrix at a time: few where an entry costs much
-    supervised: bool = False  # `fit(X, target)` learns from the Gram of the outputs, too
+    supervised: bool = False  # `fit(X, target)` learns from the Gram of the outputs, too; `fixed()` then keeps that
 
     @property
     def numeric(self) -> bool:
