@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from iokr.cli import app
+from iokr.cli.links.across import Across
+from iokr.cli.links.model import Options
 
 
 def invoke(*arguments):
@@ -120,8 +122,120 @@ def test_cv_judges_new_rows_new_columns_and_both_apart(one_table):
 
 @pytest.mark.parametrize(
     ("arguments", "option"),
-    [(("--partners", "p"), "--bipartite"), (("-i", "m"), "--nodes"), (("--unlabeled",), "--unlabeled")],
+    [(("--partners", "p"), "--bipartite"), (("--combine", "align"), "--combine"), (("--unlabeled",), "--unlabeled")],
 )
 def test_usage_of_two_kinds(arguments, option):
     result = invoke("predict", "-i", "n", "-e", "e", "--bipartite", *arguments)
     assert result.exit_code == 2 and option in result.output
+
+
+@pytest.fixture
+def views(folder):
+    """Either kind in two tables, the second in another order; drug29 is not in the second."""
+    path, linked = folder
+    for name in ("drug", "target"):
+        lines = (path / f"{name}s.tsv").read_text().splitlines()[1:]
+        cells = [line.split("\t") for line in lines]
+        for k, view in enumerate("ab"):
+            some = cells if k == 0 else cells[::-1][name == "drug" :]
+            text = "\n".join([f"id\t{view}", *(f"{cell[0]}\t{cell[k + 1]}" for cell in some)])
+            (path / f"{name}_{view}.tsv").write_text(text + "\n")
+    return path, linked
+
+
+def given(path):
+    rows, columns = (
+        [part for view in "ab" for part in (option, path / f"{name}_{view}.tsv")]
+        for option, name in (("-i", "drug"), ("--partners", "target"))
+    )
+    return (*rows, *columns, "-e", path / "edges.tsv", "--alphas", "0.1,1")
+
+
+@pytest.mark.parametrize("combine", ["mean", "alignf", "align"])
+def test_views_of_two_kinds_are_one_model(views, combine):
+    path, linked = views
+    result = invoke("predict", *given(path), "--combine", combine, "-o", path / "out", "--top", 5000)
+    assert result.exit_code == 0, result.output
+    found = rows(path / "out" / "edges.tsv")
+    assert len(found) == 29 * 20 - linked[:29].sum()
+    assert all(row["source"].startswith("drug") and row["target"].startswith("target") for row in found)
+    tables = {t["title"]: t["rows"] for t in json.loads((path / "out" / "metrics.json").read_text())["tables"]}
+    assert tables["Input"][0][""] == "2 views: drug_a (1 features), drug_b (1 features)"
+    assert tables["Input"][1][""] == "2 views: target_a (1 features), target_b (1 features)"
+    assert {"what": "node: not in every view", "count": 1, "": "left out"} in tables["Input"]
+    chosen = {row["what"]: row["value"] for row in tables["Chosen by leaving out rows and columns"]}
+    for kind in ("drug", "target"):
+        words = chosen[f"kernel of {kind}"]
+        assert all(f"{kind}_{view} (gaussian, gamma" in words for view in "ab")
+        assert words.startswith("mean of") == (combine == "mean")
+    assert all(row["AUC-ROC %"] > 60 for row in tables["Links that the model has not seen"])
+
+
+def test_the_kernel_of_each_kind_is_the_mean_of_those_of_its_views(views):
+    path, _ = views
+    names = [tuple(str(path / f"{name}_{view}.tsv") for view in "ab") for name in ("drug", "target")]
+    asked = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
+    more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc", "partners": names[1]}
+    task = Across.of(Options(str(path / "edges.tsv"), names[0], (), **asked, **more))
+    for objects, kernels in ((task.X, task.model.kernel), (task.Z, task.model.partner_kernel)):
+        np.testing.assert_allclose(objects.mean(axis=0), 0, atol=1e-12)
+        for kernel in kernels:
+            fitted = kernel.fit(objects)
+            squares = [(objects[:, [j]] - objects[:, [j]].T) ** 2 for j in range(2)]
+            parts = [np.exp(-part.base_.gamma * d) for part, d in zip(fitted.kernels_, squares, strict=True)]
+            np.testing.assert_allclose(fitted(objects), (parts[0] + parts[1]) / 2, rtol=1e-9)
+
+
+def test_views_are_judged_and_kept_too(views, tmp_path):
+    path, _ = views
+    judged = invoke("cv", *given(path), "--combine", "alignf", "--folds", 3, "-o", path / "cv")
+    assert judged.exit_code == 0, judged.output
+    direct = invoke("predict", *given(path), "-o", path / "direct", "--top", 5000)
+    trained = invoke("train", *given(path), "-o", path / "model")
+    kept = invoke("predict", "--model", path / "model", "-o", path / "kept", "--top", 5000)
+    assert direct.exit_code == trained.exit_code == kept.exit_code == 0, trained.output + kept.output
+    assert (path / "kept" / "edges.tsv").read_text() == (path / "direct" / "edges.tsv").read_text()
+    for view in "ab":
+        (tmp_path / f"{view}.tsv").write_text(f"id\t{view}\nnew\t0.5\n")
+    new = ("-i", tmp_path / "a.tsv", "-i", tmp_path / "b.tsv")
+    placed = invoke("predict", "--model", path / "model", *new, "-o", path / "new", "--top", 5000)
+    assert placed.exit_code == 0, placed.output
+    assert {row["source"] for row in rows(path / "new" / "edges.tsv")} == {"new"}
+    once = invoke("predict", "--model", path / "model", "--partners", tmp_path / "a.tsv", "-o", path / "once")
+    assert once.exit_code == 1 and "give --partners 2 times" in once.output
+
+
+def test_views_of_one_table_of_both_kinds(views):
+    path, linked = views
+    for view in "ab":
+        drugs, targets = ((path / f"{name}_{view}.tsv").read_text().splitlines() for name in ("drug", "target"))
+        (path / f"{view}.tsv").write_text("\n".join([*drugs, *targets[1:]]) + "\n")
+    straight = ["\t".join(sorted(line.split("\t"))) for line in (path / "edges.tsv").read_text().splitlines()]
+    (path / "edges.tsv").write_text("\n".join(line for line in straight if line != "drug1\tdrug2") + "\n")
+    tables = ("-i", path / "a.tsv", "-i", path / "b.tsv", "-e", path / "edges.tsv", "--alphas", "0.1,1")
+    one = invoke("predict", *tables, "--bipartite", "-o", path / "one", "--top", 5000)
+    assert one.exit_code == 0, one.output
+    named = linked[:29].any(axis=1) | (np.arange(29) == 1)  # of others the kind is not known
+    assert len(rows(path / "one" / "edges.tsv")) == named.sum() * linked.any(axis=0).sum() - linked[:29].sum()
+    assert "2 views" in one.stdout
+
+
+def test_partners_of_a_node_and_pairs_between_lists_of_two_kinds(folder):
+    path, linked = folder
+    files = ("-i", path / "drugs.tsv", "--partners", path / "targets.tsv", "-e", path / "edges.tsv", "--alphas", "0.1")
+    result = invoke("predict", *files, "--for", "drug4", "--for", "target7", "-o", path / "for", "--top", 5000)
+    assert result.exit_code == 0, result.output
+    found = {(row["source"], row["target"]) for row in rows(path / "for" / "edges.tsv")}
+    expected = {(f"drug{i}", f"target{j}") for i, j in np.argwhere(~linked) if i == 4 or j == 7}
+    assert found == expected
+    (path / "a.txt").write_text("target1\ndrug2\n")
+    (path / "b.txt").write_text("drug3\ntarget2\n")
+    result = invoke("predict", *files, "--between", path / "a.txt", path / "b.txt", "-o", path / "between")
+    assert result.exit_code == 0, result.output
+    found = {(row["source"], row["target"]) for row in rows(path / "between" / "edges.tsv")}
+    asked = {("drug3", "target1"): linked[3, 1], ("drug2", "target2"): linked[2, 2]}
+    assert found == {pair for pair, known in asked.items() if not known}
+    (path / "b.txt").write_text("target2\n")
+    (path / "a.txt").write_text("target1\n")
+    none = invoke("predict", *files, "--between", path / "a.txt", path / "b.txt", "-o", path / "none")
+    assert none.exit_code == 1 and "No pair across is left" in none.output

@@ -1,7 +1,8 @@
 """Models compared by folds of nodes, what speaks for a link, lists of pairs, and the page used in a browser.
 
-Tests of `iokr.cli.links.clock`, `iokr.cli.links.comparison`, `iokr.cli.links.explanation`, `iokr.cli.links.methods`,
-`iokr.cli.links.page` and `iokr.cli.links.words`.
+Tests of `iokr.cli.links.clock`, `iokr.cli.links.comparison`, `iokr.cli.links.explanation`, `iokr.cli.links.learning`,
+`iokr.cli.links.methods`, `iokr.cli.links.page`, `iokr.cli.links.placed`, `iokr.cli.links.ranking`,
+`iokr.cli.links.scores` and `iokr.cli.links.words`.
 """
 
 import csv
@@ -20,9 +21,11 @@ from iokr.cli import app
 from iokr.cli.links.clock import Clock
 from iokr.cli.links.comparison import Judged
 from iokr.cli.links.explanation import explain, shared_neighbours, similarity
+from iokr.cli.links.learning import work
 from iokr.cli.links.methods import METHODS, fit_method, searches
 from iokr.cli.links.model import Options, Task
-from iokr.cli.links.prediction import ranked, work
+from iokr.cli.links.ranking import ranked
+from iokr.cli.links.scores import Scored
 from iokr.datasets import make_communities
 from iokr.estimators.links.cv import LinkPredictorCV
 
@@ -58,7 +61,7 @@ def task(folder):
 
 @pytest.fixture(scope="module", params=["iokr", "pairs", "stack"])
 def scored(request, task):
-    return fit_method(task, request.param, Clock(lambda *_: None, work(task)), 0)
+    return Scored.of(fit_method(task, request.param, Clock(lambda *_: None, work(task)), 0), task.placed)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +165,7 @@ def test_the_precision_is_that_of_the_pairs_above():
 
 def test_the_terms_of_a_score_add_up_to_it(task, scored):
     """Over all training nodes, not only the nearest, the terms are the score."""
-    pairs, scores = ranked(task, scored, None, 5)
+    pairs, scores = ranked(task.placed, scored, None, 5)
     np.testing.assert_allclose(scored.scores(pairs), scores, rtol=1e-10)
     L, R = scored.sides(pairs.ravel())
     i, j = np.indices((L.shape[1],) * 2)
@@ -173,18 +176,18 @@ def test_the_terms_of_a_score_add_up_to_it(task, scored):
 
 
 def test_what_speaks_for_a_link(task, scored):
-    pairs, _ = ranked(task, scored, None, 20)
-    [(table,), *_] = explain(task, scored, pairs)
+    pairs, _ = ranked(task.placed, scored, None, 20)
+    [(table,), *_] = explain(task.placed, scored, pairs)
     assert len(table.rows) <= 3
     known = task.network.adjacency.toarray() != 0
     at = {name: i for i, name in enumerate(task.ids.tolist())}
     for row in table.rows:
         a, b = at[row["like the one"]], at[row["like the other"]]
         assert row["they are"] == ("one node" if a == b else "linked" if known[a, b] else "not linked")
-    for (i, j), count in zip(pairs, shared_neighbours(task, pairs), strict=True):
+    for (i, j), count in zip(pairs, shared_neighbours(task.placed, pairs), strict=True):
         assert count == np.count_nonzero(known[i] & known[j])
     K = np.asarray(scored.kernel(task.X))
-    np.testing.assert_allclose(similarity(task, scored, pairs), K[pairs[:, 0], pairs[:, 1]], rtol=1e-9)
+    np.testing.assert_allclose(similarity(task.placed, scored, pairs), K[pairs[:, 0], pairs[:, 1]], rtol=1e-9)
 
 
 def test_partners_of_a_few_nodes(folder, tmp_path):

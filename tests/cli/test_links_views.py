@@ -1,6 +1,6 @@
 """Several tables of the same nodes: a kernel each, in one model; one value where one is meant.
 
-Tests of `iokr.cli.links.options`.
+Tests of `iokr.cli.links.inputs`, `iokr.cli.links.options` and `iokr.cli.links.usage`.
 """
 
 import csv
@@ -141,7 +141,7 @@ def test_scores_of_new_nodes_do_not_depend_on_the_order_of_rows(folder, tmp_path
             assert abs(score - S[names.index("n0"), names.index(target)]) < 0.1
 
 
-@pytest.mark.parametrize("option", ["--edges", "--labeled", "--columns", "--beta", "--partners", "--id"])
+@pytest.mark.parametrize("option", ["--edges", "--labeled", "--columns", "--beta", "--model", "--id"])
 def test_where_one_value_is_meant_a_second_one_is_refused(option):
     result = invoke("predict", "-i", "n", "-e", "e", option, "1", option, "2")
     assert result.exit_code == 2 and "takes one value" in result.output and option in result.output

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 import iokr
 import reference
 from fitted_models import CASES, fitted
-from iokr.files import BadFile, describe
+from iokr.files import BadFile, describe, load_beside
 from iokr.kernels import Features, FromFunction
 
 
@@ -42,3 +42,10 @@ def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "m").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
     with pytest.raises(BadFile, match="iokr has not written it"):
         describe(tmp_path / "m")
+
+
+def test_many_names_beside_a_model_are_listed(tmp_path):
+    beside = {f"name{i}": float(i) for i in range(40)}
+    iokr.save(iokr.kernels.RBF(), tmp_path / "k", beside=beside)
+    assert load_beside(tmp_path / "k") == beside
+    assert describe(tmp_path / "k")["Beside the model"]["'name39'"] == "39.0"

@@ -77,7 +77,7 @@ def save(
     )
     writer = Writer(model)
     root = writer.node(model)
-    beside_node = writer.node(beside, "beside")
+    beside_node = writer.node(beside, "beside", few=len(beside))  # its names stay readable, however many
     entries, tensors = writer.arrays.finish()
     structure = {
         "format": FORMAT,

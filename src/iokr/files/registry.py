@@ -32,6 +32,8 @@ HELD = {
     "OnePerPair": "iokr.estimators.pairs.strategies",
     "BothOrders": "iokr.estimators.pairs.strategies",
     "OnePerNode": "iokr.estimators.pairs.local",
+    "AllPairs": "iokr.estimators.pairs.network",
+    "AllPairsCV": "iokr.estimators.pairs.network",
     "TaskMetric": "iokr.estimators.multitask.similarity",
     "Grown": "iokr.estimators.trees.growing",
     "Stage": "iokr.estimators.trees.boosting",

@@ -13,9 +13,11 @@ from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from iokr.cli.links.clock import Clock
-from iokr.cli.links.methods import Scored, fit_method, sample_size
+from iokr.cli.links.learning import work
+from iokr.cli.links.methods import fit_method, sample_size
 from iokr.cli.links.model import Options, Task
-from iokr.cli.links.prediction import predict_links, work
+from iokr.cli.links.prediction import predict_links
+from iokr.cli.links.scores import Scored
 from iokr.estimators.areas import areas_of
 from iokr.report import Table
 from iokr_lab.bench.base import Run, Section, Verdict
@@ -101,11 +103,12 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
             for everything in (False, True):
                 some = replace(task, options=replace(options, all=everything, method="iokr"))
                 clock = Clock(progress, work(some))
-                scored, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))
-                roc, precision = _areas(scored, task, new, W)
+                learned, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))
+                roc, precision = _areas(Scored.of(learned, some.placed), task, new, W)
                 found.append(roc)
                 chosen_on = sample_size(some) or len(task.network.labeled)
-                chosen = {"alpha": float(scored.searches["iokr"].alpha_), "gamma": float(scored.kernel.gamma_)}
+                search = learned.searches["iokr"]
+                chosen = {"alpha": float(search.alpha_), "gamma": float(search.kernel_.gamma_)}
                 rows.append(
                     {
                         "what": "search on all (--all)" if everything else "search on a sample",

@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.cli.links.defaults import ALPHAS, WIDTHS
-from iokr.cli.links.model import Options, Scaling, rejected_tsv
-from iokr.datasets import Nodes, Rejection, read_nodes
+from iokr.cli.links.defaults import ALPHAS
+from iokr.cli.links.inputs import Scaling, feature_inputs
+from iokr.cli.links.model import Options, rejected_tsv
+from iokr.datasets import Nodes, Rejection, read_views
 from iokr.datasets.edge_files import read_edges
 from iokr.datasets.file_table import FileTable
 from iokr.datasets.node_files import rejected
-from iokr.datasets.tables import split_name
 from iokr.estimators.areas import areas_of
 from iokr.estimators.bipartite import BipartitePredictor
-from iokr.kernels.base import Kernel
-from iokr.kernels.structured.sets import Tanimoto
-from iokr.kernels.vectors import RBF, Cosine, Linear
 from iokr.metrics.curves import Curves
 from iokr.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info
 from iokr.report.progress import Progress
@@ -37,6 +34,7 @@ Matrix = NDArray[np.float64]
 class Across:
     """Rows and columns with their features, the links between them, and the model."""
 
+    options: Options
     rows: Nodes
     columns: Nodes
     kinds: tuple[str, str]  # what rows and columns are called
@@ -44,47 +42,67 @@ class Across:
     X: Matrix
     Z: Matrix
     model: BipartitePredictor
+    scalings: tuple[Scaling, Scaling]
     rejections: tuple[Rejection, ...]
     notes: tuple[str, ...] = ()
+    comments: int = 0
 
     @classmethod
-    def of(cls, options: Options, partners: str | None) -> Across:
-        """Read the files; without `partners` an end's column in the edge list tells of which kind a node is."""
-        rows = read_nodes(options.nodes[0], missing=options.missing, ids=options.ids, layout=options.layout)
+    def of(cls, options: Options) -> Across:
+        """Read the files; without partners an end's column in the edge list tells of which kind a node is."""
+        given: dict[str, Any] = {"missing": options.missing, "layout": options.layout}
+        rows = read_views(options.nodes, ids=options.ids, **given)
         more: tuple[Rejection, ...] = ()
         notes = rows.notes
-        if partners is None:
+        comments = rows.comments
+        if not options.partners:
             table = read_edges(options.edges, known=rows.ids.tolist(), **options.edge_columns)
             (rows, columns), more = _sides(table, rows)
             named = ("rows", "columns")
         else:
-            columns = read_nodes(partners, missing=options.missing, layout=options.layout)
+            columns = read_views(options.partners, **given)
             known = [*rows.ids.tolist(), *columns.ids.tolist()]
             table = read_edges(options.edges, known=known, **options.edge_columns)
-            named = (_stem(options.nodes[0]), _stem(partners))
-            notes = (*notes, *columns.notes)
+            named = (_stem(options.nodes[0]), _stem(options.partners[0]))
+            notes, comments = (*notes, *columns.notes), comments + columns.comments
         kinds = (table.head[0], table.head[1]) if len(set(table.head)) == 2 and all(table.head) else named
         Y, rejections = _links(table, rows, columns)
-        (X, kernels), (Z, others) = (_inputs(options, nodes) for nodes in (rows, columns))
+        (X, kernels, one), (Z, others, other) = (feature_inputs(options, nodes) for nodes in (rows, columns))
         alphas = options.alphas or ALPHAS[::2]
         scoring = None if options.scoring == "roc_auc" else options.scoring
         model = BipartitePredictor(kernels, others, alpha=alphas, scoring=scoring)
         everything = (*rows.rejections, *columns.rejections, *more, *rejections)
-        return cls(rows, columns, kinds, Y, X, Z, model, everything, (*notes, *table.notes))
+        notes = (*notes, *table.notes)
+        scalings, comments = (one, other), comments + table.comments
+        return cls(options, rows, columns, kinds, Y, X, Z, model, scalings, everything, notes, comments)
 
     def input_table(self) -> Table:
         """What was read, and what did not fit."""
         (one, other), Y = self.kinds, self.Y
         cells: list[dict[str, Any]] = [
-            {"what": f"nodes, {one}", "count": len(self.rows.ids), "": f"{len(self.rows.columns)} features"},
-            {"what": f"partners, {other}", "count": len(self.columns.ids), "": f"{len(self.columns.columns)} features"},
+            {"what": f"nodes, {one}", "count": len(self.rows.ids), "": _measured(self.rows)},
+            {"what": f"partners, {other}", "count": len(self.columns.ids), "": _measured(self.columns)},
             {"what": "known links", "count": int(Y.sum()), "": ""},
         ]
+        if self.comments:
+            cells.append({"what": "lines that begin with #", "count": self.comments, "": "taken for comments"})
         reasons = Counter((f"{r.what}: {r.reason}", r.action) for r in self.rejections)
         cells += [{"what": what, "count": count, "": action} for (what, action), count in reasons.items()]
-        gone = [r for r in self.rejections if not r.action.startswith("filled")]
-        note = "Every row that did not fit is listed in `rejected.tsv`." if gone else ""
+        note = "Every row that did not fit is listed in `rejected.tsv`." if self._gone() else ""
         return Table("Input", cells, note=" ".join((*(f"{said}." for said in self.notes), note)).strip())
+
+    def rejected(self) -> str:
+        """The rows that were not taken as they are, as TSV; nodes whose gaps were filled are kept, and not here."""
+        return rejected_tsv(self._gone(), self.options.cell)
+
+    def _gone(self) -> list[Rejection]:
+        return [r for r in self.rejections if not r.action.startswith("filled")]
+
+
+def _measured(nodes: Nodes) -> str:
+    if len(nodes.views) < 2:
+        return f"{len(nodes.columns)} features"
+    return f"{len(nodes.views)} views: " + ", ".join(f"{name} ({count} features)" for name, count in nodes.views)
 
 
 def _stem(name: str) -> str:
@@ -155,30 +173,14 @@ def _links(table: FileTable, rows: Nodes, columns: Nodes) -> tuple[Matrix, list[
     return Y, rejections
 
 
-def _inputs(options: Options, nodes: Nodes) -> tuple[Matrix, list[Kernel]]:
-    """Features of one kind as the kernels take them, and the kernels to choose from."""
-    X = np.asarray(nodes.X)
-    if options.input_kernel == "tanimoto":
-        return X, [Tanimoto()]
-    X = Scaling.of(X)(X) if options.scale else X
-    if options.input_kernel == "gaussian":
-        gamma = float(RBF().fit(X).gamma_)
-        return X, [RBF(gamma * width) for width in WIDTHS]
-    if options.input_kernel == "cosine":
-        return X, [Cosine()]
-    return X / (np.sqrt((X**2).sum(axis=1).mean()) or 1.0), [Linear()]
-
-
 # ---------------------------------------------------------------------------------------------------- cross-validation
 
 
-def cross_validate_across(
-    options: Options, partners: str | None, *, folds: int, seed: int, progress: Progress
-) -> Report:
+def cross_validate_across(options: Options, *, folds: int, seed: int, progress: Progress) -> Report:
     """Areas of pairs with a new row, a new column, and both, everything chosen anew in every fold."""
     start = perf_counter()
     progress(0, 1, "reading files")
-    task = Across.of(options, partners)
+    task = Across.of(options)
     n, m = task.Y.shape
     if min(n, m) < 2 * folds:
         raise ValueError(
@@ -213,10 +215,9 @@ def cross_validate_across(
             "chosen anew in every fold, by leaving out rows and columns. Nothing within a kind is scored.",
             "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches.",
         ),
-        files={"curves.tsv": curves_tsv(curves), "rejected.tsv": rejected_tsv(task.rejections, options.cell)},
+        files={"curves.tsv": curves_tsv(curves), "rejected.tsv": task.rejected()},
     )
-    files = [*options.paths(), *([] if partners is None else [split_name(partners)[0]])]
-    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))
+    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
 def _fold(task: Across, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> tuple[Any, Any] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -10,68 +12,78 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from iokr.cli.links.across import Across
-from iokr.cli.links.model import Options, rejected_tsv
+from iokr.cli.links.model import Options, formula_notes
 from iokr.cli.links.page import live_parts
-from iokr.cli.links.words import edges_tsv, live_links
-from iokr.datasets.tables import split_name
+from iokr.cli.links.placed import Asked, numbers_of, read_list
+from iokr.cli.links.words import edges_tsv, live_links, views_in_words
 from iokr.estimators.areas import areas_of
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.links.probability import fit_logistic
-from iokr.kernels.vectors import RBF
 from iokr.report import Network, Report, Table, run_info, to_cytoscape, to_graphml
 from iokr.report.progress import Progress
 
-__all__ = ["predict_across"]
+__all__ = ["AcrossOutcome", "FoundAcross", "PlacedAcross", "learn_across", "notes_across", "predict_across"]
 
 Matrix = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 _PARTS = 3  # into which rows, and columns, are cut where both are new
 
 
-def predict_across(options: Options, partners: str | None, *, top: int, seed: int, progress: Progress) -> Report:
+def predict_across(options: Options, *, top: int, seed: int, progress: Progress) -> Report:
     """The best pairs of a node and a partner that are not known to be linked."""
     start = perf_counter()
     progress(0, 4, "reading files")
-    task = Across.of(options, partners)
+    task = Across.of(options)
+    placed = PlacedAcross((task.rows.ids, task.columns.ids), task.kinds, task.Y)
+    asked = options.asked(top)
+    placed.asked(asked)  # refused before the work
+    outcome = learn_across(task, seed, progress)
+    found = FoundAcross.of(placed, np.asarray(outcome.model.decision_function()), outcome, asked)
+    progress(3, 4, "writing and drawing")
+    safe = options.spreadsheet_safe
+    report = Report(
+        "New links between two kinds of nodes",
+        f"{placed.in_words()}; the {len(found.rows)} best other pairs{asked.of_whom()}, every one of a node of either "
+        "kind.",
+        (*found.parts(seed, safe=safe), outcome.judged, task.input_table(), outcome.chosen),
+        (*notes_across(task.kinds), *formula_notes(placed.names, safe=safe)),
+        files={**found.files(options.cell), "rejected.tsv": task.rejected()},
+    )
+    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
+
+
+def notes_across(kinds: tuple[str, str]) -> tuple[str, ...]:
+    """What scores and figures of two kinds of nodes mean."""
+    one, other = kinds
+    return (
+        "A score is k₁ᵀ C k₂, ridge regression on all pairs across; nothing within a kind is scored or drawn.",
+        f"A new {one} is one all of whose links are left out, a new {other} likewise; both are exact, without "
+        "a refit. Where both are new, thirds of either kind are left out. Probabilities: calibrated on new rows.",
+        "A pair that is not in the edge list counts as not linked.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AcrossOutcome:
+    """A model of two kinds of nodes, what turns its scores into probabilities, and how good it is."""
+
+    model: BipartitePredictor
+    logistic: tuple[float, float]
+    threshold: float
+    judged: Table
+    chosen: Table
+
+
+def learn_across(task: Across, seed: int, progress: Progress) -> AcrossOutcome:
+    """Choose parameters, learn from all links, judge by what is left out."""
     progress(1, 4, "choosing parameters and learning")
     model = task.model.fit(task.X, task.Z, task.Y)
     progress(2, 4, "judging and ranking pairs")
-    pairs, scores = (np.asarray(part) for part in model.predict_links(top=top))
     left_out = {leave: np.asarray(model.loo_decision_function(leave)) for leave in ("row", "column")}
     left_out["both"] = _both_left_out(model, task, seed)
-    found = _rows(model, task, pairs, scores, left_out)
-    progress(3, 4, "writing and drawing")
-    Y, (one, other) = task.Y, task.kinds
-    ids = np.concatenate([task.rows.ids, task.columns.ids])
-    n, m = Y.shape
-    known = csr_array(np.block([[np.zeros((n, n)), Y], [Y.T, np.zeros((m, m))]]))
-    network = _network(task, found)
-    ends = np.column_stack([pairs[:, 0], n + pairs[:, 1]]).astype(np.int64)
-    table = live_links(found, safe=options.spreadsheet_safe)
-    report = Report(
-        "New links between two kinds of nodes",
-        f"{n} nodes of the kind {one} and {m} of the kind {other} with {int(Y.sum())} known links; the {len(found)} "
-        "best other pairs, every one of a node of either kind.",
-        (
-            *live_parts(ids, known, ((one, other), np.repeat([0, 1], [n, m])), table, ends, seed),
-            _judged_table(task, left_out),
-            task.input_table(),
-            Table("Chosen by leaving out rows and columns", _chosen(task, model)),
-        ),
-        (
-            "A score is k₁ᵀ C k₂, ridge regression on all pairs across; nothing within a kind is scored or drawn.",
-            f"A new {one} is one all of whose links are left out, a new {other} likewise; both are exact, without "
-            "a refit. Where both are new, thirds of either kind are left out. Probabilities: calibrated on new rows.",
-            "A pair that is not in the edge list counts as not linked.",
-        ),
-        files={
-            "edges.tsv": edges_tsv(found, options.cell),
-            "network.graphml": to_graphml(network),
-            "network.cyjs": to_cytoscape(network),
-            "rejected.tsv": rejected_tsv(task.rejections, options.cell),
-        },
-    )
-    files = [*options.paths(), *([] if partners is None else [split_name(partners)[0]])]
-    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=files))
+    a, b = fit_logistic(task.Y.ravel() > 0, left_out["row"].ravel())
+    chosen = Table("Chosen by leaving out rows and columns", _chosen(task, model))
+    return AcrossOutcome(model, (float(a), float(b)), model.threshold_, _judged_table(task, left_out), chosen)
 
 
 def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix:
@@ -88,32 +100,6 @@ def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix
                 fitted = alone.fit(task.X[i], task.Z[j], task.Y[np.ix_(i, j)])
                 S[np.ix_(one, other)] = fitted.decision_function(task.X[one], task.Z[other])
     return S
-
-
-def _rows(
-    model: BipartitePredictor, task: Across, pairs: NDArray[np.int64], scores: Matrix, left_out: dict[str, Matrix]
-) -> list[dict[str, Any]]:
-    Y = task.Y
-    a, b = fit_logistic(Y.ravel() > 0, left_out["row"].ravel())
-    chance = 1 / (1 + np.exp(-np.clip(a * scores + b, -500, 500)))
-    degrees = Y.sum(axis=1), Y.sum(axis=0)
-    one, other = task.kinds
-    kinds = np.array([["both new", f"new {one}"], [f"new {other}", "both known"]])
-    known = (degrees[0] > 0).astype(int), (degrees[1] > 0).astype(int)
-    return [
-        {
-            "rank": r + 1,
-            "source": str(task.rows.ids[i]),
-            "target": str(task.columns.ids[j]),
-            "score": float(scores[r]),
-            "probability": float(chance[r]),
-            "pair": str(kinds[known[0][i], known[1][j]]),
-            "known links of source": int(degrees[0][i]),
-            "known links of target": int(degrees[1][j]),
-            "above threshold": bool(scores[r] > model.threshold_),
-        }
-        for r, (i, j) in enumerate(pairs)
-    ]
 
 
 def _judged_table(task: Across, left_out: dict[str, Matrix]) -> Table:
@@ -134,19 +120,130 @@ def _judged_table(task: Across, left_out: dict[str, Matrix]) -> Table:
 
 def _chosen(task: Across, model: BipartitePredictor) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"what": "model", "value": "BipartitePredictor"}]
-    for kind, kernel in zip(task.kinds, (model.kernel_, model.partner_kernel_), strict=True):
-        words = f"gaussian, gamma {kernel.gamma_:.4g}" if isinstance(kernel, RBF) else type(kernel).__name__.lower()
+    sides = zip(task.kinds, (model.kernel_, model.partner_kernel_), (task.rows, task.columns), strict=True)
+    for kind, kernel, nodes in sides:
+        words = views_in_words(kernel, [name for name, _ in nodes.views], task.options.input_kernel)
         found.append({"what": f"kernel of {kind}", "value": words})
     return [*found, {"what": "alpha", "value": float(model.alpha_)}, {"what": "threshold", "value": model.threshold_}]
 
 
-def _network(task: Across, found: list[dict[str, Any]]) -> Network:
-    sides = zip((task.rows, task.columns), task.kinds, strict=True)
-    nodes = {str(name): {"kind": kind} for part, kind in sides for name in part.ids}
-    links: list[tuple[str, str, dict[str, Any]]] = [
-        (str(task.rows.ids[i]), str(task.columns.ids[j]), {"kind": "known"}) for i, j in np.argwhere(task.Y > 0)
+@dataclass(frozen=True, eq=False)
+class PlacedAcross:
+    """Ids of both kinds, and the known links; nodes that came later stand last, without links."""
+
+    ids: tuple[NDArray[np.str_], NDArray[np.str_]]
+    kinds: tuple[str, str]
+    Y: Matrix
+    n_later: tuple[int, int] = (0, 0)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the nodes of both kinds."""
+        return [*self.ids[0].tolist(), *self.ids[1].tolist()]
+
+    def in_words(self) -> str:
+        """How many nodes and links there are."""
+        (n, m), (one, other) = self.Y.shape, self.kinds
+        return f"{n} nodes of the kind {one} and {m} of the kind {other} with {int(self.Y.sum())} known links"
+
+    def with_later(self, rows: NDArray[np.str_], columns: NDArray[np.str_]) -> PlacedAcross:
+        """Beside nodes that came later."""
+        ids = np.concatenate([self.ids[0], rows]), np.concatenate([self.ids[1], columns])
+        return PlacedAcross(
+            ids, self.kinds, np.pad(self.Y, ((0, len(rows)), (0, len(columns)))), (len(rows), len(columns))
+        )
+
+    def asked(self, asked: Asked) -> NDArray[np.bool_]:
+        """Which pairs are asked for: not known, and of the nodes that are named; else with a later node, if any."""
+        n, m = self.Y.shape
+        if asked.partners_of:
+            rows, columns = self._sides(numbers_of(np.array(self.names), list(asked.partners_of), "--for"))
+            wanted = rows[:, None] | columns[None, :]
+        elif asked.between:
+            one, other = (self._sides(numbers_of(np.array(self.names), *read_list(name))) for name in asked.between)
+            wanted = (one[0][:, None] & other[1][None, :]) | (other[0][:, None] & one[1][None, :])
+        elif any(self.n_later):
+            rows, columns = (np.arange(size) >= size - later for size, later in zip((n, m), self.n_later, strict=True))
+            wanted = rows[:, None] | columns[None, :]
+        else:
+            wanted = np.ones((n, m), dtype=bool)
+        wanted &= self.Y == 0
+        if not wanted.any():
+            raise ValueError("No pair across is left of those that were asked for: they are linked, or of one kind.")
+        return wanted
+
+    def _sides(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        n, m = self.Y.shape
+        there = np.isin(np.arange(n + m), numbers)
+        return there[:n], there[n:]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundAcross:
+    """The list of predicted links between two kinds of nodes, with all that a page tells of it."""
+
+    placed: PlacedAcross
+    pairs: Numbers  # (k, 2): a row, and a column
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, placed: PlacedAcross, S: Matrix, outcome: AcrossOutcome, asked: Asked) -> FoundAcross:
+        """The best of the pairs that are asked for, by their scores S."""
+        wanted = np.flatnonzero(placed.asked(asked))
+        order = wanted[np.argsort(-S.ravel()[wanted], kind="stable")[: asked.top]]
+        pairs = np.column_stack(np.unravel_index(order, S.shape)).astype(np.int64)
+        return cls(placed, pairs, _rows(placed, pairs, S.ravel()[order], outcome))
+
+    def parts(self, seed: int, *, safe: bool) -> tuple[Any, ...]:
+        """The network and the list."""
+        placed = self.placed
+        (n, m), Y = placed.Y.shape, csr_array(placed.Y)
+        rows, columns = Y.nonzero()
+        half = csr_array((Y.data, (rows, n + columns)), shape=(n + m, n + m))
+        ends = np.column_stack([self.pairs[:, 0], n + self.pairs[:, 1]])
+        kinds = placed.kinds, np.repeat([0, 1], [n, m])
+        table = live_links(self.rows, safe=safe)
+        return live_parts(np.array(placed.names), csr_array(half + half.T), kinds, table, ends, seed)
+
+    def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
+        """The list, and the network with it."""
+        network = self._network()
+        return {
+            "edges.tsv": edges_tsv(self.rows, cell),
+            "network.graphml": to_graphml(network),
+            "network.cyjs": to_cytoscape(network),
+        }
+
+    def _network(self) -> Network:
+        placed = self.placed
+        sides = zip(placed.ids, placed.kinds, strict=True)
+        nodes = {str(name): {"kind": kind} for ids, kind in sides for name in ids}
+        links: list[tuple[str, str, dict[str, Any]]] = [
+            (str(placed.ids[0][i]), str(placed.ids[1][j]), {"kind": "known"}) for i, j in np.argwhere(placed.Y > 0)
+        ]
+        for row in self.rows:
+            values = {name: row[name] for name in ("score", "rank", "probability")}
+            links.append((row["source"], row["target"], {"kind": "predicted", **values}))
+        return Network(nodes, links)
+
+
+def _rows(placed: PlacedAcross, pairs: Numbers, scores: Matrix, outcome: AcrossOutcome) -> list[dict[str, Any]]:
+    (a, b), Y, (one, other) = outcome.logistic, placed.Y, placed.kinds
+    chance = 1 / (1 + np.exp(-np.clip(a * scores + b, -500, 500)))
+    degrees = Y.sum(axis=1), Y.sum(axis=0)
+    kinds = np.array([["both new", f"new {one}"], [f"new {other}", "both known"]])
+    known = (degrees[0] > 0).astype(int), (degrees[1] > 0).astype(int)
+    return [
+        {
+            "rank": r + 1,
+            "source": str(placed.ids[0][i]),
+            "target": str(placed.ids[1][j]),
+            "score": float(scores[r]),
+            "probability": float(chance[r]),
+            "pair": str(kinds[known[0][i], known[1][j]]),
+            "known links of source": int(degrees[0][i]),
+            "known links of target": int(degrees[1][j]),
+            "above threshold": bool(scores[r] > outcome.threshold),
+        }
+        for r, (i, j) in enumerate(pairs)
     ]
-    for row in found:
-        values = {name: row[name] for name in ("score", "rank", "probability")}
-        links.append((row["source"], row["target"], {"kind": "predicted", **values}))
-    return Network(nodes, links)

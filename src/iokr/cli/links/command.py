@@ -1,9 +1,7 @@
 """`iokr links cv`, `iokr links train` and `iokr links predict`."""
 
-import enum
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,12 +39,9 @@ from iokr.cli.links.options import (
     Threads,
     Transpose,
     Weight,
-    is_given,
     limited,
-    names,
-    numbers,
-    spelled,
 )
+from iokr.cli.links.usage import check_across, check_model, options_of
 from iokr.cli.shared import (
     Force,
     FormatOption,
@@ -62,7 +57,6 @@ from iokr.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from iokr.cli.links.model import Options
     from iokr.report import Report
     from iokr.report.progress import Progress
 
@@ -126,13 +120,11 @@ def cv(
     from iokr.cli.links.across import cross_validate_across
     from iokr.cli.links.cross_validation import cross_validate
 
-    across = _check_across(context)
-    options = _options(context)
+    validate = cross_validate_across if check_across(context) else cross_validate
+    options = options_of(context)
 
     def run(progress: "Progress") -> "Report":
-        if across:
-            return cross_validate_across(options, partners, folds=folds, seed=seed, progress=progress)
-        return cross_validate(options, folds=folds, seed=seed, progress=progress)
+        return validate(options, folds=folds, seed=seed, progress=progress)
 
     with limited(threads):
         perform(context, run, output, more=CV_FILES)
@@ -144,6 +136,8 @@ def train(
     context: typer.Context,
     edges: Edges,
     nodes: Nodes,
+    partners: Partners = None,
+    bipartite: Bipartite = False,
     ids: Ids = None,
     columns: Columns = None,
     id_column: IdColumn = None,
@@ -161,6 +155,10 @@ def train(
     beta: Beta = 1.0,
     unlabeled: Semi = False,
     scoring: ScoringOption = Scoring.roc_auc,
+    method: MethodOption = Method.auto,
+    alphas: Alphas = None,
+    search_all: All = False,
+    threads: Threads = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
         "model.safetensors"
     ),
@@ -172,14 +170,16 @@ def train(
 ) -> None:
     """Learn from a network, and keep the model in a file.
 
-    It is for nodes that come later: `iokr links predict --model FILE --nodes new.tsv` places them; `iokr show FILE`
-    says what is in it.
+    Models are compared as by `iokr links predict`, and the best one is kept. `iokr links predict --model FILE` lists
+    links of its nodes, with `--nodes new.tsv` those of nodes that come later; `iokr show FILE` says what is in it.
     """
     from iokr.cli.links.training import train as learn
+    from iokr.cli.links.training import train_across
 
-    options = _options(context)
-    with new_file(output, force=force, inputs=options.paths()):
-        perform(context, lambda progress: learn(options, output, seed=seed, progress=progress), None)
+    learned = train_across if check_across(context) else learn
+    options = options_of(context)
+    with new_file(output, force=force, inputs=options.paths()), limited(threads):
+        perform(context, lambda progress: learned(options, output, seed=seed, progress=progress), None)
     say(f"\nwrote {output}", quiet=quiet)
 
 
@@ -237,8 +237,8 @@ def predict(
 ) -> None:
     """List the pairs most likely to be linked that are not known to be.
 
-    With --model nothing is learned: pairs with a node of --nodes that the model has not seen are listed, their features
-    scaled and checked as at training.
+    With --model nothing is learned: pairs of the model's nodes are listed, or, with --nodes, pairs with a node that the
+    model has not seen, its features scaled and checked as at training.
 
     The folder gets edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (every row of a file that did not fit), the table, metrics.json, run.json and report.html.
@@ -246,120 +246,25 @@ def predict(
     if (edges is None) == (model is None):
         raise typer.BadParameter("give either --edges, to learn, or --model.", param_hint="--edges / --model")
     if model is not None:
-        from iokr.cli.links.training import predict_new
+        from iokr.cli.links.kept import predict_kept
+        from iokr.cli.links.placed import Asked
 
-        new = _new_nodes(context)
-        perform(
-            context,
-            lambda progress: predict_new(model, new, ids, top=top, seed=seed, safe=spreadsheet_safe, progress=progress),
-            output,
-            more=PREDICT_FILES,
-        )
-        return
-    from iokr.cli.links.bipartite import predict_across
-    from iokr.cli.links.prediction import predict_links
+        check_model(context)
+        asked = Asked(top, tuple(partners_of or ()), between, spreadsheet_safe)
+        files = tuple(nodes or ()), tuple(partners or ())
 
-    across = _check_across(context)
-    options = _options(context)
+        def run(progress: "Progress") -> "Report":
+            return predict_kept(model, *files, ids, asked, seed=seed, progress=progress)
 
-    def run(progress: "Progress") -> "Report":
-        if across:
-            return predict_across(options, partners, top=top, seed=seed, progress=progress)
-        return predict_links(options, top=top, seed=seed, progress=progress)
+    else:
+        from iokr.cli.links.bipartite import predict_across
+        from iokr.cli.links.prediction import predict_links
+
+        predicted = predict_across if check_across(context) else predict_links
+        options = options_of(context)
+
+        def run(progress: "Progress") -> "Report":
+            return predicted(options, top=top, seed=seed, progress=progress)
 
     with limited(threads):
         perform(context, run, output, more=PREDICT_FILES)
-
-
-def _new_nodes(context: typer.Context) -> tuple[str, ...]:
-    """The file of new nodes; options of learning have no effect on a model that has learned."""
-    if not context.params["nodes"]:
-        raise typer.BadParameter("--model needs --nodes, the features of new nodes.", param_hint="--nodes")
-    learning: tuple[str, ...] = (
-        "kernel",
-        "labeled",
-        "missing",
-        "scale",
-        "input_kernel",
-        "combine",
-        "beta",
-        "unlabeled",
-        "scoring",
-    )
-    learning += ("partners", "bipartite", "method", "alphas", "search_all", "partners_of", "between")
-    learning += ("columns", "id_column", "one_hot", "transpose", "decimal", "source", "target", "weight")
-    for name in learning:
-        if is_given(context, name):
-            raise typer.BadParameter(
-                "has a meaning when a model is learned, with --edges only.", param_hint=spelled(context, name)
-            )
-    return tuple(context.params["nodes"])
-
-
-def _check_across(context: typer.Context) -> bool:
-    """Whether there are two kinds of nodes, which have features each, and one model."""
-    given = context.params
-    if given["partners"] is None and not given["bipartite"]:
-        return False
-    hint = "--bipartite" if given["bipartite"] else "--partners"
-    if given["bipartite"] and given["partners"] is not None:
-        raise typer.BadParameter("has no meaning with --partners: two tables tell two kinds.", param_hint=hint)
-    if not given["nodes"]:
-        raise typer.BadParameter(
-            f"needs --nodes, the features of {'both kinds' if hint == '--bipartite' else 'one kind'}.", param_hint=hint
-        )
-    if len(given["nodes"]) > 1:
-        raise typer.BadParameter(
-            f"takes one table with {hint}; several views of two kinds of nodes are not combined.", param_hint="--nodes"
-        )
-    idle: tuple[str, ...] = ("kernel", "labeled", "combine", "beta", "unlabeled", "method")
-    idle += ("search_all", "partners_of", "between", *(("ids",) if given["partners"] else ()))
-    for name in idle:
-        if is_given(context, name):
-            raise typer.BadParameter(f"has no meaning with {hint}.", param_hint=spelled(context, name))
-    return True
-
-
-def _options(context: typer.Context) -> "Options":
-    """What the commands that learn share, checked for usage."""
-    from iokr.cli.links.model import Options
-
-    absent = ("kernel", "alphas", "partners_of", "between", "edges")
-    given: dict[str, Any] = {
-        **dict.fromkeys(absent),
-        "combine": Combine.mean,
-        "spreadsheet_safe": False,
-        "method": Method.auto,
-        "search_all": False,
-        **context.params,
-    }
-    given["nodes"] = tuple(given["nodes"] or ())
-    if bool(given["nodes"]) == bool(given["kernel"]):
-        raise typer.BadParameter("give either --nodes or --kernel.", param_hint="--nodes / --kernel")
-    if not 0 < given["beta"] < float("inf"):
-        raise typer.BadParameter(f"must be a positive number, got {given['beta']}.", param_hint="--beta")
-    if given["nodes"]:
-        idle: tuple[str, ...] = () if len(given["nodes"]) > 1 else ("combine",)
-    else:
-        idle = ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose")
-    for name in idle:
-        if is_given(context, name):
-            other = "several --nodes or --kernel" if given["nodes"] else "--nodes"
-            raise typer.BadParameter(f"has a meaning with {other} only.", param_hint=spelled(context, name))
-    if given["method"] == Method.pairs and given["unlabeled"]:
-        raise typer.BadParameter(
-            "PairModel has no use for unlabelled nodes; leave one of the two out.", param_hint="--method"
-        )
-    if given["partners_of"] and given["between"]:
-        raise typer.BadParameter("give --for or --between, not both.", param_hint="--for / --between")
-    if list(given["nodes"]).count("-") + (given["edges"] == "-") > 1:
-        raise typer.BadParameter("standard input can be read once.", param_hint="-")
-    if (given["source"] is None) != (given["target"] is None):
-        raise typer.BadParameter("give both, or neither.", param_hint="--source / --target")
-    given["columns"] = names(given["columns"]) or None
-    given["one_hot"] = names(given["one_hot"])
-    given["kernels"], given["partners_of"] = tuple(given["kernel"] or ()), tuple(given["partners_of"] or ())
-    given["alphas"], given["all"] = numbers(given["alphas"]), given["search_all"]
-    values = {field.name: given[field.name] for field in fields(Options)}
-    values = {name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in values.items()}
-    return Options(**values)

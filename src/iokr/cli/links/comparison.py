@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,18 @@ class Judged:
     def threshold(self) -> float:
         """That of the largest F1."""
         return f1_threshold(self.truth, self.scores)
+
+    def state(self, *, pairs: bool) -> dict[str, Any]:
+        """For a file, with the `pairs` or the areas alone."""
+        told = {"truth": np.packbits(self.truth), "scores": self.scores} if pairs else {}
+        return {"method": self.method, "areas": self.areas, **told}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Judged:
+        """From a file."""
+        scores = np.asarray(state.get("scores", np.zeros(0)))
+        truth = np.unpackbits(np.asarray(state.get("truth", []), dtype=np.uint8), count=len(scores)).astype(bool)
+        return cls(state["method"], np.asarray(state["areas"]), truth, scores)
 
 
 def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged], int]:
@@ -118,8 +131,8 @@ def _judged(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Judged:
     return Judged(method, np.array(areas), np.concatenate(truths), np.concatenate(scores))
 
 
-def compared_table(task: Task, judged: list[Judged], n: int) -> Table:
-    """Who won, and by how much."""
+def compared_table(judged: Sequence[Judged], n: int, many: int, scoring: str) -> Table:
+    """Who won, and by how much: on folds of n of `many` labelled nodes."""
     rows = []
     for one in judged:
         behind = 100 * (one.areas - judged[0].areas)
@@ -132,8 +145,7 @@ def compared_table(task: Task, judged: list[Judged], n: int) -> Table:
                 "behind the best, PR": None if one is judged[0] else Spread.of(behind[:, 1], digits=1),
             }
         )
-    many = len(task.network.labeled)
     part = f"all {n} labelled nodes" if n == many else f"a sample of {n} of {many} labelled nodes"
-    note = f"Pairs with a new node, {FOLDS} folds of {part}, parameters chosen anew in each; by {task.options.scoring}."
+    note = f"Pairs with a new node, {FOLDS} folds of {part}, parameters chosen anew in each; by {scoring}."
     title = f"{METHODS[judged[0].method]} is used" if len(judged) > 1 else "How good it is"
     return Table(title, rows, note=note, our_rows=(0,))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from iokr.cli.links.methods import METHODS, searches
+from iokr.cli.links.methods import METHODS, STACKED, searches
 from iokr.cli.links.model import Options, Task
 from iokr.estimators.areas import AREAS, score_of
 from iokr.metrics.curves import Curves
@@ -77,7 +77,7 @@ def cross_validate(options: Options, *, folds: int, seed: int, progress: Progres
             "precision is the fraction of links among the first pairs, as many as there are links.",
             *([_TRANSDUCTIVE] if options.nodes else []),
             *task.notes(),
-            options.in_words(chosen),
+            options.in_words(*(STACKED if chosen == "stack" else (chosen,))),
         ),
         files={"curves.tsv": curves_tsv(curves), "rejected.tsv": task.rejected()},
     )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from iokr.report import Table
 
 if TYPE_CHECKING:
-    from iokr.cli.links.methods import Scored
-    from iokr.cli.links.model import Task
+    from iokr.cli.links.placed import Placed
+    from iokr.cli.links.scores import Scored
 
 __all__ = ["explain", "shared_neighbours", "similarity"]
 
@@ -19,9 +19,9 @@ _NEAR, _TERMS = 12, 3  # training nodes that are looked at for either end; terms
 _BLOCK = 500  # pairs at a time
 
 
-def similarity(task: Task, scored: Scored, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def similarity(placed: Placed, scored: Scored, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """k(u, v)/√(k(u, u) k(v, v)) by the features."""
-    kernel, X = scored.kernel, task.X
+    kernel, X = scored.kernel, placed.X
     found = np.empty(len(pairs))
     for start in range(0, len(pairs), _BLOCK):
         part = pairs[start : start + _BLOCK]
@@ -33,17 +33,17 @@ def similarity(task: Task, scored: Scored, pairs: NDArray[np.int64]) -> NDArray[
     return found
 
 
-def shared_neighbours(task: Task, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def shared_neighbours(placed: Placed, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     """Known partners of both ends of each pair."""
-    known = task.network.adjacency.astype(bool).astype(np.int64)
+    known = placed.adjacency.astype(bool).astype(np.int64)
     return np.asarray(known[pairs[:, 0]].multiply(known[pairs[:, 1]]).sum(axis=1)).ravel().astype(np.int64)
 
 
-def explain(task: Task, scored: Scored, pairs: NDArray[np.int64]) -> list[tuple[Table | str, ...]]:
+def explain(placed: Placed, scored: Scored, pairs: NDArray[np.int64]) -> list[tuple[Table | str, ...]]:
     """For each pair, the largest terms S_ij (l_ui r_vj + r_ui l_vj)/2 of its score, i among the training nodes most
     like u and j among those most like v."""
     details: list[tuple[Table | str, ...]] = []
-    ids, linked = task.ids, task.network.adjacency.astype(bool)
+    ids, linked = placed.ids, placed.adjacency.astype(bool)
     for start in range(0, len(pairs), _BLOCK):
         part = pairs[start : start + _BLOCK]
         nodes, ends = np.unique(part, return_inverse=True)

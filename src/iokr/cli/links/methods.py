@@ -1,4 +1,4 @@
-"""The models of `iokr links` behind one face: a search over parameters, and scores ⟨a_u, b_v⟩ of all nodes."""
+"""The models of `iokr links` behind one face: a search over parameters, on a sample where there are many nodes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,34 @@ from sklearn.base import clone
 
 from iokr._array import to_numpy
 from iokr._component import Component, component
-from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.links.probability import root_mean_square
 from iokr.estimators.links.stack import LinkStack
 from iokr.estimators.pairs.network import AllPairsCV
-from iokr.kernels.base import Kernel
 
 if TYPE_CHECKING:
     from iokr.cli.links.clock import Clock
     from iokr.cli.links.model import Task
 
-__all__ = ["COMPARED", "METHODS", "SAMPLE", "Scored", "Sized", "fit_method", "sample_of", "sample_size", "searches"]
+__all__ = [
+    "CHOOSE",
+    "COMPARED",
+    "LEARN",
+    "METHODS",
+    "SAMPLE",
+    "STACKED",
+    "Learned",
+    "Sized",
+    "fit_method",
+    "sample_of",
+    "sample_size",
+    "searches",
+]
 
 METHODS = {"iokr": "LinkPredictor", "pairs": "PairModel", "stack": "LinkPredictor and PairModel together"}
 SAMPLE, MANY = 1000, 2000  # parameters are chosen on so many labelled nodes where there are more than MANY
 COMPARED = 800  # labelled nodes in the folds that compare models, at most
+STACKED = ("iokr", "pairs")  # the models of a stack
 STACK_FOLDS = 3  # by which the models of a stack are weighed
 
 Matrix = NDArray[np.float64]
@@ -112,24 +124,25 @@ class Stacked(Component):
     searches: Any
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> Stacked:
-        """Choose what has not been chosen yet, then weigh the models."""
+        """Choose what has not been chosen yet, weigh the models, then learn those that have a weight."""
+        self.stack_ = self.weighed(X, adjacency, labeled).learn(X, adjacency, labeled=labeled)
+        self.labeled_ = self.stack_.labeled_
+        return self
+
+    def weighed(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
+        """The stack with its weights, and no model of all nodes yet."""
         models = []
         for search in self.searches:
             key = Choices.key(search.method, adjacency, labeled)
             if key not in search.choices:
                 clone(search).fit(X, adjacency, labeled=labeled)
             models.append(search.choices[key])
-        self.stack_ = LinkStack(models, combine="logits", cv=STACK_FOLDS).fit(X, adjacency, labeled=labeled)
-        self.labeled_ = self.stack_.labeled_
-        return self
+        return LinkStack(models, combine="logits", cv=STACK_FOLDS).weigh(X, adjacency, labeled=labeled)
 
     def decision_function(self) -> Matrix:
         """Scores of all nodes."""
-        parts = (slope * to_numpy(model.decision_function()) for slope, model in zip(*self._parts(), strict=True))
-        return np.asarray(sum(parts))
-
-    def _parts(self) -> tuple[Any, Any]:
-        return self.stack_.slopes_, self.stack_.models_
+        used = [pair for pair in zip(self.stack_.slopes_, self.stack_.models_, strict=True) if pair[1] is not None]
+        return np.asarray(sum(slope * to_numpy(model.decision_function()) for slope, model in used))
 
 
 def _chosen(method: str, search: Any) -> Any:
@@ -155,43 +168,6 @@ def _told(method: str, model: Any, watch: Callable[[float, str], None], i: int, 
         last = f", mix {mix + 1} of {len(model.mixes)}, alpha {alpha + 1} of {len(model.alphas)}"
     share = ((i * middle + j) * inner + k + 1) / (kernels * middle * inner)
     watch(share, f"kernel {i + 1} of {kernels}{between}{last}")
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """A fitted model: factors of its scores, and the coefficients that explain them.
-
-    f(u, v) = Σ_ij S_ij (l_ui r_vj + r_ui l_vj)/2 over training points i and j, with l and r rows of kernels.
-    """
-
-    method: str
-    searches: dict[str, Any]  # the estimators that have chosen the parameters, by method
-    A: Matrix
-    B: Matrix
-    points: NDArray[np.int64]  # the nodes that have coefficients
-    kernel: Kernel
-    sides: Callable[[NDArray[np.int64]], tuple[Matrix, Matrix]]  # (l, r) of some nodes
-    weight: Callable[[NDArray[np.int64], NDArray[np.int64]], Matrix]  # S_ij of lists i, j of one shape
-    sampled: int | None = None
-    kernels: dict[str, Kernel] = field(default_factory=dict)  # of each search
-    shares: dict[str, float] = field(default_factory=dict)  # of a stack: what each model's scores weigh
-
-    def size(self, labeled: NDArray[np.int64]) -> float:
-        """The root mean square of scores between labelled nodes, at most a thousand of them."""
-        return root_mean_square(self._among(labeled))
-
-    def deviation(self, labeled: NDArray[np.int64]) -> float:
-        """Of scores between two different labelled nodes, at most a thousand of them."""
-        S = self._among(labeled)
-        return float(S[np.triu_indices(len(S), k=1)].std()) or 1.0
-
-    def _among(self, labeled: NDArray[np.int64]) -> Matrix:
-        some = labeled[np.linspace(0, len(labeled) - 1, min(SAMPLE, len(labeled))).astype(int)]
-        return np.asarray(self.A[some] @ self.B[some].T)
-
-    def scores(self, pairs: NDArray[np.int64]) -> Matrix:
-        """Of given pairs."""
-        return np.asarray(np.einsum("ij,ij->i", self.A[pairs[:, 0]], self.B[pairs[:, 1]]))
 
 
 def searches(task: Task, watch: Callable[[str, float, str], None] | None = None) -> dict[str, Any]:
@@ -224,11 +200,45 @@ def sample_of(task: Task, size: int, seed: int) -> tuple[Any, Any, NDArray[np.in
     return task.X[kept], task.graph[kept][:, kept], np.flatnonzero(np.isin(kept, some))
 
 
-def fit_method(task: Task, method: str, clock: Clock, seed: int) -> Scored:
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A model of a network, learned from all links, and the searches that have chosen its parameters."""
+
+    method: str
+    model: Any  # `LinkPredictor`, `AllPairsCV`, or the `LinkStack` of both
+    searches: dict[str, Any] = field(default_factory=dict)  # by method; a model from a file has none
+    sampled: int | None = None  # on how many labelled nodes parameters were chosen; None is all
+
+    @property
+    def parts(self) -> dict[str, tuple[Any, float]]:
+        """The fitted models, and what their scores are multiplied by; of a stack those that have a weight."""
+        if self.method != "stack":
+            return {self.method: (self.model, 1.0)}
+        found = zip(STACKED, self.model.models_, self.model.slopes_.tolist(), strict=True)
+        return {name: (model, slope) for name, model, slope in found if model is not None}
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The models that scores come from, by their names."""
+        return tuple(self.parts)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of a stack: what a deviation of each model's scores weighs."""
+        if self.method != "stack":
+            return {}
+        return dict(zip(STACKED, (self.model.weights_ * self.model.lines_[:, 0]).tolist(), strict=True))
+
+
+CHOOSE, LEARN = "choosing parameters", "learning from all links"
+
+
+def fit_method(task: Task, method: str, clock: Clock, seed: int) -> Learned:
     """Parameters chosen, on a sample where there are many labelled nodes, and learned from all links."""
     labeled, sampled = task.network.labeled, sample_size(task)
-    data = (task.X, task.graph, labeled) if sampled is None else sample_of(task, sampled, seed)
-    parts = ["iokr", "pairs"] if method == "stack" else [method]
+    everything = task.X, task.graph, labeled
+    data = everything if sampled is None else sample_of(task, sampled, seed)
+    parts = STACKED if method == "stack" else (method,)
 
     def watch(name: str, share: float, where: str) -> None:
         several = f"{METHODS[name]}, " if len(parts) > 1 else ""
@@ -236,94 +246,14 @@ def fit_method(task: Task, method: str, clock: Clock, seed: int) -> Scored:
 
     models = searches(replace(task, options=replace(task.options, method="auto")), watch)
     clock.at(CHOOSE)
-    found = {name: clone(models[name]).fit(*data) for name in parts}
-    slopes = _slopes(models["stack"], data) if method == "stack" else {}
+    found = {name: clone(models[name]).fit(*data).model_ for name in parts}
+    if method == "stack":
+        stack = clone(models["stack"]).weighed(*data)
+        clock.at(LEARN)
+        return Learned(method, stack.learn(task.X, task.graph, labeled=labeled), found, sampled)
+    fitted = found[method]
     if sampled is not None:
         clock.at(LEARN)
-    scored = []
-    for k, name in enumerate(parts):
-        search = found[name].model_
-        if sampled is not None:
-            fitted = _chosen(name, search).fit(task.X, task.graph, labeled=labeled)
-            clock.at(LEARN, (k + 1) / len(parts), METHODS[name])
-        else:
-            fitted = search
-        scored.append((_of_links if name == "iokr" else _of_pairs)(task, search, fitted, sampled))
-    return _together(scored, slopes, labeled) if method == "stack" else scored[0]
-
-
-def _slopes(stacked: Stacked, data: Any) -> dict[str, float]:
-    """What scores in units of their deviation weigh, by method."""
-    stack = clone(stacked).fit(*data).stack_
-    weights = stack.weights_ * stack.lines_[:, 0]
-    return dict(zip(("iokr", "pairs"), weights.tolist(), strict=True))
-
-
-def _together(scored: list[Scored], slopes: dict[str, float], labeled: NDArray[np.int64]) -> Scored:
-    """Σ_m slope_m s_m/deviation_m as one model: factors and points of both, no term between them."""
-    one, other = scored
-    c, d = (slopes[part.method] / part.deviation(labeled) for part in scored)
-    n = len(one.points)
-
-    def sides(nodes: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        (L, R), (M, K) = one.sides(nodes), other.sides(nodes)
-        return np.hstack([L, M]), np.hstack([R, K])
-
-    def weight(i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
-        i, j = np.broadcast_arrays(i, j)
-        first, second = (i < n) & (j < n), (i >= n) & (j >= n)
-        S = np.zeros(i.shape)
-        S[first] = c * one.weight(i[first], j[first])
-        S[second] = d * other.weight(i[second] - n, j[second] - n)
-        return S
-
-    return Scored(
-        "stack",
-        one.searches | other.searches,
-        np.hstack([c * one.A, d * other.A]),
-        np.hstack([one.B, other.B]),
-        np.concatenate([one.points, other.points]),
-        one.kernel,
-        sides,
-        weight,
-        one.sampled,
-        one.kernels | other.kernels,
-        slopes,
-    )
-
-
-CHOOSE, LEARN = "choosing parameters", "learning from all links"
-
-
-def _of_links(task: Task, search: LinkPredictorCV, fitted: Any, sampled: int | None) -> Scored:
-    """⟨h(u), h(v)⟩ = Σ_ij k(u, i) ⟨c_i, c_j⟩ k(v, j)."""
-    model, labeled = fitted.model_, task.network.labeled
-    H, C = to_numpy(model.decision_function(task.X)), to_numpy(model.solution_.C)
-    points = labeled if len(C) == len(labeled) else np.append(labeled, np.setdiff1d(np.arange(len(task.ids)), labeled))
-
-    def sides(nodes: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(task.X[nodes], task.X[points]))
-        return K, K
-
-    def weight(i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
-        return np.asarray(np.einsum("...k,...k->...", C[i], C[j]))
-
-    kernel = model.kernel_
-    return Scored("iokr", {"iokr": search}, H, H, points, kernel, sides, weight, sampled, {"iokr": kernel})
-
-
-def _of_pairs(task: Task, search: AllPairsCV, model: AllPairsCV, sampled: int | None) -> Scored:
-    """Σ_ij S_ij (m_ui k_vj + k_ui m_vj)."""
-    A, B = model.factors()
-    labeled, S, mix = model.labeled_, model.pairs_.S, model.pairs_.mix
-
-    def sides(nodes: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(task.X[nodes], task.X[labeled]))
-        M = (1 - mix) * K + mix * (nodes[:, None] == labeled[None, :])
-        return M, K
-
-    def weight(i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
-        return np.asarray(2 * S[i, j])
-
-    kernel = model.kernel_
-    return Scored("pairs", {"pairs": search}, A, B, labeled, kernel, sides, weight, sampled, {"pairs": kernel})
+        fitted = _chosen(method, fitted).fit(task.X, task.graph, labeled=labeled)
+        clock.at(LEARN, 1.0, METHODS[method])
+    return Learned(method, fitted, found, sampled)

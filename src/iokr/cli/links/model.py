@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
-from functools import partial
-from itertools import pairwise
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
+from iokr.cli.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS
+from iokr.cli.links.inputs import Scaling, feature_inputs
+from iokr.cli.links.placed import Asked, Placed
 from iokr.datasets import NetworkFiles, Rejection, read_network
 from iokr.datasets.layouts import Layout
 from iokr.datasets.tables import split_name
@@ -22,16 +22,13 @@ from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels.algebra import Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import Kernel
-from iokr.kernels.features import Columns
 from iokr.kernels.nodes import Diffusion
 from iokr.kernels.precomputed import Precomputed
-from iokr.kernels.structured.sets import Tanimoto
-from iokr.kernels.vectors import RBF, Cosine, Linear
 from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Table
 from iokr.report.tables import no_formula
 
-__all__ = ["Options", "Scaling", "Task", "rejected_tsv"]
+__all__ = ["Options", "Task", "formula_notes", "rejected_tsv"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,8 @@ class Options:
     source: str | None = None
     target: str | None = None
     weight: str | None = None
+    partners: tuple[str, ...] = ()
+    bipartite: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -82,34 +81,40 @@ class Options:
 
     def paths(self) -> list[Path]:
         """The files that are read."""
-        named = [*self.nodes, *self.kernels, self.edges, self.ids]
+        named = [*self.nodes, *self.partners, *self.kernels, self.edges, self.ids]
         named += [self.labeled] if self.labeled not in ("edges", "all") else []
         named += [*(self.between or ())]
         return list(dict.fromkeys(split_name(name)[0] for name in named if name not in (None, STDIN)))
 
-    def in_words(self, method: str = "iokr") -> str:
-        """The model in a sentence."""
-        if len(self.nodes) > 1:
-            scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
-            every = f"{self.input_kernel} kernels on the {scaled}features of {len(self.nodes)} views"
-            compared = f"{every}, combined by {self.combine}"
-        elif self.nodes:
-            scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
-            compared = f"{self.input_kernel} kernel on {scaled}features"
-        elif len(self.kernels) == 1:
-            compared = "the given kernel"
-        else:
-            compared = f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
-        if method == "pairs":
-            return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
-        if method == "stack":
-            method_words = (
-                "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs "
+    def asked(self, top: int) -> Asked:
+        """Which links are listed."""
+        return Asked(top, self.partners_of, self.between, self.spreadsheet_safe)
+
+    def in_words(self, *methods: str) -> str:
+        """The model in a sentence; two methods are a stack."""
+        compared = self.compared_by()
+        if len(methods) > 1:
+            return (
+                "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs and Input "
+                f"Output Kernel Regression; {compared}."
             )
-            return f"{method_words}and Input Output Kernel Regression; {compared}."
+        if methods == ("pairs",):
+            return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
         graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
         semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
         return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
+
+    def compared_by(self) -> str:
+        """How inputs are compared."""
+        scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
+        if len(self.nodes) > 1:
+            every = f"{self.input_kernel} kernels on the {scaled}features of {len(self.nodes)} views"
+            return f"{every}, combined by {self.combine}"
+        if self.nodes:
+            return f"{self.input_kernel} kernel on {scaled}features"
+        if len(self.kernels) == 1:
+            return "the given kernel"
+        return f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
 
 
 @dataclass(frozen=True)
@@ -188,15 +193,25 @@ class Task:
         gone = [r for r in self.network.rejections if not r.action.startswith("filled")]
         return rejected_tsv(gone, self.options.cell)
 
+    @property
+    def placed(self) -> Placed:
+        """Its nodes, for a list of links."""
+        return Placed(self.ids, self.X, self.network.adjacency, self.network.labeled)
+
     def notes(self) -> tuple[str, ...]:
         """What is to be known about ids that begin like a formula, if there are any."""
-        odd = [name for name in self.ids.tolist() if no_formula(name) != name]
-        if not odd:
-            return ()
-        some = f"{len(odd)} ids begin with =, +, - or @" if len(odd) > 1 else "An id begins with =, +, - or @"
-        if self.options.spreadsheet_safe:
-            return (f"{some}: in TSV files an apostrophe stands before them; other files have ids as they are.",)
-        return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
+        return formula_notes(self.ids.tolist(), safe=self.options.spreadsheet_safe)
+
+
+def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
+    """What is to be known about ids that begin like a formula, if there are any."""
+    odd = [name for name in ids if no_formula(name) != name]
+    if not odd:
+        return ()
+    some = f"{len(odd)} ids begin with =, +, - or @" if len(odd) > 1 else "An id begins with =, +, - or @"
+    if safe:
+        return (f"{some}: in TSV files an apostrophe stands before them; other files have ids as they are.",)
+    return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
 
 
 def rejected_tsv(rejections: Sequence[Rejection], cell: Callable[[Any], str] = str) -> str:
@@ -227,52 +242,4 @@ def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list
     if not np.ptp(X, axis=0).any():
         files = " and ".join(options.nodes)
         raise ValueError(f"{files}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
-    scaling = Scaling.of(X) if options.scale and options.input_kernel != "tanimoto" else Scaling()
-    X = scaling(X)
-    ends = np.cumsum([0, *(count for _, count in nodes.views)])
-    views = [list(range(a, b)) for a, b in pairwise(ends.tolist())] if len(nodes.views) > 1 else [None]
-    if options.input_kernel == "linear":
-        length = np.ones(X.shape[1])
-        for view in views:
-            some = slice(None) if view is None else view
-            length[some] = np.sqrt((X[:, some] ** 2).sum(axis=1).mean()) or 1.0
-        scaling = replace(scaling, length=length if len(views) > 1 else float(length[0]))
-        X = X / length
-    of_views = [_kernels_of(options.input_kernel, X[network.labeled], view) for view in views]
-    if len(views) == 1:
-        return X, of_views[0], scaling
-    join = Mean if options.combine == "mean" else partial(Aligned, method=options.combine)
-    return X, [join(list(parts)) for parts in zip(*of_views, strict=True)], scaling
-
-
-def _kernels_of(name: str, X: NDArray[Any], view: list[int] | None) -> list[Kernel]:
-    """The kernels to choose from on some columns, None being all."""
-    found: list[Kernel] = [{"tanimoto": Tanimoto, "cosine": Cosine, "linear": Linear}.get(name, Linear)()]
-    if name == "gaussian":
-        gamma = float(RBF().fit(X if view is None else X[:, view]).gamma_)
-        found = [RBF(gamma * width) for width in WIDTHS]
-    return found if view is None else [Columns(kernel, view) for kernel in found]
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """((x / size) − mean) / deviation / length: what was done to the features at training, for new nodes too."""
-
-    size: Any = 1.0  # so that squares do not overflow
-    mean: Any = 0.0
-    deviation: Any = 1.0
-    length: Any = 1.0
-
-    @classmethod
-    def of(cls, X: NDArray[Any]) -> Scaling:
-        """Every feature with mean 0 and variance 1; one that does not vary is 0."""
-        size = np.abs(X).max(axis=0)
-        size = np.where(size > 0, size, 1.0)
-        X = X / size
-        deviation = X.std(axis=0)
-        return cls(size, X.mean(axis=0), np.where(deviation > 1e-12, deviation, np.inf))
-
-    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Features, scaled."""
-        scaled = X if np.isscalar(self.deviation) else (X / self.size - self.mean) / self.deviation
-        return np.asarray(scaled if np.isscalar(self.length) and self.length == 1.0 else scaled / self.length)
+    return feature_inputs(options, nodes, network.labeled)

@@ -98,8 +98,12 @@ Threads = Annotated[
 ]
 ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-one-out chooses parameters by.")]
 Partners = Annotated[
-    str | None,
-    typer.Option("--partners", metavar="FILE", help="Nodes of another kind: only pairs across are scored."),
+    list[str] | None,
+    typer.Option(
+        "--partners",
+        metavar="FILE",
+        help="Nodes of another kind: only pairs across are scored. Given again: another view of them.",
+    ),
 ]
 Bipartite = Annotated[
     bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _still(places: Any, predicted: NDArray[np.int64], known: NDArray[np.int64], 
     )
 
 
-def precision_parts(judged: list[Judged], found: list[dict[str, Any]]) -> tuple[Text | Table | Figure, ...]:
+def precision_parts(judged: Sequence[Judged], found: list[dict[str, Any]]) -> tuple[Text | Table | Figure, ...]:
     """How many of the first links are to be expected right, by the folds."""
     if not judged:
         return ()

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iokr.cli.links.methods import METHODS, Scored
+from iokr.cli.links.methods import METHODS, Learned
+from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.vectors import RBF
 from iokr.report import LiveTable, Table
 
 if TYPE_CHECKING:
     from iokr.cli.links.model import Task
 
-__all__ = ["chosen_rows", "chosen_table", "edges_tsv", "live_links"]
+__all__ = ["chosen_table", "edges_tsv", "live_links", "views_in_words"]
 
 
 def live_links(found: list[dict[str, Any]], details: Any = (), *, safe: bool = False) -> LiveTable:
@@ -42,18 +43,25 @@ def _kernel_words(task: Task, kernel: Any) -> tuple[Any, str]:
     if isinstance(kernel, RBF):
         value, note = _chosen(float(kernel.gamma_), [tried.gamma for tried in task.model.kernel])
         return f"gaussian, gamma {value:.4g}", note
-    if not names:
-        return task.options.input_kernel, ""
-    if len(views) > 1:
-        bases = [getattr(part, "base_", None) for part in kernel.kernels_]
-        names = [
-            f"{name} (gaussian, gamma {base.gamma_:.4g})" if isinstance(base, RBF) else name
-            for name, base in zip(names, bases, strict=True)
-        ]
+    return views_in_words(kernel, names, task.options.input_kernel), ""
+
+
+def views_in_words(kernel: Any, names: list[str], single: str) -> str:
+    """A fitted kernel: of one table by the word for it, of several by their names and, if it has them, weights."""
+    if isinstance(kernel, RBF):
+        return f"gaussian, gamma {kernel.gamma_:.4g}"
+    parts = getattr(kernel, "kernels_", None)
+    if parts is None:
+        return names[0] if isinstance(kernel, Precomputed) and names else single
+    bases = [getattr(part, "base_", None) for part in parts]
+    told = [
+        f"{name} (gaussian, gamma {base.gamma_:.4g})" if isinstance(base, RBF) else name
+        for name, base in zip(names, bases, strict=True)
+    ]
     weights = getattr(kernel, "weights_", None)
     if weights is not None:
-        return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True)), ""
-    return (names[0] if len(names) == 1 else f"mean of {', '.join(names)}"), ""
+        return " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, told, strict=True))
+    return f"mean of {', '.join(told)}"
 
 
 def _chosen(value: float, tried: Any, best: float | None = None) -> tuple[float, str]:
@@ -65,27 +73,34 @@ def _chosen(value: float, tried: Any, best: float | None = None) -> tuple[float,
     return value, f"{'best at ' if end and at != value else ''}{end}"
 
 
-def chosen_table(task: Task, scored: Scored) -> Table:
+def chosen_table(task: Task, learned: Learned) -> Table:
     """What was chosen, and on which nodes."""
-    rows: list[dict[str, Any]] = [{"what": "model", "value": METHODS[scored.method], "": ""}]
-    several = len(scored.searches) > 1
-    for method, search in scored.searches.items():
-        of = f"{METHODS[method]}, " if several else ""
-        found = chosen_rows(task, search, scored.kernels[method])
-        if several:
-            found.insert(0, {"what": "weight of a deviation of its scores", "value": scored.shares[method], "": ""})
-        rows += [{**row, "what": of + row["what"]} for row in found]
-    by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(scored.method, "by leaving out nodes")
-    if scored.sampled is None:
+    rows: list[dict[str, Any]] = [{"what": "model", "value": METHODS[learned.method], "": ""}]
+    for method, search in learned.searches.items():
+        of = f"{METHODS[method]}, " if learned.shares else ""
+        if learned.shares:
+            share = learned.shares[method]
+            idle = "" if method in learned.used else "not learned from all links: it would not change a score"
+            rows.append({"what": f"{of}weight of a deviation of its scores", "value": share, "": idle})
+        if method in learned.used:
+            kernel = _fitted_kernel(learned.parts[method][0])
+            rows += [{**row, "what": of + row["what"]} for row in _chosen_rows(task, search, kernel)]
+    by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(learned.method, "by leaving out nodes")
+    if learned.sampled is None:
         return Table(f"Chosen {by}", rows)
     n = len(task.network.labeled)
     others = " and as many others" if task.options.unlabeled else ""
-    some = f"{scored.sampled} of {n} labelled nodes{others}"
+    some = f"{learned.sampled} of {n} labelled nodes{others}"
     note = f"Chosen on {some}, then learned from all; `--all` searches on all of them."
     return Table(f"Chosen {by} on a sample", rows, note=note)
 
 
-def chosen_rows(task: Task, model: Any, kernel: Any) -> list[dict[str, Any]]:
+def _fitted_kernel(model: Any) -> Any:
+    """The input kernel of a fitted model."""
+    return model.kernel_ if hasattr(model, "kernel_") else model.model_.kernel_
+
+
+def _chosen_rows(task: Task, model: Any, kernel: Any) -> list[dict[str, Any]]:
     """Numbers as numbers, words beside them."""
     kernel_value, kernel_note = _kernel_words(task, kernel)
     rows: list[dict[str, Any]] = [{"what": "input kernel", "value": kernel_value, "": kernel_note}]
