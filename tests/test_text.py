@@ -22,3 +22,8 @@ def test_no_control_character_is_left():
     bidirectional = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     assert not {c for c in left if unicodedata.bidirectional(c) in bidirectional}
     left.encode()
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u2060", "\u00ad", "\ufeff", "\u200e"])
+def test_what_is_not_seen_is_told(name):
+    assert printable(f"a{name}b") == f"a\\u{ord(name):04x}b"

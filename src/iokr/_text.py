@@ -7,10 +7,12 @@ import re
 __all__ = ["printable"]
 
 # Control characters (C0 but for tab and line end, DEL, C1), which terminals obey; those that reorder or hide what
-# follows (bidirectional controls, line and paragraph separators, tags); halves of surrogates, which cannot be printed.
+# follows (bidirectional controls, line and paragraph separators, tags); those that are not seen (soft hyphens, spaces
+# and joiners of no width, but not the two that join letters and pictures); halves of surrogates, which cannot be
+# printed.
 _OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 

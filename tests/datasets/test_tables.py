@@ -89,7 +89,7 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),
         ("t.csv", "id,u\na\n", r"t\.csv, line 2: expected 2 columns as in line 1, got 1"),
         ("t.csv", "id,u\na,inf\n", r"t\.csv, line 2, column 'u': the value is infinite"),
-        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: unexpected end of data"),
+        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: a quote begins a cell here, and none ends it"),
         ("t.tsv", "", "holds no rows"),
         ("t.tsv", "# nothing\n\n", "holds no rows"),
         ("t.tsv", "id\tu\n", "holds a header and no rows"),

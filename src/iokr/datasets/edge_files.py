@@ -60,9 +60,12 @@ def read_edges(
         return _GRAPHS[suffix](where, weight, known)
     if text_suffix(where) is not None and str(path) != STDIN and where.is_file() and _ends_in_braces(where):
         return _attributed(where, weight)
-    names = frozenset(name for pair in ENDS for name in pair) - {name.lower() for name in known}
     cells = _cells_of(path)
     head = list(cells.header or next(iter(cells.rows), [])) if cells is not None else _frame_head(where)
+    names = frozenset(name for pair in ENDS for name in pair)
+    both = cells is not None and cells.header is None and len(head) > 1 and {*head[:2]} <= set(known)
+    odd = both and {name.casefold() for name in head[:2]} <= names  # a header by its words, a link by the nodes
+    names = frozenset() if both else names
     layout = Layout(decimal=decimal, least=2)
     if source and target:
         layout = replace(layout, text=(source, target), values=() if weight in (None, NONE) else (str(weight),))
@@ -77,6 +80,9 @@ def read_edges(
     )
     if table.values.shape[1] > 1:
         raise ValueError(_too_wide(table.name, head or [""] * (2 + table.values.shape[1])))
+    if odd and not source:
+        said = f"{table.name}: its first row, {' '.join(head[:2])!r}, names two nodes and was taken for a link"
+        table = replace(table, notes=(*table.notes, said))
     if layout.text and not source:
         read = ", ".join((*table.head, *table.columns))
         return replace(table, notes=(*table.notes, f"{table.name}: read the columns {read}"))

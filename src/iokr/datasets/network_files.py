@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from iokr.datasets.views import read_views
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["NetworkFiles", "read_network"]
+__all__ = ["NetworkFiles", "alike", "read_network"]
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
     seen: dict[tuple[str, str], tuple[float, int, str]] = {}
     links: Links = {}
     rejections = []
+    like = {alike(name): name for name in at}
     for i, ((source, target), weight) in enumerate(zip(ends.tolist(), weights.tolist(), strict=True)):
         _check_weight(table, i, weight)
         reason, action, detail = "", "left out", ""
@@ -225,7 +227,8 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
                 reason, action = "names no node", "taken for a header"
             elif unknown:
                 reason = "a node that was left out" if all(end in lost for end in unknown) else "unknown node"
-                detail = ", ".join(unknown)
+                near = [like[alike(end)] for end in unknown if alike(end) in like]
+                detail = ", ".join(unknown) + (f"; {', '.join(near)} is a node" if near else "")
             elif weight == 0:
                 reason, action = "weight 0", "taken as no link"
             else:
@@ -258,11 +261,27 @@ def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections
             f"{table.name}: none of its {len(ends)} rows joins two nodes that are there, but it names {across[0]!r}, "
             "which is a column of the nodes: is that table transposed? --transpose takes columns for nodes."
         )
-    stranger = next(end for end in ends.flat if end and end not in known)
+    stranger = str(next(end for end in ends.flat if end and end not in known))
+    near = next((name for name in nodes.ids.tolist() if alike(name) == alike(stranger)), None)
     return (
-        f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like "
-        f"{str(stranger)!r}, the nodes are like {str(nodes.ids[0])!r}."
+        f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like {stranger!r}, "
+        f"the nodes are like {(str(nodes.ids[0]) if near is None else near)!r}{_apart(stranger, near)}."
     )
+
+
+def alike(name: str) -> str:
+    """An id without what the eye may miss: case, and how letters are encoded."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _apart(stranger: str, near: str | None) -> str:
+    """What tells two names apart that look the same."""
+    if near is None:
+        return ""
+    one, other = (unicodedata.normalize("NFC", name) for name in (stranger, near))
+    how = "in case" if one.lower() == other.lower() else "in forms of letters, such as ﬁ and fi"
+    how = "in how letters with marks are encoded, the forms NFC and NFD of Unicode" if one == other else how
+    return f"; they differ {how}, and ids are compared letter by letter"
 
 
 def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDArray[np.int64], list[Rejection]]:

@@ -43,9 +43,13 @@ def read_sheet(path: Path, sheet: str | None) -> Cells:
 
 def _cells(name: str, sheet: Any) -> Cells:
     """The rectangle that is filled, from its first row and column."""
+    found = list(enumerate(sheet.iter_rows(values_only=True), start=1))
+    words = {
+        j for _, row in found[1:] for j, cell in enumerate(row) if isinstance(cell, str)
+    }  # columns of text, or ids
     rows, lines = [], []
-    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        cells = [_text(cell) for cell in row]
+    for line, row in found:
+        cells = [_text(cell, truth=j in words) for j, cell in enumerate(row)]
         if any(cells):
             rows.append(cells)
             lines.append(line)
@@ -53,11 +57,12 @@ def _cells(name: str, sheet: Any) -> Cells:
     return Cells(name, [row[:width] for row in rows], lines, unit="row", separator="cells")
 
 
-def _text(cell: Any) -> str:
+def _text(cell: Any, *, truth: bool) -> str:
+    """A cell in words; TRUE is a word among words, and 1 among numbers."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
-        return str(int(cell))
+        return str(cell).upper() if truth else str(int(cell))
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()

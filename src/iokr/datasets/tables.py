@@ -96,9 +96,18 @@ def _printable(table: FileTable) -> FileTable:
     for i, row in enumerate(table.text.tolist()):
         odd = next((cell for cell in row if not cell.isprintable() and _CONTROL.search(cell)), None)
         if odd is not None:
-            tabs = "tabs; if columns are separated by them, the name must end in .tsv" if "\t" in odd else ""
-            raise ValueError(f"{table.at(i)}: {odd!r:.60} holds {tabs or 'a character that cannot be printed'}.")
+            raise ValueError(f"{table.at(i)}: {odd!r:.60} holds {_odd_in_words(odd, table.name)}.")
     return table
+
+
+def _odd_in_words(cell: str, name: str) -> str:
+    """What no id may hold, of that which this one holds."""
+    if "\n" in cell or "\r" in cell:
+        return "a line end; an id is one line"
+    if "\t" not in cell:
+        return "a character that cannot be printed"
+    tabs = name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    return "a tab; an id has none" if tabs else "tabs; if columns are separated by them, the name must end in .tsv"
 
 
 # ---------------------------------------------------------------------------------------------------------- text files

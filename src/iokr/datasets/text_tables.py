@@ -7,7 +7,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -58,6 +58,7 @@ def read_cells(path: Path, least: int = 1) -> Cells:
 
     The separator is that of the file's name unless another one fits better: the same number of columns in every row,
     and more cells that are numbers. A first line ``sep=;`` is obeyed. The text may be UTF-8 or, with its mark, UTF-16.
+    A line that begins with # is a comment, one that begins with a quote and # is a row.
     A header that is one cell short has no name for the row names (R's `write.table`), and one that begins with # and
     is as wide as the rows is a header nevertheless (STRING, BioGRID).
     """
@@ -74,8 +75,8 @@ def read_cells(path: Path, least: int = 1) -> Cells:
         notes = () if separator == first or not suffix else (f"{name}: read with {_WORDS[separator]}",)
         cells = Cells(name, [], [], separator=_WORDS[separator], notes=notes)
         comments, above = 0, None
-        for line, row in _rows(name, opener, separator, skip=told is not None):
-            if row and row[0].startswith("#"):
+        for line, row, quoted in _rows(name, opener, separator, skip=told is not None):
+            if row and row[0].startswith("#") and not quoted:
                 above = row if not cells.rows else above
                 comments += 1
             elif any(row):
@@ -142,22 +143,40 @@ def _split(line: str, separator: str | None) -> list[str]:
 
 def _rows(
     name: str, opener: Callable[[], IO[str]], separator: str | None, *, skip: bool
-) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells without spaces around them) of every line."""
+) -> Iterator[tuple[int, list[str], bool]]:
+    """(line, cells without spaces around them, whether it begins with a quote) of every line."""
     with opener() as file:
         if skip:
             next(file)
         if separator is None:
             for line, content in enumerate(file, start=1 + skip):
-                yield line, _without_nul(name, line, _split(content, None))
+                yield line, _without_nul(name, line, _split(content, None)), content.startswith('"')
             return
-        reader = csv.reader(file, delimiter=separator, strict=True)
+        read: list[str] = []
+        reader = csv.reader(_noted(file, read), delimiter=separator, strict=True)
         try:
             for cells in reader:
-                line = reader.line_num + skip
-                yield line, _without_nul(name, line, [cell.strip() for cell in cells])
+                line, quoted = reader.line_num + skip, read[0].startswith('"')
+                read.clear()
+                yield line, _without_nul(name, line, [cell.strip() for cell in cells]), quoted
         except csv.Error as error:
-            raise ValueError(f"{name}, line {reader.line_num + skip}: {error}.") from error
+            first = reader.line_num + skip - max(len(read) - 1, 0)
+            raise ValueError(f"{name}, line {first}: {_quotes_in_words(str(error))}.") from error
+
+
+def _quotes_in_words(error: str) -> str:
+    """What is wrong with the quotes of a line."""
+    doubled = 'a quote that belongs to a cell is doubled, within quotes: "5"" disk"'
+    if error == "unexpected end of data":
+        return f"a quote begins a cell here, and none ends it; {doubled}"
+    return f"after the quote that ends a cell something follows; {doubled}" if "expected after" in error else error
+
+
+def _noted(lines: Iterable[str], read: list[str]) -> Iterator[str]:
+    """The lines, each also in a list: a cell between quotes may take several."""
+    for line in lines:
+        read.append(line)
+        yield line
 
 
 def _without_nul(name: str, line: int, cells: list[str]) -> list[str]:

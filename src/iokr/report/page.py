@@ -10,6 +10,7 @@ from importlib import resources
 from itertools import groupby
 from typing import Any
 
+from iokr._text import printable
 from iokr.report.figures import Figure, Pictures, require_report_packages
 from iokr.report.live import LiveNetwork, LiveTable, script, style
 from iokr.report.tables import Table, no_formula, plain, text_of
@@ -87,7 +88,7 @@ class Report:
         from jinja2 import Environment
 
         environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters.update(typeset=_typeset, lines=_lines)
+        environment.filters.update(typeset=_typeset, lines=_lines, visible=printable)
         template = environment.from_string(
             resources.files("iokr.report").joinpath("page.html.jinja").read_text("utf-8")
         )

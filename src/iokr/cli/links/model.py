@@ -26,7 +26,7 @@ from iokr.kernels.nodes import Diffusion
 from iokr.kernels.precomputed import Precomputed
 from iokr.manifolds.laplacian import Laplacian
 from iokr.report import Table
-from iokr.report.tables import no_formula
+from iokr.report.tables import no_formula, tab_separated
 
 __all__ = ["Options", "Task", "formula_notes", "rejected_tsv"]
 
@@ -216,16 +216,11 @@ def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
 
 def rejected_tsv(rejections: Sequence[Rejection], cell: Callable[[Any], str] = str) -> str:
     """Rows that did not fit, as TSV; `cell` writes a value."""
-    rows = [tuple(field.name for field in fields(Rejection)), *map(astuple, rejections)]
-    return "".join("\t".join(cell(_line(value)) for value in row) + "\n" for row in rows)
+    head = [field.name for field in fields(Rejection)]
+    return tab_separated(head, ([cell("" if v is None else v) for v in astuple(one)] for one in rejections))
 
 
 _LABELED = {"edges": "those in the edge list", "all": "all"}
-
-
-def _line(value: Any) -> str:
-    """A value without tabs and line ends."""
-    return " ".join(str("" if value is None else value).split())
 
 
 def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel], Scaling]:

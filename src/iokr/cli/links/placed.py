@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from iokr.datasets.network_files import alike
 from iokr.datasets.tables import read_table
 
 __all__ = ["Asked", "Placed", "numbers_of", "read_list"]
@@ -79,7 +80,8 @@ class Asked:
     def of_whom(self) -> str:
         """The same in words."""
         if self.partners_of:
-            return f" with {', '.join(self.partners_of[:3])}{' …' if len(self.partners_of) > 3 else ''}"
+            some = (name if "`" in name else f"`{name}`" for name in self.partners_of[:3])
+            return f" with {', '.join(some)}{' …' if len(self.partners_of) > 3 else ''}"
         return " between the two lists" if self.between else ""
 
 
@@ -94,8 +96,9 @@ def numbers_of(ids: NDArray[np.str_], names: list[str], where: str) -> Numbers:
     at = {str(name): i for i, name in enumerate(ids.tolist())}
     strangers = [name for name in names if name not in at]
     if strangers:
-        lower = strangers[0].lower()
-        near = [name for name in at if lower in name.lower() or name.lower() in lower][:3]
+        lower = alike(strangers[0])
+        near = [name for name in at if lower in alike(name) or alike(name) in lower]
+        near = sorted(near, key=lambda name: abs(len(name) - len(strangers[0])))[:3]
         like = f"; did you mean {', '.join(map(repr, near))}?" if near else f"; the nodes are like {next(iter(at))!r}."
         raise ValueError(f"{where}: there is no node {strangers[0]!r:.60}{like}")
     return np.array(list(dict.fromkeys(at[name] for name in names)), dtype=np.int64)

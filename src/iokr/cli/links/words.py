@@ -11,6 +11,7 @@ from iokr.cli.links.methods import METHODS, Learned
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.vectors import RBF
 from iokr.report import LiveTable, Table
+from iokr.report.tables import tab_separated
 
 if TYPE_CHECKING:
     from iokr.cli.links.model import Task
@@ -28,12 +29,12 @@ def live_links(found: list[dict[str, Any]], details: Any = (), *, safe: bool = F
 
 def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> str:
     """The whole list; `cell` writes a value."""
-    names = list(found[0])
-    lines = ["\t".join(name.replace(" ", "_") for name in names)]
-    for row in found:
-        values = (("yes" if value else "no") if isinstance(value, bool) else cell(value) for value in row.values())
-        lines.append("\t".join(values))
-    return "\n".join(lines) + "\n"
+    head = [name.replace(" ", "_") for name in found[0]]
+    return tab_separated(head, ([_written(value, cell) for value in row.values()] for row in found))
+
+
+def _written(value: Any, cell: Callable[[Any], str]) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else cell(value)
 
 
 def _kernel_words(task: Task, kernel: Any) -> tuple[Any, str]:

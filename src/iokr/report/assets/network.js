@@ -205,7 +205,7 @@ class LiveNetwork {
         if (count >= most) return;
         const a = this.px(i), b = this.py(i);
         if (a < 0 || b < 0 || a > this.width || b > this.height) continue;
-        const name = this.data.names[i].length > 28 ? `${this.data.names[i].slice(0, 27)}…` : this.data.names[i];
+        const whole = visible(this.data.names[i]), name = whole.length > 28 ? `${whole.slice(0, 27)}…` : whole;
         const w = pen.measureText(name).width, x = a + this.dot + 3;
         const hit = taken.some(([l, t, r, u]) => x < r && x + w > l && b - size / 2 < u && b + size / 2 > t);
         if (hit && i !== this.selected) continue;
@@ -287,7 +287,7 @@ class LiveNetwork {
       }
     }
     this.options.replaceChildren(...hits.map((i, k) => make("li", { role: "option", id: `${this.root.id}-o${k}`,
-      "aria-selected": String(k === 0), onpointerdown: () => this.pick(i), data: { node: i } }, this.data.names[i])));
+      "aria-selected": String(k === 0), onpointerdown: () => this.pick(i), data: { node: i } }, visible(this.data.names[i]))));
     this.options.hidden = !hits.length;
     this.finder.setAttribute("aria-expanded", String(hits.length > 0));
   }
@@ -348,7 +348,7 @@ class LiveNetwork {
     const { names, groups, group } = this.data;
     const kind = groups.length ? `${groups[group[i]]}, ` : "";
     const known = [...this.links[i].keys()].sort((a, b) => this.links[i].get(b) - this.links[i].get(a) || a - b);
-    const parts = [make("h3", {}, names[i]),
+    const parts = [make("h3", {}, visible(names[i])),
       make("p", { class: "note" }, `${kind}${known.length} known and ${this.found[i].length} predicted partners`)];
     if (this.found[i].length) parts.push(make("h4", {}, "Predicted"), this.predictedList(i));
     if (known.length) parts.push(make("h4", {}, "Known"), this.knownList(i, known));
@@ -356,7 +356,7 @@ class LiveNetwork {
     this.panel.scrollTop = 0;
   }
 
-  go(j) { return make("button", { type: "button", class: "name", onclick: () => this.select(j) }, this.data.names[j]); }
+  go(j) { return make("button", { type: "button", class: "name", onclick: () => this.select(j) }, visible(this.data.names[j])); }
 
   // Each predicted partner opens to what speaks for it: nodes known to both, then what the table says of its row.
   predictedList(i) {
@@ -367,7 +367,7 @@ class LiveNetwork {
       const why = make("details", { class: "why" }, make("summary", {}, facts));
       why.addEventListener("toggle", () => {
         if (why.childElementCount > 1) return;
-        const told = both.length ? `Known partners of both: ${both.slice(0, 12).map((k) => this.data.names[k]).join(", ")}`
+        const told = both.length ? `Known partners of both: ${both.slice(0, 12).map((k) => visible(this.data.names[k])).join(", ")}`
           + (both.length > 12 ? ` and ${both.length - 12} more.` : ".") : "They have no known partner in common.";
         why.append(make("p", {}, told), ...this.table.explained(r));
       });

@@ -25,6 +25,9 @@ const save = (name, content) => {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 };
+// Text with an escape for what is not seen or would move what follows; files and names keep the text itself.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
+const visible = (text) => text.replace(HIDDEN, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
@@ -233,8 +236,8 @@ class LiveTable {
       }
       const text = column.text(i);
       if (this.onname && this.data.names.includes(j)) {
-        cell.append(make("button", { type: "button", class: "name", data: { name: text } }, text));
-      } else cell.append(text);
+        cell.append(make("button", { type: "button", class: "name", data: { name: text } }, visible(text)));
+      } else cell.append(visible(text));
       return cell;
     });
     return make("tr", { class: this.data.stressed.includes(i) ? "ours" : "", data: { row: i } }, ...cells);
@@ -256,7 +259,7 @@ class LiveTable {
       if (!block.columns) return make("div", {}, ...head, make("p", {}, content));
       const heads = block.columns.map((name, j) => make("th", { scope: "col", class: block.numeric[j] ? "number" : "" }, name));
       const rows = content.map((cells) => make("tr", {}, ...cells.map((cell, j) =>
-        make("td", { class: block.numeric[j] ? "number" : "" }, cell === null ? "–" : String(cell)))));
+        make("td", { class: block.numeric[j] ? "number" : "" }, cell === null ? "–" : visible(String(cell))))));
       const note = block.note ? [make("p", { class: "note" }, block.note)] : [];
       return make("div", {}, ...head,
         make("table", { class: "small" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
@@ -280,10 +283,8 @@ class LiveTable {
   written(format) {
     const { safe } = this.data, formula = /^[=+\-@\t\r＝＋－＠]/;
     const guard = (text) => (safe && formula.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
-    const cell = format === "tsv"
-      ? (text) => guard(text).replace(/[\t\r\n]+/g, " ")
-      : (text) => (/[",\r\n]/.test(guard(text)) ? `"${guard(text).replaceAll('"', '""')}"` : guard(text));
-    const mark = format === "tsv" ? "\t" : ",";
+    const mark = format === "tsv" ? "\t" : ",", odd = new RegExp(`["\\r\\n${mark}]`);
+    const cell = (text) => (odd.test(guard(text)) ? `"${guard(text).replaceAll('"', '""')}"` : guard(text));
     const value = (column, i) => {
       const raw = column.values[i];
       return raw === null ? "" : cell(String(raw));
