@@ -12,7 +12,10 @@ from typer.testing import CliRunner
 
 from iokr.cli import app
 from iokr.cli.links.across import Across
+from iokr.cli.links.explanation import explain_across
 from iokr.cli.links.model import Options
+from iokr.estimators.bipartite import BipartitePredictor
+from iokr.kernels import RBF
 
 
 def invoke(*arguments):
@@ -239,3 +242,31 @@ def test_partners_of_a_node_and_pairs_between_lists_of_two_kinds(folder):
     (path / "a.txt").write_text("target1\n")
     none = invoke("predict", *files, "--between", path / "a.txt", path / "b.txt", "-o", path / "none")
     assert none.exit_code == 1 and "No pair across is left" in none.output
+
+
+def test_what_speaks_for_a_link_are_the_terms_of_the_known_links():
+    """A score is linear in the links: the term of one is the score of a model that knows it alone."""
+    rng = np.random.default_rng(3)
+    X, Z = rng.normal(size=(9, 2)), rng.normal(size=(7, 3))
+    Y = (rng.random((7, 5)) < 0.4).astype(float)
+    kernels = RBF(0.3), RBF(0.2)
+    model = BipartitePredictor(*kernels, alpha=0.3).fit(X[:7], Z[:5], Y)
+    ids = np.array([f"r{i}" for i in range(9)]), np.array([f"c{j}" for j in range(7)])
+    pairs = np.array([[0, 1], [8, 2], [3, 6], [8, 6]])
+    details = explain_across(ids, model, (X, Z), pairs)
+    for (u, v), parts in zip(pairs, details, strict=True):
+        terms = {}
+        for i, j in np.argwhere(Y > 0):
+            alone = np.zeros_like(Y)
+            alone[i, j] = 1.0
+            fitted = BipartitePredictor(*kernels, alpha=0.3).fit(X[:7], Z[:5], alone)
+            terms[f"r{i}", f"c{j}"] = fitted.decision_function(X[[u]], Z[[v]])[0, 0]
+        score = model.decision_function(X[[u]], Z[[v]])[0, 0]
+        assert sum(terms.values()) == pytest.approx(score, rel=1e-9)
+        if score <= 0:
+            continue
+        [table] = parts
+        best = sorted(terms, key=lambda pair: -terms[pair])[: len(table.rows)]
+        assert [(row["known link of"], row["and"]) for row in table.rows] == best
+        shares = [100 * terms[pair] / score for pair in best]
+        assert [row["share"] for row in table.rows] == ["> 100 %" if s > 100 else f"{s:.1f} %" for s in shares]

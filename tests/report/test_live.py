@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -80,7 +81,16 @@ def test_columns_know_their_kind():
     assert [column["kind"] for column in columns] == ["number", "text", "number", "number"]
     assert columns[0]["values"] == [2.0, None] and columns[0]["texts"] == ["2.0000 ± 0.5000", "–"]
     assert columns[1]["values"] == ["yes", "no"]
-    assert columns[2]["places"] is None and columns[3]["whole"]
+    assert columns[2]["places"] == 4 and columns[3]["whole"]
+    for values, places in (
+        ([0.3, 0.0007692307], 4),
+        ([1e-9, 1e-5], None),
+        ([12345.6], None),
+        ([0.5, 0.25], 2),
+        ([], 0),
+    ):
+        [column] = json.loads(LiveTable(Table("t", [{"a": v} for v in values] or [{"a": 1}])).data())["columns"]
+        assert column["places"] == places
 
 
 def test_details_have_an_entry_for_every_row():
@@ -304,3 +314,36 @@ def test_a_large_network_answers_at_once(browser, tmp_path):
     for act in acts:
         seconds = [browser.read(TIMED % act) for _ in range(3)]
         assert np.median(seconds) < 200, f"{act}: {seconds} ms"
+
+
+def test_small_numbers_are_not_shown_as_nothing(browser, tmp_path):
+    rows = [{"p": 0.3}, {"p": 0.00076923}, {"p": 1.5e-9}, {"p": 0.0}]
+    path = tmp_path / "report.html"
+    path.write_text(Report("t", "s", (LiveTable(Table("t", rows)),)).html(), encoding="utf-8")
+    browser.open(path)
+    assert cells(browser, 0) == ["0.3000", "0.0008", "1.5e-9", "0.0000"]
+
+
+def test_as_many_predicted_links_are_drawn_as_are_asked_for(browser, tmp_path):
+    """The first rows of the table as it stands; of a selected node, all."""
+    page = links_page()
+    network = replace(page.items[0], drawn=30)
+    path = tmp_path / "report.html"
+    path.write_text(replace(page, items=(network, *page.items[1:])).html(), encoding="utf-8")
+    browser.open(path)
+    drawn = "[...iokr.networks[0].drawn.keys()].filter(r => iokr.networks[0].drawn[r])"
+    assert browser.read(drawn) == list(range(30))
+    browser.read("document.querySelector('input.most').value = ''")
+    browser.click("input.most")
+    browser.type("7")
+    assert browser.read(drawn) == list(range(7))
+    browser.read("iokr.tables[0].sort(3); iokr.tables[0].sort(3)")  # the smallest score first
+    assert browser.read(drawn) == list(range(993, 1000))
+
+
+def test_crowded_groups_stay_wide():
+    """Twenty nodes that are all linked, and a chain: the group has a share of the page that can be seen."""
+    crowd = [(i, j) for i in range(20) for j in range(i)]
+    chain = [(i, i + 1) for i in range(19, 60)]
+    places = layout(61, crowd + chain)
+    assert np.ptp(places[:20], axis=0).min() > 0.15

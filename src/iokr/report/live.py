@@ -117,6 +117,10 @@ class LiveNetwork:
         Of the known links.
     groups, group : sequences of str and of n int, optional
         Names of kinds of nodes, and the kind of each node; they are coloured by it.
+    drawn : int, optional
+        How many of the predicted links are drawn at first, the first of the table; the reader may ask for others.
+    across : bool, default=False
+        Links join nodes of two kinds only, so that the ends of a link have no partner in common.
 
     Examples
     --------
@@ -138,6 +142,8 @@ class LiveNetwork:
     weights: Any = None
     groups: Sequence[str] = ()
     group: Sequence[int] | None = None
+    drawn: int | None = None
+    across: bool = False
 
     def data(self, table: str) -> str:
         """Everything as JSON that may stand inside an element of a page; `table` is the id of the table there."""
@@ -157,6 +163,8 @@ class LiveNetwork:
                 "groups": list(self.groups),
                 "group": [0] * n if self.group is None else [int(k) for k in self.group],
                 "colours": list(CLASSES),
+                "drawn": len(self.table.table.rows) if self.drawn is None else self.drawn,
+                "across": self.across,
                 "table": table,
             }
         )
@@ -164,7 +172,7 @@ class LiveNetwork:
 
 def script() -> str:
     """The code that brings tables and networks to life."""
-    parts = [_asset(f"{name}.js") for name in ("table", "network", "start")]
+    parts = [_asset(f"{name}.js") for name in ("table", "network", "panel", "start")]
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
@@ -190,12 +198,25 @@ def _column(name: str, cells: list[Any]) -> dict[str, Any]:
         means = [cell.mean if isinstance(cell, Spread) else cell for cell in cells]
         return {"name": name, "kind": "number", "values": means, "texts": [text_of(cell) for cell in cells]}
     if cells and all(_is_number(cell) for cell in cells) and any(cell is not None for cell in cells):
-        finite = [c for c in cells if isinstance(c, float) and math.isfinite(c)]
-        texts = [text_of(cell) for cell in finite]
-        places = None if any("e" in t for t in texts) else max((len(t.partition(".")[2]) for t in texts), default=0)
+        places = _places([c for c in cells if isinstance(c, float) and math.isfinite(c)])
         whole = any(isinstance(cell, int) for cell in cells)
         return {"name": name, "kind": "number", "values": cells, "places": places, "whole": whole}
     return {"name": name, "kind": "text", "values": [None if cell is None else text_of(cell) for cell in cells]}
+
+
+def _places(values: list[float]) -> int | None:
+    """Decimals of a column: those that its numbers have with four digits, up to those of the largest, or to four.
+
+    None where the largest is written with an exponent; smaller ones that would be zeros are, on the page.
+    """
+    if not values:
+        return 0
+    largest = text_of(max(map(abs, values)))
+    if "e" in largest or 0 < max(map(abs, values)) < 1e-3:
+        return None
+    needed = max((len(t.partition(".")[2]) for t in map(text_of, values) if "e" not in t), default=0)
+    more = any("e" in text_of(value) for value in values)
+    return min(9 if more else needed, max(len(largest.partition(".")[2]), 4))
 
 
 def _is_number(cell: Any) -> bool:

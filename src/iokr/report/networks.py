@@ -140,7 +140,9 @@ def _valid(text: str) -> str:
 def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
     """Places of nodes in the plane: linked nodes attract, all repel (Fruchterman and Reingold).
 
-    Up to 1000 nodes all pairs count, O(n²) a step; of more, those far away count as the middles of their cells.
+    A link attracts the less the more links both of its ends have: groups in which everybody is linked with everybody
+    stay wide enough to be seen. Up to 1000 nodes all pairs repel, O(n²) a step; of more, those far away count as the
+    middles of their cells.
 
     Parameters
     ----------
@@ -167,10 +169,11 @@ def layout(n: int, pairs: Any, *, seed: int = 0, n_iter: int = 120) -> Matrix:
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     P = np.random.default_rng(seed).uniform(-0.5, 0.5, size=(n, 2))
     k = np.sqrt(1.0 / max(n, 1))
+    strength = 1.0 / np.bincount(pairs.ravel(), minlength=n)[pairs].min(axis=1, initial=n * n)
     for step in np.geomspace(0.1, 0.002, n_iter):
         move = _repelled(P, P, np.ones(n), k, 1e-4 * k**2) if n <= _EXACT else _repelled_by_cells(P, k)
         apart = P[pairs[:, 0]] - P[pairs[:, 1]]
-        pull = apart * np.linalg.norm(apart, axis=1)[:, None] / k
+        pull = apart * (strength * np.linalg.norm(apart, axis=1))[:, None] / k
         np.subtract.at(move, pairs[:, 0], pull)
         np.add.at(move, pairs[:, 1], pull)
         move -= 0.5 * P  # keeps separate parts on the page

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from iokr.cli.links.across import Across
+from iokr.cli.links.explanation import explain_across
 from iokr.cli.links.model import Options, formula_notes
 from iokr.cli.links.page import live_parts
 from iokr.cli.links.placed import Asked, numbers_of, read_list
@@ -38,13 +39,12 @@ def predict_across(options: Options, *, top: int, seed: int, progress: Progress)
     asked = options.asked(top)
     placed.asked(asked)  # refused before the work
     outcome = learn_across(task, seed, progress)
-    found = FoundAcross.of(placed, np.asarray(outcome.model.decision_function()), outcome, asked)
+    found = FoundAcross.of(placed, (task.X, task.Z), outcome, asked)
     progress(3, 4, "writing and drawing")
     safe = options.spreadsheet_safe
     report = Report(
         "New links between two kinds of nodes",
-        f"{placed.in_words()}; the {len(found.rows)} best other pairs{asked.of_whom()}, every one of a node of either "
-        "kind.",
+        f"{placed.in_words()}; the {len(found.rows)} best other pairs{asked.of_whom()}, {placed.each()}.",
         (*found.parts(seed, safe=safe), outcome.judged, task.input_table(), outcome.chosen),
         (*notes_across(task.kinds), *formula_notes(placed.names, safe=safe)),
         files={**found.files(options.cell), "rejected.tsv": task.rejected()},
@@ -60,6 +60,8 @@ def notes_across(kinds: tuple[str, str]) -> tuple[str, ...]:
         f"A new {one} is one all of whose links are left out, a new {other} likewise; both are exact, without "
         "a refit. Where both are new, thirds of either kind are left out. Probabilities: calibrated on new rows.",
         "A pair that is not in the edge list counts as not linked.",
+        "What speaks for a link: a score is a sum over the known links, and these have the largest terms. Others may "
+        "speak against it; all together are 100 %.",
     )
 
 
@@ -146,6 +148,10 @@ class PlacedAcross:
         (n, m), (one, other) = self.Y.shape, self.kinds
         return f"{n} nodes of the kind {one} and {m} of the kind {other} with {int(self.Y.sum())} known links"
 
+    def each(self) -> str:
+        """What every pair is."""
+        return f"each of one {self.kinds[0]} and one {self.kinds[1]}"
+
     def with_later(self, rows: NDArray[np.str_], columns: NDArray[np.str_]) -> PlacedAcross:
         """Beside nodes that came later."""
         ids = np.concatenate([self.ids[0], rows]), np.concatenate([self.ids[1], columns])
@@ -185,14 +191,20 @@ class FoundAcross:
     placed: PlacedAcross
     pairs: Numbers  # (k, 2): a row, and a column
     rows: list[dict[str, Any]]
+    details: list[tuple[Table | str, ...]]
 
     @classmethod
-    def of(cls, placed: PlacedAcross, S: Matrix, outcome: AcrossOutcome, asked: Asked) -> FoundAcross:
-        """The best of the pairs that are asked for, by their scores S."""
+    def of(
+        cls, placed: PlacedAcross, features: tuple[Matrix, Matrix], outcome: AcrossOutcome, asked: Asked
+    ) -> FoundAcross:
+        """The best of the pairs that are asked for; `features` of all rows and columns, later ones last."""
+        model, (X, Z) = outcome.model, features
+        S = np.asarray(model.decision_function(X, Z))
         wanted = np.flatnonzero(placed.asked(asked))
         order = wanted[np.argsort(-S.ravel()[wanted], kind="stable")[: asked.top]]
         pairs = np.column_stack(np.unravel_index(order, S.shape)).astype(np.int64)
-        return cls(placed, pairs, _rows(placed, pairs, S.ravel()[order], outcome))
+        details = explain_across(placed.ids, model, features, pairs)
+        return cls(placed, pairs, _rows(placed, pairs, S.ravel()[order], outcome), details)
 
     def parts(self, seed: int, *, safe: bool) -> tuple[Any, ...]:
         """The network and the list."""
@@ -202,8 +214,8 @@ class FoundAcross:
         half = csr_array((Y.data, (rows, n + columns)), shape=(n + m, n + m))
         ends = np.column_stack([self.pairs[:, 0], n + self.pairs[:, 1]])
         kinds = placed.kinds, np.repeat([0, 1], [n, m])
-        table = live_links(self.rows, safe=safe)
-        return live_parts(np.array(placed.names), csr_array(half + half.T), kinds, table, ends, seed)
+        table = live_links(self.rows, self.details, safe=safe)
+        return live_parts(np.array(placed.names), csr_array(half + half.T), kinds, table, ends, seed, across=True)
 
     def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
         """The list, and the network with it."""

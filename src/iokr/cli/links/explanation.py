@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._array import to_numpy
 from iokr.report import Table
 
 if TYPE_CHECKING:
     from iokr.cli.links.placed import Placed
     from iokr.cli.links.scores import Scored
+    from iokr.estimators.bipartite import BipartitePredictor
 
-__all__ = ["explain", "shared_neighbours", "similarity"]
+__all__ = ["explain", "explain_across", "shared_neighbours", "similarity"]
+
+Matrix = NDArray[np.float64]
 
 _NEAR, _TERMS = 12, 3  # training nodes that are looked at for either end; terms that are told
 _BLOCK = 500  # pairs at a time
+_FLOPS = 3e10  # that what speaks for links across may cost: some seconds
 
 
 def similarity(placed: Placed, scored: Scored, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -74,5 +79,44 @@ def _row(ids: Any, linked: Any, a: int, b: int, share: float) -> dict[str, Any]:
         "like the one": str(ids[a]),
         "like the other": str(ids[b]),
         "they are": between,
-        "share": f"{100 * share:.1f} %",
+        "share": _share(share),
     }
+
+
+def explain_across(
+    ids: tuple[Any, Any], model: BipartitePredictor, features: tuple[Matrix, Matrix], pairs: NDArray[np.int64]
+) -> list[tuple[Table | str, ...]]:
+    """For each pair of a row u and a column v, the known links (i, j) with the largest terms M_ij of its score.
+
+    With K₁ = U diag(s) Uᵀ and K₂ = V diag(t) Vᵀ the score is a sum over the known links, Σ_ij Y_ij M_ij with
+    M = U [(Uᵀk_u)(Vᵀl_v)ᵀ/(s tᵀ + λ)] Vᵀ. The product with U is made once a row; where that takes too long, for the
+    first rows only.
+    """
+    (X, Z), (n, m) = features, model.links_.shape
+    sides = (model.kernel_, X, n), (model.partner_kernel_, Z, m)
+    K, L = (to_numpy(kernel(part, part[:size])) for kernel, part, size in sides)
+    (s, U), (t, V) = (np.linalg.eigh(part[:size]) for part, size in ((K, n), (L, m)))
+    shrunk = 1 / (np.outer(np.clip(s, 0, None), np.clip(t, 0, None)) + model.alpha_)
+    rows, columns = np.nonzero(model.links_ > 0)
+    details: list[tuple[Table | str, ...]] = [()] * len(pairs)
+    affordable = max(1, int(_FLOPS / (2 * n * n * m)))
+    for u in list(dict.fromkeys(pairs[:, 0].tolist()))[:affordable]:
+        G = ((U * (K[u] @ U)) @ shrunk)[rows]  # U diag(Uᵀk_u)/(s tᵀ + λ), at the rows of known links
+        for p in np.flatnonzero(pairs[:, 0] == u):
+            terms = np.einsum("lb,b,lb->l", G, L[pairs[p, 1]] @ V, V[columns])
+            best = [k for k in np.argsort(-terms, kind="stable")[:_TERMS] if terms[k] > 0]
+            ends = [(str(ids[0][rows[k]]), str(ids[1][columns[k]]), _percent(terms[k], terms)) for k in best]
+            told = [{"known link of": one, "and": other, "share": share} for one, other, share in ends]
+            details[p] = (Table("Known links that speak most for it", told),) if told else ()
+    return details
+
+
+def _percent(term: float, terms: Matrix) -> str:
+    """Of the sum of all terms."""
+    total = float(terms.sum())
+    return _share(float(term) / total) if total > 0 else "–"
+
+
+def _share(part: float) -> str:
+    """Of a score; where terms of both signs are far larger than their sum, how much larger says nothing."""
+    return "> 100 %" if part > 1 else f"{100 * part:.1f} %"

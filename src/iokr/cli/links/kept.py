@@ -232,7 +232,10 @@ def _predict_across(
     placed = placed.with_later(*(none if ids is None else ids for ids in fresh))
     placed.asked(asked)  # refused before the work
     progress(1, 3, "ranking pairs")
-    S = _scores_across(model, *(None if one is None else one.X[one.fresh] for one in given))
+    X, Z = (
+        np.asarray(side["X"]) if one is None else np.concatenate([np.asarray(side["X"]), one.X[one.fresh]])
+        for side, one in zip(beside["sides"], given, strict=True)
+    )
     outcome = AcrossOutcome(
         model,
         (float(beside["logistic"][0]), float(beside["logistic"][1])),
@@ -240,15 +243,15 @@ def _predict_across(
         _table(beside["judged"]),
         _table(beside["chosen"]),
     )
-    found = FoundAcross.of(placed, S, outcome, asked)
+    found = FoundAcross.of(placed, (X, Z), outcome, asked)
     progress(2, 3, "writing and drawing")
     later = sum(placed.n_later)
     which = "best pairs with a new node" if later and not asked.of_whom() else f"best other pairs{asked.of_whom()}"
     cell, safe = _cell(asked), asked.spreadsheet_safe
     return Report(
         "Links of new nodes between two kinds" if later else "New links between two kinds of nodes",
-        f"{placed.in_words()}{f', {later} of the nodes new' if later else ''}; the {len(found.rows)} {which}, every "
-        "one of a node of either kind.",
+        f"{placed.in_words()}{f', {later} of the nodes new' if later else ''}; the {len(found.rows)} {which}, "
+        f"{placed.each()}.",
         (
             *found.parts(seed, safe=safe),
             outcome.judged,
@@ -276,10 +279,3 @@ def _check_apart(path: Path, kinds: tuple[str, str], known: list[Any], fresh: li
                 f"{both[0]!r} is given as {kind}, and {path} or the other file has it as {other}; two kinds of nodes "
                 "need ids of their own."
             )
-
-
-def _scores_across(model: Any, X: Matrix | None, Z: Matrix | None) -> Matrix:
-    """f of all rows and columns, those that came later last."""
-    rows = [None] if X is None or not len(X) else [None, X]
-    columns = [None] if Z is None or not len(Z) else [None, Z]
-    return np.block([[np.asarray(model.decision_function(row, column)) for column in columns] for row in rows])

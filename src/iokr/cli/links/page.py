@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["live_parts", "precision_parts"]
 
+FEWEST = 50  # predicted links that are drawn in any case
 DRAWN = 150  # predicted links in the drawing for readers without script; with more it shows nothing
 MANY = 6000  # nodes beyond which only those of predicted links are in the network
 RANKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -28,8 +29,13 @@ def live_parts(
     table: LiveTable,
     pairs: NDArray[np.int64],
     seed: int,
+    *,
+    across: bool = False,
 ) -> tuple[Text, LiveNetwork, Text, LiveTable]:
-    """The network and the table, each under its heading; `kinds` are names, and the kind of every node."""
+    """The network and the table, each under its heading; `kinds` are names, and the kind of every node.
+
+    Links `across` kinds alone leave no partner to be shared by two nodes that may be linked.
+    """
     known = adjacency.tocoo()
     links = np.column_stack([known.row, known.col])
     half = links[:, 0] < links[:, 1]
@@ -41,14 +47,15 @@ def live_parts(
     at[nodes] = np.arange(len(nodes))
     inside = (at[links] >= 0).all(axis=1)
     links, weights, predicted = at[links[inside]], weights[inside], at[pairs]
-    places = layout(len(nodes), np.concatenate([links, predicted]), seed=seed)
+    drawn = min(len(predicted), max(FEWEST, len(links)))  # more predicted than known links hide the network
+    places = layout(len(nodes), np.concatenate([links, predicted[:drawn]]), seed=seed)
     groups, group = kinds[0], kinds[1][nodes]
     if len(np.unique(group)) < 2:
         groups, group = (), np.zeros(len(nodes), dtype=np.int64)
     words = f"{len(nodes)} of {len(ids)} nodes, {len(links)} of {n_links} known links."
     still = _still(places, predicted, links, words)
     names = [str(name) for name in ids[nodes]]
-    network = LiveNetwork(names, places, links, table, predicted, still, weights, groups, group.tolist())
+    network = LiveNetwork(names, places, links, table, predicted, still, weights, groups, group.tolist(), drawn, across)
     listed = "Click a row for what speaks for it, a name for its place in the network."
     return Text("The network", (words,)), network, Text("Predicted links", (listed,)), table
 

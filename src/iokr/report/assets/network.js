@@ -24,6 +24,7 @@ class LiveNetwork {
       this.found[this.predicted[2 * r + 1]].push(r);
     }
     this.passing = new Uint8Array(this.predicted.length / 2).fill(1);
+    this.drawn = new Uint8Array(this.predicted.length / 2).fill(1); // of those that pass, the first
     this.byDegree = Array.from({ length: this.n }, (_, i) => i)
       .sort((a, b) => this.links[b].size + this.found[b].length - this.links[a].size - this.found[a].length);
     this.selected = null;
@@ -32,15 +33,16 @@ class LiveNetwork {
     if (table) {
       table.onname = (name) => {
         if (!this.at.has(name)) return;
-        this.select(this.at.get(name));
+        this.around(this.at.get(name));
         this.panel.focus({ preventScroll: true });
         this.root.scrollIntoView({ behavior: "smooth", block: "start" });
       };
       table.listeners.push((rows) => {
         this.passing.fill(0);
         for (const r of rows) this.passing[r] = 1;
-        this.draw();
+        this.choose(rows);
       });
+      this.choose(table.shown);
       table.render();
     }
     this.fit();
@@ -56,17 +58,23 @@ class LiveNetwork {
       onblur: () => setTimeout(() => { this.options.hidden = true; }, 150) });
     this.options = make("ul", { id: `${this.root.id}-found`, role: "listbox", hidden: true });
     this.names = make("input", { type: "checkbox", checked: true, onchange: () => this.draw() });
+    this.most = make("input", { type: "number", class: "most", min: 0, max: this.predicted.length / 2, step: 1,
+      value: this.data.drawn, inputMode: "numeric", oninput: () => this.choose(this.table.shown),
+      "aria-label": "How many predicted links are drawn: the first rows of the table" });
     const tools = make("div", { class: "tools" },
       make("div", { class: "finder" }, this.finder, this.options),
       button("+", "Zoom in", () => this.zoom(1.4)), button("−", "Zoom out", () => this.zoom(1 / 1.4)),
       button("All", "Show the whole network", () => this.fit()),
       make("label", {}, this.names, " names"),
+      make("label", { title: "Of the rows of the table as it is sorted and filtered; of a selected node all are drawn" },
+        "first ", this.most, " predicted links"),
       button("Save PNG", "The picture as it is", () => this.canvas.toBlob((blob) => save("network.png", blob))));
     this.panel = make("section", { class: "panel", tabIndex: -1, "aria-live": "polite", "aria-label": "The selected node" });
     this.legend = make("p", { class: "legend" },
-      make("span", { class: "line known" }), " known link  ",
-      make("span", { class: "line predicted" }), " predicted link  ",
-      ...this.data.groups.flatMap((name, k) => [make("span", { class: "dot", style: `background: ${this.colour(k)}` }), ` ${name}  `]));
+      make("span", { class: "key" }, make("span", { class: "line known" }), " known link"), " ",
+      make("span", { class: "key" }, make("span", { class: "line predicted" }), " predicted link"), " ",
+      ...this.data.groups.flatMap((name, k) => [make("span", { class: "key" },
+        make("span", { class: "dot", style: `background: ${this.colour(k)}` }), ` ${visible(name)}`), " "]));
     const stage = make("div", { class: "stage" }, make("div", { class: "picture" }, this.canvas, this.legend), this.panel);
     this.root.querySelector(".still").replaceWith(tools, stage);
     this.root.classList.add("alive");
@@ -84,6 +92,16 @@ class LiveNetwork {
     new ResizeObserver(() => this.resize()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     this.resize();
+  }
+
+  // Of the rows that pass, in the order of the table, the first are drawn.
+  choose(rows) {
+    const most = this.most.value === "" ? this.data.drawn : Number(this.most.value);
+    this.drawn.fill(0);
+    const first = rows.slice(0, Math.max(0, most));
+    for (const r of first) this.drawn[r] = 1;
+    this.lines = this.known.length / 2 + first.length;
+    this.draw();
   }
 
   colour(k) { return this.data.colours[k % this.data.colours.length]; }
@@ -124,6 +142,22 @@ class LiveNetwork {
     this.draw();
   }
 
+  // Select a node, with all its partners in view and not much else.
+  around(i) {
+    this.select(i);
+    if (!this.width) return;
+    const near = [i, ...this.partners(i)], least = 0.92 * Math.min(this.width, this.height);
+    const [x, y] = [this.x, this.y].map((values) => {
+      const at = near.map((j) => values[j]);
+      return [Math.min(...at), Math.max(...at)];
+    });
+    const room = Math.min(this.width / (x[1] - x[0] + 1e-9), this.height / (y[1] - y[0] + 1e-9));
+    this.scale = Math.min(Math.max(0.7 * room, least), 8 * least);
+    this.left = this.width / 2 - this.scale * (x[0] + x[1]) / 2;
+    this.top = this.height / 2 - this.scale * (y[0] + y[1]) / 2;
+    this.draw();
+  }
+
   px(i) { return this.left + this.scale * this.x[i]; }
   py(i) { return this.top + this.scale * this.y[i]; }
 
@@ -139,9 +173,10 @@ class LiveNetwork {
     const of = (name) => style.getPropertyValue(name).trim();
     const [ink, muted, theirs, paper] = ["--ink", "--muted", "--theirs", "--paper"].map(of);
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    pen.clearRect(0, 0, this.width, this.height);
+    pen.fillStyle = paper; // a saved picture has its paper
+    pen.fillRect(0, 0, this.width, this.height);
     const chosen = this.selected, faint = chosen !== null;
-    const wide = Math.min(2, Math.max(0.6, this.scale / (300 * Math.sqrt(this.n / 100))));
+    const wide = Math.min(2, Math.max(0.6, this.scale / (450 * Math.sqrt(this.n / 100))));
     const stroke = (ends, colour, width, alpha, wanted) => {
       pen.beginPath();
       for (let e = 0; e < ends.length; e += 2) {
@@ -157,16 +192,16 @@ class LiveNetwork {
       pen.lineWidth = width;
       pen.stroke();
     };
-    const crowd = Math.min(1, Math.sqrt(1500 / (1 + (this.known.length + this.predicted.length) / 2)));
+    const crowd = Math.min(1, Math.sqrt(1500 / (1 + this.lines)));
     const mine = (i, j) => i === chosen || j === chosen;
     stroke(this.known, muted, wide, (faint ? 0.25 : 0.6) * crowd, (i, j) => !faint || !mine(i, j));
-    stroke(this.predicted, theirs, wide, (faint ? 0.25 : 0.8) * crowd, (i, j, r) => this.passing[r] && (!faint || !mine(i, j)));
+    stroke(this.predicted, theirs, wide, (faint ? 0.25 : 0.8) * crowd, (i, j, r) => this.drawn[r] && (!faint || !mine(i, j)));
     if (faint) {
       stroke(this.known, ink, 1.6 * wide + 0.4, 0.9, mine);
       stroke(this.predicted, theirs, 1.6 * wide + 0.4, 1, (i, j, r) => this.passing[r] && mine(i, j));
     }
     pen.globalAlpha = 1;
-    const dot = Math.min(7, Math.max(1.4, this.scale / (90 * Math.sqrt(this.n))));
+    const dot = Math.min(7, Math.max(1.5, this.scale / (10 * Math.sqrt(this.n))));
     this.dot = dot;
     for (let k = 0; k < Math.max(1, this.data.groups.length); k++) {
       pen.beginPath();
@@ -206,7 +241,8 @@ class LiveNetwork {
         const a = this.px(i), b = this.py(i);
         if (a < 0 || b < 0 || a > this.width || b > this.height) continue;
         const whole = visible(this.data.names[i]), name = whole.length > 28 ? `${whole.slice(0, 27)}…` : whole;
-        const w = pen.measureText(name).width, x = a + this.dot + 3;
+        const w = pen.measureText(name).width, right = a + this.dot + 3;
+        const x = right + w > this.width ? Math.max(0, a - this.dot - 3 - w) : right; // on the side where there is room
         const hit = taken.some(([l, t, r, u]) => x < r && x + w > l && b - size / 2 < u && b + size / 2 > t);
         if (hit && i !== this.selected) continue;
         taken.push([x, b - size / 2, x + w, b + size / 2]);
@@ -308,21 +344,7 @@ class LiveNetwork {
   pick(i) {
     this.options.hidden = true;
     this.finder.value = this.data.names[i];
-    this.select(i);
-  }
-
-  // ---------------------------------------------------------------------------------------------------- the panel
-
-  partners(i) {
-    const found = this.found[i].filter((r) => this.passing[r]).map((r) => this.other(r, i));
-    return [...new Set([...found, ...this.links[i].keys()])];
-  }
-
-  other(r, i) { return this.predicted[2 * r] === i ? this.predicted[2 * r + 1] : this.predicted[2 * r]; }
-
-  shared(i, j) {
-    const [few, many] = this.links[i].size < this.links[j].size ? [this.links[i], this.links[j]] : [this.links[j], this.links[i]];
-    return [...few.keys()].filter((k) => many.has(k));
+    this.around(i);
   }
 
   select(i) {
@@ -336,55 +358,5 @@ class LiveNetwork {
     }
     this.describe();
     this.draw();
-  }
-
-  describe() {
-    const i = this.selected;
-    if (i === null) {
-      this.panel.replaceChildren(make("p", { class: "note" }, "Click a node, or find one by its name: here come its known and "
-        + "predicted partners, with scores and what speaks for them. Drag to move, wheel or two fingers to zoom."));
-      return;
-    }
-    const { names, groups, group } = this.data;
-    const kind = groups.length ? `${groups[group[i]]}, ` : "";
-    const known = [...this.links[i].keys()].sort((a, b) => this.links[i].get(b) - this.links[i].get(a) || a - b);
-    const parts = [make("h3", {}, visible(names[i])),
-      make("p", { class: "note" }, `${kind}${known.length} known and ${this.found[i].length} predicted partners`)];
-    if (this.found[i].length) parts.push(make("h4", {}, "Predicted"), this.predictedList(i));
-    if (known.length) parts.push(make("h4", {}, "Known"), this.knownList(i, known));
-    this.panel.replaceChildren(...parts);
-    this.panel.scrollTop = 0;
-  }
-
-  go(j) { return make("button", { type: "button", class: "name", onclick: () => this.select(j) }, visible(this.data.names[j])); }
-
-  // Each predicted partner opens to what speaks for it: nodes known to both, then what the table says of its row.
-  predictedList(i) {
-    const columns = this.table.columns.filter((_, j) => !this.table.data.names.includes(j));
-    const rows = this.found[i].slice(0, LISTED).map((r) => {
-      const j = this.other(r, i), both = this.shared(i, j);
-      const facts = columns.map((column) => `${column.name} ${column.text(r)}`).join(" · ");
-      const why = make("details", { class: "why" }, make("summary", {}, facts));
-      why.addEventListener("toggle", () => {
-        if (why.childElementCount > 1) return;
-        const told = both.length ? `Known partners of both: ${both.slice(0, 12).map((k) => visible(this.data.names[k])).join(", ")}`
-          + (both.length > 12 ? ` and ${both.length - 12} more.` : ".") : "They have no known partner in common.";
-        why.append(make("p", {}, told), ...this.table.explained(r));
-      });
-      return make("li", {}, this.go(j), why);
-    });
-    const more = this.found[i].length - rows.length;
-    if (more > 0) rows.push(make("li", { class: "note" }, `and ${more} more: search the table for the name`));
-    return make("ul", { class: "partners" }, ...rows);
-  }
-
-  knownList(i, known) {
-    const rows = known.slice(0, LISTED).map((j) => {
-      const both = this.shared(i, j).length, weight = this.data.weights ? ` · weight ${Number(this.links[i].get(j).toPrecision(4))}` : "";
-      const common = both === 0 ? "no partner in common" : `${both} ${both === 1 ? "partner" : "partners"} in common`;
-      return make("li", {}, this.go(j), make("span", { class: "note" }, ` ${common}${weight}`));
-    });
-    if (known.length > rows.length) rows.push(make("li", { class: "note" }, `and ${known.length - rows.length} more`));
-    return make("ul", { class: "partners" }, ...rows);
   }
 }

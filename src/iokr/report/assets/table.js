@@ -44,7 +44,9 @@ class Column {
     if (value === null) return "–";
     if (typeof value !== "number") return value;
     if (Number.isInteger(value) && this.whole) return String(value);
-    return this.places === null ? String(Number(value.toPrecision(4))) : value.toFixed(this.places);
+    if (this.places === null) return String(Number(value.toPrecision(4)));
+    const fixed = value.toFixed(this.places);
+    return value !== 0 && Number(fixed) === 0 ? value.toPrecision(2) : fixed; // small, and not nothing
   }
   // Numbers in order, or the places of texts in alphabetical order: computed when first asked for.
   get ranks() {
