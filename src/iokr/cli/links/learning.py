@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from iokr.cli.links.clock import Clock
     from iokr.cli.links.model import Task
 
-__all__ = ["COMPARE", "RANK", "WRITE", "Outcome", "learn", "work"]
+__all__ = ["COMPARE", "KEEP", "RANK", "WRITE", "Outcome", "learn", "work"]
 
-COMPARE, RANK, WRITE = "comparing models", "ranking pairs", "writing and drawing"
+COMPARE, RANK, WRITE, KEEP = "comparing models", "ranking pairs", "writing and drawing", "writing the model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ def learn(task: Task, clock: Clock, seed: int) -> Outcome:
     return Outcome(fit_method(task, method, clock, seed), tuple(judged), n_judged)
 
 
-def work(task: Task) -> dict[str, float]:
-    """The parts of the command, with their flops."""
+def work(task: Task, *, kept: bool = False) -> dict[str, float]:
+    """The parts of the command, with their flops; a model that is `kept` lists nothing."""
     N, n = len(task.ids), len(task.network.labeled)
     asked = [method for method in ("iokr", "pairs") if task.options.method in (method, "auto", "stack")]
     sample = sample_size(task)
@@ -43,8 +43,7 @@ def work(task: Task) -> dict[str, float]:
         COMPARE: 1.3 * FOLDS * sum(_search(task, method, 0.8 * min(n, COMPARED)) for method in asked),
         CHOOSE: sum(_search(task, method, sample or n) for method in asked),
         LEARN: learned,
-        RANK: 2.0 * N * N * n,
-        WRITE: 2e9 + 1e6 * N,
+        **({KEEP: 1e9} if kept else {RANK: 2.0 * N * N * n, WRITE: 2e9 + 1e6 * N}),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,9 @@ def numbers_of(ids: NDArray[np.str_], names: list[str], where: str) -> Numbers:
     if strangers:
         lower = alike(strangers[0])
         near = [name for name in at if lower in alike(name) or alike(name) in lower]
-        near = sorted(near, key=lambda name: abs(len(name) - len(strangers[0])))[:3]
-        like = f"; did you mean {', '.join(map(repr, near))}?" if near else f"; the nodes are like {next(iter(at))!r}."
+        near = sorted(near, key=lambda name: abs(len(name) - len(strangers[0]))) or get_close_matches(strangers[0], at)
+        like = (
+            f"; did you mean {', '.join(map(repr, near[:3]))}?" if near else f"; the nodes are like {next(iter(at))!r}."
+        )
         raise ValueError(f"{where}: there is no node {strangers[0]!r:.60}{like}")
     return np.array(list(dict.fromkeys(at[name] for name in names)), dtype=np.int64)

@@ -15,7 +15,7 @@ from iokr.cli.links.clock import Clock
 from iokr.cli.links.comparison import compared_table
 from iokr.cli.links.inputs import Features
 from iokr.cli.links.kept import KIND, state_of_table
-from iokr.cli.links.learning import WRITE, Outcome, learn, work
+from iokr.cli.links.learning import KEEP, Outcome, learn, work
 from iokr.cli.links.methods import METHODS
 from iokr.cli.links.model import Options, Task
 from iokr.cli.links.ranking import threshold_of
@@ -34,9 +34,9 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
     start = perf_counter()
     progress(0, 100, "reading files")
     task = Task.of(options)
-    clock = Clock(progress, work(task))
+    clock = Clock(progress, work(task, kept=True))
     outcome = learn(task, clock, seed)
-    clock.at(WRITE)
+    clock.at(KEEP)
     learned, judged, placed = outcome.learned, outcome.judged, task.placed
     threshold = threshold_of(placed, Scored.of(learned, placed), judged)
     labeled, chosen, words = task.network.labeled, chosen_table(task, learned), options.in_words(*learned.used)
