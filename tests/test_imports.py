@@ -1,5 +1,6 @@
 """Public names: where they are found, what they load, and that each explains itself."""
 
+import ast
 import importlib
 import inspect
 import subprocess
@@ -118,3 +119,28 @@ def test_importing_an_estimator_is_lazy_about_the_rest_of_the_package():
 def test_the_library_never_loads_the_laboratory(statement):
     """`iokr links cv` and `iokr links predict` on files: tools/check_house.py, the rule `loaded`."""
     assert not {name for name in loaded_by(statement) if name.partition(".")[0] == "iokr_lab"}
+
+
+def defaults(function):
+    """The defaults that a signature is written with."""
+    return [part for part in (*function.args.defaults, *function.args.kw_defaults) if part is not None]
+
+
+@pytest.mark.parametrize("module", [*PUBLIC, "iokr.metrics.displays", "iokr.rivals", "iokr.datasets", "iokr.chem"])
+def test_no_public_signature_names_what_is_private(module):
+    """What a reader sees as `alphas=_ALPHAS` says nothing."""
+    found = importlib.import_module(module)
+    for name in found.__all__:
+        member = getattr(found, name)
+        if not (inspect.isclass(member) or inspect.isfunction(member)) or not member.__module__.startswith("iokr"):
+            continue
+        [tree] = ast.parse(inspect.cleandoc("\n" + inspect.getsource(member))).body
+        functions = (
+            [tree] if isinstance(tree, ast.FunctionDef) else [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+        )
+        shown = [f for f in functions if not f.name.startswith("_") or f.name == "__init__"]
+        values = [value for f in shown for value in defaults(f)]
+        if isinstance(tree, ast.ClassDef):
+            values += [part.value for part in tree.body if isinstance(part, ast.AnnAssign)]
+        private = [value.id for value in values if isinstance(value, ast.Name) and value.id.startswith("_")]
+        assert private == [], name

@@ -291,5 +291,15 @@ def test_where_nodes_with_gaps_take_all_links_along_the_option_that_fills_them_i
     nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
     nodes.write_text("id\tx\ty\na\t1\t\nb\t\t1\nc\t1\t2\nd\t2\t1\n")
     edges.write_text("a\tb\na\tc\n")
-    with pytest.raises(ValueError, match="--missing mean fills them in"):
+    with pytest.raises(ValueError, match=r"a node that was left out \(2\)\. .*--missing mean fills them in"):
         read_network(edges, nodes=nodes)
+
+
+def test_columns_without_a_common_node_may_be_two_kinds(tmp_path):
+    nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
+    nodes.write_text("id\tx\n" + "".join(f"{kind}{i}\t{i}\n" for kind in "dt" for i in range(6)))
+    links = [f"d{i}\tt{j}" for i in range(6) for j in range(6) if (i + j) % 3]
+    edges.write_text("\n".join(links) + "\n")
+    assert any("--bipartite lists pairs across only" in note for note in read_network(edges, nodes=nodes).notes)
+    edges.write_text("\n".join([*links, "t1\td0"]) + "\n")  # the other way round: a list without kinds
+    assert not any("--bipartite" in note for note in read_network(edges, nodes=nodes).notes)

@@ -134,6 +134,12 @@ def test_repr_can_be_read_back():
     assert same(eval(text), model)
 
 
+def test_a_large_array_is_told_by_its_shape():
+    text = repr(IOKR(Precomputed(np.eye(50))))
+    assert "0." not in text and len(text) < 120
+    assert repr(Precomputed(np.eye(2))).count("1.") == 2, "a few numbers are shown"
+
+
 def test_algebra_builds_the_named_kernels():
     kernel = RBF(0.5) + 3.0 * (Linear() * Cosine())
     assert isinstance(kernel, Sum)

@@ -5,7 +5,7 @@ import pytest
 
 from iokr import IOKR
 from iokr.estimators.inputs import Border, check_isotropic, check_kernel, fresh_solver
-from iokr.kernels import RBF, Delta, Subsequence
+from iokr.kernels import RBF, Delta, Subsequence, Tanimoto
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Auto, Eigen
 
@@ -61,3 +61,9 @@ def test_an_operator_on_implicit_outputs_is_a_multiple_of_the_identity():
     check_isotropic(Decomposable(RBF(), 2 * np.eye(3)))
     with pytest.raises(ValueError, match="no preferred basis"):
         check_isotropic(Decomposable(RBF(), np.diag([1.0, 2.0])))
+
+
+def test_sets_where_numbers_are_meant_name_the_kernel_of_sets():
+    sets = [{"a", "b"}, {"b"}, {"a"}]
+    with pytest.raises(ValueError, match=r"sets are compared by `Jaccard\(\)`"):
+        IOKR(Tanimoto()).fit(sets, [0.0, 1.0, 2.0])

@@ -65,6 +65,8 @@ _HERE = {"rbf": "gaussian", "linkpredictor": "iokr", "pairmodel": "pairs", "link
 def _in_words(message: str) -> str:
     """Without the name of an exception; what has another name in Python is told by that of the command."""
     message = message.replace("Value error, ", "")
+    if " is called " in message:  # a group within a group has said so
+        return message
     found = re.fullmatch(r"(.*?)'(\w+)(?:\(.*\))?' is not one of (.*?)\.?", message)
     name = _HERE.get(found[2].lower(), "") if found else ""
     return f"{message.rstrip('.')}; {found[2]} is called {name} here." if found and f"'{name}'" in found[3] else message

@@ -170,10 +170,21 @@ def read_network(
     weight = np.array([value for value, _ in links.values()])
     adjacency = adjacency_of(np.array(list(links), dtype=np.int64), len(at), weight)
     rejections = [*found.rejections, *rejections, *more, *outside]
-    notes = (*found.notes, *table.notes)
+    notes = (*found.notes, *table.notes, *_two_kinds(table, ends, at))
     return NetworkFiles(
         found, adjacency, chosen, tuple(rejections), found.comments + table.comments, by_position, notes
     )
+
+
+_ACROSS = 20  # links from which two columns without a common node are no accident
+
+
+def _two_kinds(table: FileTable, ends: NDArray[np.str_], at: dict[str, int]) -> tuple[str, ...]:
+    """A hint where the columns of an edge list have no node in common, as drugs and targets have none."""
+    sides = [{name for name in column.tolist() if name in at} for column in ends.T]
+    if len(ends) < _ACROSS or sides[0] & sides[1] or min(map(len, sides)) < 2:
+        return ()
+    return (f"{table.name}: no node is in both columns; of two kinds of nodes --bipartite lists pairs across only",)
 
 
 def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
@@ -223,7 +234,7 @@ def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: 
             seen[pair] = weight, i, source
             unknown = [end for end in (source, target) if end not in at]
             words = table.text[1:].ravel().tolist() if i == 0 and len(unknown) == 2 and not table.head else None
-            if words is not None and not {source, target} & set(words):
+            if words is not None and not {source, target} & {*words, *lost}:
                 reason, action = "names no node", "taken for a header"
             elif unknown:
                 reason = "a node that was left out" if all(end in lost for end in unknown) else "unknown node"

@@ -12,7 +12,7 @@ from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, check
 
 __all__ = ["CoverageDisplay"]
 
-_LEVELS = tuple(round(0.05 * i, 2) for i in range(10, 20))
+LEVELS = tuple(round(0.05 * i, 2) for i in range(10, 20))
 
 
 class CoverageDisplay:
@@ -67,7 +67,7 @@ class CoverageDisplay:
         X: Any,
         y: Any,
         *,
-        levels: Sequence[float] = _LEVELS,
+        levels: Sequence[float] = LEVELS,
         candidates: Any = None,
         name: str | None = None,
         ax: Any = None,
