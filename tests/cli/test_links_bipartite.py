@@ -57,9 +57,9 @@ def test_only_pairs_across_are_predicted(folder):
     assert counts["known links"] == linked.sum()
     assert counts["edge: two nodes of one kind"] == counts["edge: unknown node"] == counts["edge: duplicate"] == 1
     assert "edge: names no node" not in counts, "drug target is a header"
-    judged = tables["Links that the model has not seen"]
-    assert [row["new"] for row in judged] == ["drug, one at a time", "target, one at a time", "both, by thirds"]
-    assert all(row["AUC-ROC %"] > 60 for row in judged)
+    evaluated = tables["Links that the model has not seen"]
+    assert [row["new"] for row in evaluated] == ["drug, one at a time", "target, one at a time", "both, by thirds"]
+    assert all(row["AUC-ROC %"] > 60 for row in evaluated)
 
 
 def test_ids_of_two_kinds_differ_and_edges_join_them(folder):
@@ -109,7 +109,7 @@ def test_a_node_in_both_columns_has_no_kind(one_table):
     assert result.exit_code == 1 and "is in both columns" in result.output and "--partners" in result.output
 
 
-def test_cv_judges_new_rows_new_columns_and_both_apart(one_table):
+def test_cv_evaluates_new_rows_new_columns_and_both_apart(one_table):
     path, _ = one_table
     for files in (
         ("-i", path / "nodes.tsv", "--bipartite"),
@@ -189,10 +189,10 @@ def test_the_kernel_of_each_kind_is_the_mean_of_those_of_its_views(views):
             np.testing.assert_allclose(fitted(objects), (parts[0] + parts[1]) / 2, rtol=1e-9)
 
 
-def test_views_are_judged_and_kept_too(views, tmp_path):
+def test_views_are_evaluated_and_kept_too(views, tmp_path):
     path, _ = views
-    judged = invoke("cv", *given(path), "--combine", "alignf", "--folds", 3, "-o", path / "cv")
-    assert judged.exit_code == 0, judged.output
+    evaluated = invoke("cv", *given(path), "--combine", "alignf", "--folds", 3, "-o", path / "cv")
+    assert evaluated.exit_code == 0, evaluated.output
     direct = invoke("predict", *given(path), "-o", path / "direct", "--top", 5000)
     trained = invoke("train", *given(path), "-o", path / "model")
     kept = invoke("predict", "--model", path / "model", "-o", path / "kept", "--top", 5000)

@@ -218,7 +218,7 @@ def test_the_first_models_place_new_nodes_as_they_did(tmp_path, monkeypatch):
         assert float(other["score"]) == pytest.approx(float(row["score"]), rel=1e-9)
         assert (row["pair"], row["above_threshold"]) == (other["pair"], other["above_threshold"])
     assert "probability" not in found[0]
-    assert "models were not judged at training" in (tmp_path / "out" / "report.html").read_text()
+    assert "models were not evaluated at training" in (tmp_path / "out" / "report.html").read_text()
     ran("links", "predict", "--model", "model.safetensors", "-o", "own", "--top", 10)
     assert "LinkPredictorCV" in ran("show", "model.safetensors").stdout
 

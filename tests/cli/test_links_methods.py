@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from browser import CHROMIUM, MISSING, Browser
 from iokr.cli import app
 from iokr.cli.links.clock import Clock
-from iokr.cli.links.comparison import Judged
+from iokr.cli.links.comparison import Evaluated
 from iokr.cli.links.explanation import explain, shared_neighbours, similarity
 from iokr.cli.links.learning import work
 from iokr.cli.links.methods import METHODS, fit_method, searches
@@ -156,10 +156,10 @@ def test_probabilities_and_expected_precision_fall_along_the_list(run):
 
 def test_the_precision_is_that_of_the_pairs_above():
     truth = np.arange(100) < 30
-    judged = Judged("iokr", np.ones((2, 2)), truth, np.arange(100)[::-1].astype(float))
-    assert judged.precision(np.array([1e9, 70.0, 50.0, -1.0])).tolist() == [1.0, 1.0, 0.6, 0.3]
-    assert judged.threshold == pytest.approx(69.5)
-    p = judged.probability(np.array([99.0, 0.0]))
+    evaluated = Evaluated("iokr", np.ones((2, 2)), truth, np.arange(100)[::-1].astype(float))
+    assert evaluated.precision(np.array([1e9, 70.0, 50.0, -1.0])).tolist() == [1.0, 1.0, 0.6, 0.3]
+    assert evaluated.threshold == pytest.approx(69.5)
+    p = evaluated.probability(np.array([99.0, 0.0]))
     assert p[0] > 0.9 and p[1] < 0.1
 
 

@@ -62,7 +62,7 @@ def test_new_nodes_are_placed_by_the_model(folder, network):
     trained = invoke(*TRAIN)
     assert trained.exit_code == 0, trained.output
     assert "wrote model" in trained.stderr and "Chosen by leave-one-out" in trained.stdout
-    assert "How good it is" in trained.stdout, "judged by folds of nodes"
+    assert "How good it is" in trained.stdout, "evaluated by folds of nodes"
     result = invoke(*PREDICT)
     assert result.exit_code == 0, result.output
     found = rows(folder / "iokr-links" / "edges.tsv")

@@ -45,7 +45,7 @@ def predict_across(options: Options, *, top: int, seed: int, progress: Progress)
     report = Report(
         "New links between two kinds of nodes",
         f"{placed.in_words()}; the {len(found.rows)} best other pairs{asked.of_whom()}, {placed.each()}.",
-        (*found.parts(seed, safe=safe), outcome.judged, task.input_table(), outcome.chosen),
+        (*found.parts(seed, safe=safe), outcome.evaluated, task.input_table(), outcome.chosen),
         (*notes_across(task.kinds), *formula_notes(placed.names, safe=safe)),
         files={**found.files(options.cell), "rejected.tsv": task.rejected()},
     )
@@ -72,20 +72,20 @@ class AcrossOutcome:
     model: BipartitePredictor
     logistic: tuple[float, float]
     threshold: float
-    judged: Table
+    evaluated: Table
     chosen: Table
 
 
 def learn_across(task: Across, seed: int, progress: Progress) -> AcrossOutcome:
-    """Choose parameters, learn from all links, judge by what is left out."""
+    """Choose parameters, learn from all links, evaluate by what is left out."""
     progress(1, 4, "choosing parameters and learning")
     model = task.model.fit(task.X, task.Z, task.Y)
-    progress(2, 4, "judging and ranking pairs")
+    progress(2, 4, "evaluating and ranking pairs")
     left_out = {leave: np.asarray(model.loo_decision_function(leave)) for leave in ("row", "column")}
     left_out["both"] = _both_left_out(model, task, seed)
     a, b = fit_logistic(task.Y.ravel() > 0, left_out["row"].ravel())
     chosen = Table("Chosen by leaving out rows and columns", _chosen(task, model))
-    return AcrossOutcome(model, (float(a), float(b)), model.threshold_, _judged_table(task, left_out), chosen)
+    return AcrossOutcome(model, (float(a), float(b)), model.threshold_, _evaluated_table(task, left_out), chosen)
 
 
 def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix:
@@ -104,7 +104,7 @@ def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix
     return S
 
 
-def _judged_table(task: Across, left_out: dict[str, Matrix]) -> Table:
+def _evaluated_table(task: Across, left_out: dict[str, Matrix]) -> Table:
     """How well links of a new row, of a new column, and of both are found."""
     one, other = task.kinds
     words = {"row": f"{one}, one at a time", "column": f"{other}, one at a time", "both": "both, by thirds"}

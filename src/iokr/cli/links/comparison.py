@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from iokr.cli.links.clock import Clock
     from iokr.cli.links.model import Task
 
-__all__ = ["FOLDS", "Judged", "compare", "compared_table"]
+__all__ = ["FOLDS", "Evaluated", "compare", "compared_table"]
 
 FOLDS = 5
 _FEWEST = 20  # pairs from which a precision is told
@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Evaluated:
     """Pairs with a node of a fold: whether they are linked, and their scores by a model that never saw its links."""
 
     method: str
@@ -67,14 +67,14 @@ class Judged:
         return {"method": self.method, "areas": self.areas, **told}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Judged:
+    def from_state(cls, state: dict[str, Any]) -> Evaluated:
         """From a file."""
         scores = np.asarray(state.get("scores", np.zeros(0)))
         truth = np.unpackbits(np.asarray(state.get("truth", []), dtype=np.uint8), count=len(scores)).astype(bool)
         return cls(state["method"], np.asarray(state["areas"]), truth, scores)
 
 
-def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged], int]:
+def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Evaluated], int]:
     """Every model that is asked for, best first by the scoring, and how many labelled nodes the folds hold.
 
     Parameters are chosen anew in every fold. Without enough links for folds the list is empty.
@@ -110,17 +110,17 @@ def compare(task: Task, clock: Clock, part: str, seed: int) -> tuple[list[Judged
             cross_validate_links(
                 Sized(model), X, graph, folds, labeled=labeled, settings=("known-new", "new-new"), watch=watch
             )
-            found.append(_judged(method, pairs))
+            found.append(_evaluated(method, pairs))
         except ValueError:  # too few links for folds
             return [], len(labeled)
 
-    def score(one: Judged) -> float:
+    def score(one: Evaluated) -> float:
         return float(score_of(task.options.scoring, one.areas.mean(axis=0)))
 
     return sorted(found, key=score, reverse=True), len(labeled)
 
 
-def _judged(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Judged:
+def _evaluated(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Evaluated:
     areas, truths, scores = [], [], []
     for parts in pairs.values():
         truth, score = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
@@ -128,24 +128,24 @@ def _judged(method: str, pairs: dict[int, list[tuple[Any, Any]]]) -> Judged:
         scores.append(score)
         if truth.any() and not truth.all():
             areas.append(areas_of(truth, score))
-    return Judged(method, np.array(areas), np.concatenate(truths), np.concatenate(scores))
+    return Evaluated(method, np.array(areas), np.concatenate(truths), np.concatenate(scores))
 
 
-def compared_table(judged: Sequence[Judged], n: int, many: int, scoring: str) -> Table:
+def compared_table(evaluated: Sequence[Evaluated], n: int, many: int, scoring: str) -> Table:
     """Who won, and by how much: on folds of n of `many` labelled nodes."""
     rows = []
-    for one in judged:
-        behind = 100 * (one.areas - judged[0].areas)
+    for one in evaluated:
+        behind = 100 * (one.areas - evaluated[0].areas)
         rows.append(
             {
                 "model": METHODS[one.method],
                 "AUC-ROC %": Spread.of(100 * one.areas[:, 0], digits=1),
                 "AUC-PR %": Spread.of(100 * one.areas[:, 1], digits=1),
-                "behind the best, ROC": None if one is judged[0] else Spread.of(behind[:, 0], digits=1),
-                "behind the best, PR": None if one is judged[0] else Spread.of(behind[:, 1], digits=1),
+                "behind the best, ROC": None if one is evaluated[0] else Spread.of(behind[:, 0], digits=1),
+                "behind the best, PR": None if one is evaluated[0] else Spread.of(behind[:, 1], digits=1),
             }
         )
     part = f"all {n} labelled nodes" if n == many else f"a sample of {n} of {many} labelled nodes"
     note = f"Pairs with a new node, {FOLDS} folds of {part}, parameters chosen anew in each; by {scoring}."
-    title = f"{METHODS[judged[0].method]} is used" if len(judged) > 1 else "How good it is"
+    title = f"{METHODS[evaluated[0].method]} is used" if len(evaluated) > 1 else "How good it is"
     return Table(title, rows, note=note, our_rows=(0,))

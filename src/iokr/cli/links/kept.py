@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from iokr._array import to_numpy
 from iokr.cli.links.bipartite import AcrossOutcome, FoundAcross, PlacedAcross, notes_across
-from iokr.cli.links.comparison import Judged, compared_table
+from iokr.cli.links.comparison import Evaluated, compared_table
 from iokr.cli.links.inputs import Features
 from iokr.cli.links.methods import Learned
 from iokr.cli.links.model import formula_notes, rejected_tsv
@@ -88,16 +88,16 @@ def _predict(
     given = _given(path, Features.from_state(beside), nodes, ids, "--nodes", placed.ids, placed.X)
     if given is not None and given.fresh.any():
         placed = placed.with_later(given.nodes.ids[given.fresh], given.X[given.fresh])
-    judged = tuple(Judged.from_state(one) for one in beside.get("judged", []))
+    evaluated = tuple(Evaluated.from_state(one) for one in beside.get("evaluated", []))
     threshold = beside.get("threshold")
     threshold = model.threshold_ if threshold is None else threshold  # of a first model, found when it is asked for
     progress(1, 3, "ranking pairs")
-    found = Found.of(learned, placed, Scored.of(learned, placed), judged, float(threshold), asked)
-    if "judged" not in beside:
-        found = replace(found, unjudged=_UNJUDGED)
+    found = Found.of(learned, placed, Scored.of(learned, placed), evaluated, float(threshold), asked)
+    if "evaluated" not in beside:
+        found = replace(found, unevaluated=_UNEVALUATED)
     progress(2, 3, "writing and drawing")
     n = len(placed.labeled)
-    compared = [compared_table(judged, beside["n_judged"], n, beside["scoring"])] if judged else []
+    compared = [compared_table(evaluated, beside["n_evaluated"], n, beside["scoring"])] if evaluated else []
     title = "Links of new nodes" if placed.n_later else "New links of a network"
     who = f"{placed.n_later} new nodes beside the {placed.n_fitted}" if placed.n_later else f"{placed.n_fitted} nodes"
     cell, safe = _cell(asked), asked.spreadsheet_safe
@@ -115,8 +115,8 @@ def _predict(
     )
 
 
-_UNJUDGED = (
-    "The model is from a time when models were not judged at training: no probability is told, and the threshold is "
+_UNEVALUATED = (
+    "The model is from a time when models were not evaluated at training: no probability is told, and the threshold is "
     "that of the largest F1 on leave-one-out scores, which is optimistic."
 )
 _NOTES = {True: ("Features are filled in and scaled with the numbers of the training nodes.",), False: ()}
@@ -240,7 +240,7 @@ def _predict_across(
         model,
         (float(beside["logistic"][0]), float(beside["logistic"][1])),
         float(beside["threshold"]),
-        _table(beside["judged"]),
+        _table(beside["evaluated"]),
         _table(beside["chosen"]),
     )
     found = FoundAcross.of(placed, (X, Z), outcome, asked)
@@ -254,7 +254,7 @@ def _predict_across(
         f"{placed.each()}.",
         (
             *found.parts(seed, safe=safe),
-            outcome.judged,
+            outcome.evaluated,
             _input_table([(kind, len(ids), one) for kind, ids, one in zip(kinds, known, given, strict=True)]),
             outcome.chosen,
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from iokr.cli.links.comparison import FOLDS, Judged, compare
+from iokr.cli.links.comparison import FOLDS, Evaluated, compare
 from iokr.cli.links.methods import CHOOSE, COMPARED, LEARN, Learned, fit_method, sample_size, searches
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ class Outcome:
     """What was learned, and how the models fared."""
 
     learned: Learned
-    judged: tuple[Judged, ...]  # best first; none without enough links for folds
-    n_judged: int  # labelled nodes in the folds
+    evaluated: tuple[Evaluated, ...]  # best first; none without enough links for folds
+    n_evaluated: int  # labelled nodes in the folds
 
 
 def learn(task: Task, clock: Clock, seed: int) -> Outcome:
     """Compare the models that are asked for, and learn the best from all links."""
-    judged, n_judged = compare(task, clock, COMPARE, seed)
-    method = judged[0].method if judged else next(iter(searches(task)))
-    return Outcome(fit_method(task, method, clock, seed), tuple(judged), n_judged)
+    evaluated, n_evaluated = compare(task, clock, COMPARE, seed)
+    method = evaluated[0].method if evaluated else next(iter(searches(task)))
+    return Outcome(fit_method(task, method, clock, seed), tuple(evaluated), n_evaluated)
 
 
 def work(task: Task, *, kept: bool = False) -> dict[str, float]:

@@ -12,7 +12,7 @@ from iokr.report import OURS, Figure, LiveNetwork, LiveTable, Table, Text, draw_
 from iokr.report.figures import Canvas
 
 if TYPE_CHECKING:
-    from iokr.cli.links.comparison import Judged
+    from iokr.cli.links.comparison import Evaluated
 
 __all__ = ["live_parts", "precision_parts"]
 
@@ -75,9 +75,9 @@ def _still(places: Any, predicted: NDArray[np.int64], known: NDArray[np.int64], 
     )
 
 
-def precision_parts(judged: Sequence[Judged], found: list[dict[str, Any]]) -> tuple[Text | Table | Figure, ...]:
+def precision_parts(evaluated: Sequence[Evaluated], found: list[dict[str, Any]]) -> tuple[Text | Table | Figure, ...]:
     """How many of the first links are to be expected right, by the folds."""
-    if not judged:
+    if not evaluated:
         return ()
     expected = np.array([row["expected precision"] for row in found])
     ranks = [rank for rank in RANKS if rank < len(found)] + [len(found)]

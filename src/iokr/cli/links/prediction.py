@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from iokr.cli.links.clock import Clock
-from iokr.cli.links.comparison import FOLDS, Judged, compared_table
+from iokr.cli.links.comparison import FOLDS, Evaluated, compared_table
 from iokr.cli.links.explanation import explain
 from iokr.cli.links.learning import RANK, WRITE, learn, work
 from iokr.cli.links.methods import METHODS, STACKED, Learned
@@ -37,13 +37,13 @@ def predict_links(options: Options, *, top: int, seed: int, progress: Progress) 
     outcome = learn(task, clock, seed)
     clock.at(RANK)
     scored = Scored.of(outcome.learned, placed)
-    threshold = threshold_of(placed, scored, outcome.judged)
-    found = Found.of(outcome.learned, placed, scored, outcome.judged, threshold, asked)
+    threshold = threshold_of(placed, scored, outcome.evaluated)
+    found = Found.of(outcome.learned, placed, scored, outcome.evaluated, threshold, asked)
     clock.at(WRITE)
-    learned, judged = outcome.learned, outcome.judged
+    learned, evaluated = outcome.learned, outcome.evaluated
     labeled = task.network.labeled
     tables = (
-        *([compared_table(judged, outcome.n_judged, len(labeled), options.scoring)] if judged else []),
+        *([compared_table(evaluated, outcome.n_evaluated, len(labeled), options.scoring)] if evaluated else []),
         task.input_table(),
         chosen_table(task, learned),
     )
@@ -65,11 +65,11 @@ class Found:
     learned: Learned
     placed: Placed
     scored: Scored
-    judged: Sequence[Judged]
+    evaluated: Sequence[Evaluated]
     threshold: float
     pairs: Any
     rows: list[dict[str, Any]]
-    unjudged: str = (
+    unevaluated: str = (
         "There are too few links for folds of nodes, so no probability is told, and the threshold is optimistic."
     )
 
@@ -79,14 +79,14 @@ class Found:
         learned: Learned,
         placed: Placed,
         scored: Scored,
-        judged: Sequence[Judged],
+        evaluated: Sequence[Evaluated],
         threshold: float,
         asked: Asked,
     ) -> Found:
         """Rank the pairs that are asked for."""
         pairs, scores = ranked(placed, scored, asked.lists(placed), asked.top)
-        rows = rows_of(placed, scored, judged, threshold, pairs, scores)
-        return cls(learned, placed, scored, judged, threshold, pairs, rows)
+        rows = rows_of(placed, scored, evaluated, threshold, pairs, scores)
+        return cls(learned, placed, scored, evaluated, threshold, pairs, rows)
 
     def in_words(self, asked: Asked) -> str:
         """How many there are."""
@@ -101,7 +101,7 @@ class Found:
         table = live_links(self.rows, explain(self.placed, self.scored, self.pairs), safe=safe)
         placed = self.placed
         live = live_parts(placed.ids, placed.adjacency, placed.kinds(), table, self.pairs, seed)
-        return (*live, *precision_parts(self.judged, self.rows))
+        return (*live, *precision_parts(self.evaluated, self.rows))
 
     def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
         """The list, and the network with it."""
@@ -114,7 +114,7 @@ class Found:
 
     def notes(self) -> tuple[str, ...]:
         """What scores, probabilities and kinds of pairs mean."""
-        return _notes(self.judged, self.learned, self.unjudged)
+        return _notes(self.evaluated, self.learned, self.unevaluated)
 
     def _network(self) -> Network:
         """Known and predicted links."""
@@ -152,7 +152,7 @@ def _score_words(learned: Learned) -> str:
     )
 
 
-def _notes(judged: Sequence[Judged], learned: Learned, unjudged: str) -> tuple[str, ...]:
+def _notes(evaluated: Sequence[Evaluated], learned: Learned, unevaluated: str) -> tuple[str, ...]:
     folds = (
         f"Probability, expected precision and threshold come from {FOLDS} folds of nodes: pairs with a new node, "
         "scored by models that never saw its links. The expected precision is the fraction of links among those that "
@@ -160,7 +160,7 @@ def _notes(judged: Sequence[Judged], learned: Learned, unjudged: str) -> tuple[s
     )
     return (
         _score_words(learned),
-        folds if judged else unjudged,
+        folds if evaluated else unevaluated,
         "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
         "that was missed), one of them new, or both new.",
         "What speaks for a link: the largest terms of its score, over the training nodes most like either end. Others "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.cli.links.comparison import Judged
+from iokr.cli.links.comparison import Evaluated
 from iokr.cli.links.explanation import shared_neighbours, similarity
 from iokr.cli.links.placed import Placed
 from iokr.cli.links.scores import Scored
@@ -57,11 +57,11 @@ def _between(
     return np.sort(np.column_stack([one[pairs[:, 0]], to[pairs[:, 1]]]), axis=1).astype(np.int64), scores
 
 
-def threshold_of(placed: Placed, scored: Scored, judged: Sequence[Judged]) -> float:
+def threshold_of(placed: Placed, scored: Scored, evaluated: Sequence[Evaluated]) -> float:
     """That of the largest F1 on the pairs of the folds, or, without folds, on those that were learned from."""
     known = placed.labeled
-    if judged:
-        return scored.size(known) * judged[0].threshold
+    if evaluated:
+        return scored.size(known) * evaluated[0].threshold
     a, b = np.triu_indices(len(known), k=1)
     linked = placed.adjacency[known][:, known].toarray()[a, b] != 0
     return f1_threshold(linked, scored.scores(np.column_stack([known[a], known[b]])))
@@ -70,7 +70,7 @@ def threshold_of(placed: Placed, scored: Scored, judged: Sequence[Judged]) -> fl
 def rows_of(
     placed: Placed,
     scored: Scored,
-    judged: Sequence[Judged],
+    evaluated: Sequence[Evaluated],
     threshold: float,
     pairs: Numbers,
     scores: NDArray[np.float64],
@@ -79,10 +79,10 @@ def rows_of(
     labeled = np.isin(np.arange(len(placed.ids)), placed.labeled)
     kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])[labeled[pairs].sum(axis=1)]
     columns: dict[str, Any] = {}
-    if judged:
+    if evaluated:
         relative = scores / scored.size(placed.labeled)
-        columns["probability"] = judged[0].probability(relative)
-        columns["expected precision"] = judged[0].precision(relative)
+        columns["probability"] = evaluated[0].probability(relative)
+        columns["expected precision"] = evaluated[0].precision(relative)
     alike, shared = similarity(placed, scored, pairs), shared_neighbours(placed, pairs)
     return [
         {

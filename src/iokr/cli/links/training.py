@@ -37,8 +37,8 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
     clock = Clock(progress, work(task, kept=True))
     outcome = learn(task, clock, seed)
     clock.at(KEEP)
-    learned, judged, placed = outcome.learned, outcome.judged, task.placed
-    threshold = threshold_of(placed, Scored.of(learned, placed), judged)
+    learned, evaluated, placed = outcome.learned, outcome.evaluated, task.placed
+    threshold = threshold_of(placed, Scored.of(learned, placed), evaluated)
     labeled, chosen, words = task.network.labeled, chosen_table(task, learned), options.in_words(*learned.used)
     info = run_info(seed=seed, seconds=perf_counter() - start, files=options.paths())
     save(
@@ -54,8 +54,8 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
             "links": task.network.adjacency,
             **Features.of(options, task.network.nodes, task.scaling).state(),
             "threshold": threshold,
-            "judged": [one.state(pairs=one is judged[0]) for one in judged],
-            "n_judged": outcome.n_judged,
+            "evaluated": [one.state(pairs=one is evaluated[0]) for one in evaluated],
+            "n_evaluated": outcome.n_evaluated,
             "scoring": options.scoring,
             "chosen": state_of_table(chosen),
             "words": words,
@@ -66,7 +66,7 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
         f"{len(task.ids)} nodes, {task.network.n_learned} known links between {len(labeled)} of them; the threshold is "
         f"{threshold:.3g}.",
         (
-            *([compared_table(judged, outcome.n_judged, len(labeled), options.scoring)] if judged else []),
+            *([compared_table(evaluated, outcome.n_evaluated, len(labeled), options.scoring)] if evaluated else []),
             _without_list(task.input_table()),
             chosen,
         ),
@@ -77,7 +77,7 @@ def train(options: Options, path: Path, *, seed: int, progress: Progress) -> Rep
 
 def _won(outcome: Outcome) -> str:
     """Which model it is, and among how many."""
-    name, count = METHODS[outcome.learned.method], len(outcome.judged)
+    name, count = METHODS[outcome.learned.method], len(outcome.evaluated)
     return f"{name}, the best of {count} by folds of nodes" if count > 1 else name
 
 
@@ -104,7 +104,7 @@ def train_across(options: Options, path: Path, *, seed: int, progress: Progress)
             "sides": [side | {"X": X} for side, X in zip(sides, (task.X, task.Z), strict=True)],
             "threshold": outcome.threshold,
             "logistic": list(outcome.logistic),
-            "judged": state_of_table(outcome.judged),
+            "evaluated": state_of_table(outcome.evaluated),
             "chosen": state_of_table(outcome.chosen),
             "words": words,
         },
@@ -114,7 +114,7 @@ def train_across(options: Options, path: Path, *, seed: int, progress: Progress)
         "A model of two kinds of nodes",
         f"{n} nodes of the kind {one} and {m} of the kind {other} with {int(task.Y.sum())} known links; the threshold "
         f"is {outcome.threshold:.3g}.",
-        (outcome.judged, _without_list(task.input_table()), outcome.chosen),
+        (outcome.evaluated, _without_list(task.input_table()), outcome.chosen),
         (words,),
     )
     return report.with_info(info)
