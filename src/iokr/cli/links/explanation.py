@@ -90,9 +90,11 @@ def explain_across(
 
     With K₁ = U diag(s) Uᵀ and K₂ = V diag(t) Vᵀ the score is a sum over the known links, Σ_ij Y_ij M_ij with
     M = U [(Uᵀk_u)(Vᵀl_v)ᵀ/(s tᵀ + λ)] Vᵀ. The product with U is made once a row; where that takes too long, for the
-    first rows only.
+    first rows only, and for none where U and V would.
     """
     (X, Z), (n, m) = features, model.links_.shape
+    if 10 * (n**3 + m**3) > 10 * _FLOPS:  # of the eigenvectors
+        return [()] * len(pairs)
     sides = (model.kernel_, X, n), (model.partner_kernel_, Z, m)
     K, L = (to_numpy(kernel(part, part[:size])) for kernel, part, size in sides)
     (s, U), (t, V) = (np.linalg.eigh(part[:size]) for part, size in ((K, n), (L, m)))

@@ -56,7 +56,8 @@ def live_parts(
     still = _still(places, predicted, links, words)
     names = [str(name) for name in ids[nodes]]
     network = LiveNetwork(names, places, links, table, predicted, still, weights, groups, group.tolist(), drawn, across)
-    listed = "Click a row for what speaks for it, a name for its place in the network."
+    row = "a row for what speaks for it, " if any(table.details) else ""
+    listed = f"Click {row}a name for its place in the network."
     return Text("The network", (words,)), network, Text("Predicted links", (listed,)), table
 
 
