@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from iokr import Conformal, LinkPredictor, LinkPredictorCV, LinkStack, PairModel
 from iokr.estimators.areas import areas_of, both_areas
+from iokr.estimators.links import stack as stack_module
 from iokr.estimators.links.probability import fit_logistic
 from iokr.kernels import RBF, Columns, Precomputed
 from iokr.model_selection import NodeKFold
@@ -210,3 +211,13 @@ def test_weights_of_some_nodes_for_models_of_all():
     total = sum(slope * model.decision_function() for slope, model in zip(other.slopes_, other.models_, strict=True))
     difference = other.decision_function() - total
     assert_allclose(difference, difference[0, 0] * np.ones_like(difference), rtol=1e-9)
+
+
+def test_a_part_of_many_labelled_nodes_is_the_unit(monkeypatch):
+    """Slopes from half of the labelled nodes are nearly those from all."""
+    whole = fitted(combine="logits", cv=3)
+    monkeypatch.setattr(stack_module, "_SOME", 25)
+    part = fitted(combine="logits", cv=3)
+    assert_allclose(part.weights_, whole.weights_)
+    assert not np.array_equal(part.slopes_, whole.slopes_)
+    assert_allclose(part.slopes_, whole.slopes_, rtol=0.2)

@@ -23,6 +23,7 @@ from iokr.model_selection.nodes import node_folds
 __all__ = ["LinkStack"]
 
 _LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 1025), 1 - np.logspace(-2, -7, 1024)]))  # fine where links are
+_SOME = 1000  # labelled nodes, at most, whose scores are the unit of a model
 _STEPS = 20  # of the search for weights of ranks: multiples of 1/20
 
 
@@ -30,9 +31,10 @@ _STEPS = 20  # of the search for weights of ranks: multiples of 1/20
 class LinkStack(Component):
     """s(u, v) = Σ_m w_m t_m(s_m(u, v)), w ≥ 0: models of links that see different things, averaged.
 
-    Scores of two models have no common unit. t_m makes one: the rank of a score among those between the labelled nodes
-    ("ranks"), or the log-odds of a link that it stands for ("logits"). The weights are those with the best areas
-    ("ranks") or the smallest log loss ("logits") on pairs of a known node and one that was left out with its links.
+    Scores of two models have no common unit. t_m makes one: the rank of a score among those between the labelled nodes,
+    a thousand of them at most ("ranks"), or the log-odds of a link that it stands for ("logits"). The weights are those
+    with the best areas ("ranks") or the smallest log loss ("logits") on pairs of a known node and one that was left out
+    with its links.
 
     Parameters
     ----------
@@ -127,9 +129,8 @@ class LinkStack(Component):
             None if not weight else clone(model).fit(X, network.graph, **given) if fitted is None else fitted[m]
             for m, (model, weight) in enumerate(zip(self.models, self.weights_, strict=True))
         ]
-        self.units_: list[Any] = [
-            None if model is None else self._unit(_among(model, self.labeled_)) for model in self.models_
-        ]
+        some = self.labeled_[np.linspace(0, len(self.labeled_) - 1, min(_SOME, len(self.labeled_))).astype(int)]
+        self.units_: list[Any] = [None if model is None else self._unit(_among(model, some)) for model in self.models_]
         self.slopes_: Any = None
         if self.lines_ is not None:
             deviations = [1.0 if unit is None else unit["deviation"] for unit in self.units_]
