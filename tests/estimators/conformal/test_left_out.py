@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from iokr import IOKR, CandidateSets, Conformal
 from iokr.estimators.conformal.left_out import LeftOut
-from iokr.kernels import RBF, Linear
+from iokr.kernels import RBF, Delta, Linear
 from iokr.operator_kernels import Decomposable
 from tolerance import ridge_condition, rounding
 
@@ -136,6 +136,21 @@ def test_operators_and_order_of_rows():
     order = rng.permutation(N)
     again = Conformal(model("operator")).fit(X[order], Y[order])
     assert_array_equal(sure.p_values(NEW, Y_NEW), again.p_values(NEW, Y_NEW))
+
+
+@pytest.mark.parametrize("method", ["jackknife+", "jackknife", "split"])
+def test_the_best_candidate_ties_with_rows_whose_output_was_the_best(method):
+    """Relative scores of a good model are mostly 0: the best candidate has 0 as well, not what rounding makes of it."""
+    Z, labels = rng.normal(size=(60, 2)), np.array(list("abcd"), dtype=object)
+    y = labels[(Z[:, 0] > 0) + 2 * (Z[:, 1] > 0)]
+    good = IOKR(RBF(1.0), output_kernel=Delta(), alpha=0.1)
+    sure = Conformal(good, method=method, conformity="relative", random_state=0).fit(Z, y)
+    new = rng.normal(size=(25, 2))
+    sets = sure.predict_set(new, labels, 0.7)
+    inside = np.column_stack([sure.contains(new, [label] * 25, 0.7, candidates=labels) for label in labels])
+    assert_array_equal(inside, [np.isin(range(4), held) for held in sets])
+    first, _ = sure.model_.rank(new, labels, k=1)
+    assert inside[np.arange(25), first[:, 0]].all()
 
 
 @pytest.mark.parametrize("method", ["jackknife+", "jackknife", "split"])

@@ -28,8 +28,12 @@ def smaller(scores: Matrix, own: Matrix) -> Matrix:
 
 
 def excess(costs: Matrix, own: Matrix) -> Matrix:
-    """cost(y) − min over the candidates and y itself, costs being (..., c)."""
-    return np.asarray(np.clip(own - costs.min(axis=-1), 0.0, None))
+    """cost(y) − min over the candidates and y itself, costs being (..., c); 0 where the two are equal but for rounding.
+
+    The best candidate has 0 exactly, however it was computed: many rows have it, and a tie keeps y in the set.
+    """
+    gap = own - costs.min(axis=-1)
+    return np.where(gap > _TIE * costs.max(axis=-1), gap, 0.0)
 
 
 class ClosedScores:
@@ -86,7 +90,7 @@ class ClosedScores:
                 yield np.array([self._called_count(new, i, X, e) for e in E])
             elif self.conformity == "relative":
                 costs = self._cost(new.pairs(rows, i))  # (c, n or 1)
-                yield smaller(own, costs - costs.min(axis=0))
+                yield smaller(own, excess(costs.T[:, None, :], costs.T).T)
             else:
                 yield self._count(new.pairs(rows, i))
 

@@ -111,7 +111,7 @@ class SplitScores:
         v = self._v(X) if self.conformity == "scaled" else np.ones(len(costs))
         own = self.own if self._kept is None else excess(self._costs(self._kept[0], listed), self.own)
         for row, scale in zip(costs, v, strict=True):
-            values = row - row.min() if self._kept is not None else row / scale
+            values = excess(row, row) if self._kept is not None else row / scale
             yield smaller(own[None, :], values[:, None])
 
     def _called(self, X: Any, candidates: Any) -> Iterator[Matrix]:
