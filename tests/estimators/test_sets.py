@@ -57,6 +57,17 @@ def test_leaving_a_set_out_is_a_fit_without_it():
         np.testing.assert_allclose(left_out[i], model.decision_function([sets[i]])[0], rtol=1e-8, atol=1e-12)
 
 
+def test_a_set_of_weight_zero_keeps_its_place_when_sets_are_left_out():
+    sets, y = sample(12)
+    weight = np.where(np.arange(12) % 5 == 1, 0.0, np.linspace(0.5, 2.0, 12))
+    model = SetModel(K, alpha=0.3).fit(sets, y, sample_weight=weight)
+    left_out = model.loo_decision_function()
+    for i in range(12):
+        rest = [j for j in range(12) if j != i]
+        other = SetModel(K, alpha=0.3).fit([sets[j] for j in rest], y[rest], sample_weight=weight[rest])
+        np.testing.assert_allclose(left_out[i], other.decision_function([sets[i]])[0], rtol=1e-8, atol=1e-12)
+
+
 def test_the_hinge_is_a_support_vector_machine_with_weights():
     sets, y = sample(30)
     X, target, weight, _ = dense(sets, y)

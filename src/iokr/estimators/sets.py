@@ -66,7 +66,7 @@ class SetModel(KernelModel):
         The two labels of a binary y, coded −1 and 1.
     solution_ : Solution
         `C` has a coefficient per member; `gap` is the certified relative duality gap.
-    sizes_ : ndarray of shape (n,)
+    sizes_ : ndarray
         |p| of the sets that were learned from, those of weight zero left out.
 
     Notes
@@ -129,8 +129,10 @@ class SetModel(KernelModel):
             found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
             raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
         weight = check_weight(sample_weight, n, sets)
+        self._silent, silent = np.zeros(n, dtype=bool), None
         if weight is not None and not np.all(weight > 0):
-            kept = np.flatnonzero(weight > 0)
+            self._silent = weight == 0
+            kept, silent = np.flatnonzero(weight > 0), take(sets, np.flatnonzero(self._silent))
             sets, target, weight = take(sets, kept), target[kept], weight[kept]
         with error_context("sets"):
             self.sets_ = SetKernel(kernel).fit(sets)
@@ -146,6 +148,7 @@ class SetModel(KernelModel):
         w = np.ones(len(target)) if weight is None else weight
         self._target, self._weight, self._alpha = target, w, alpha
         self.solution_ = self._worst_members(gram, bags.starts[:-1]) if self.worst else self._mean_members(gram)
+        self._at_silent = np.empty(0) if silent is None else to_numpy(self.decision_function(silent))
         return self
 
     def _problem(self, gram: Any) -> Problem:
@@ -205,7 +208,10 @@ class SetModel(KernelModel):
         return [g[start:stop] for start, stop in zip(bags.starts[:-1], bags.starts[1:], strict=True)]
 
     def loo_decision_function(self) -> Array:
-        """f₋ₚ(p), (n,), of the training sets, each by the model without it, in closed form; square loss."""
+        """f₋ₚ(p), (n,), of the training sets, each by the model without it, in closed form; square loss.
+
+        The model without a set of weight zero is the model itself.
+        """
         check_is_fitted(self)
         if not self.loss_.quadratic:
             raise ValueError(f"Leaving out has a closed form for quadratic losses only, not {self.loss_!r}.")
@@ -213,7 +219,9 @@ class SetModel(KernelModel):
         groups = np.repeat(np.arange(len(self.sizes_)), self.sizes_)
         path = Auto().closed_form(problem, loo=True).path(problem)
         left_out = problem.targets - path.loo_residuals(problem.Psi, problem.alpha, groups)
-        return self._cast(_means(left_out[:, 0], self.sizes_))
+        f = np.empty(len(self._silent))
+        f[~self._silent], f[self._silent] = to_numpy(_means(left_out[:, 0], self.sizes_)), self._at_silent
+        return self._cast(asarray_like(f, left_out))
 
     def predict(self, sets: Any) -> Any:
         """The label on the side of f(p); numbers f(p) where y was not binary."""
