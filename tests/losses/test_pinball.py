@@ -89,13 +89,27 @@ def test_prox_and_dual(loss):
     np.testing.assert_allclose(loss.value(u, Psi) - loss.dual(W, Psi, np.ones(30)), -(W * u).sum(axis=1), atol=1e-10)
 
 
+def test_a_level_and_a_weight_for_each_output_may_be_equal():
+    """Outputs are other quantities: the same level for all of them is one level, written out."""
+    for one, each in (
+        (Pinball(0.2), Pinball((0.2, 0.2))),
+        (Pinball(0.2, 3.0), Pinball((0.2, 0.2), (3.0, 3.0))),
+        (Pinball((0.7, 0.7), 3.0), Pinball(0.7, (3.0, 3.0))),
+        (Expectile(0.2), Expectile((0.2, 0.2))),
+    ):
+        np.testing.assert_array_equal(one.value(0 * Y, Y), each.value(0 * Y, Y))
+        fits = [IOKR(RBF(1.0), loss=loss, alpha=0.1).fit(X, Y).predict(X) for loss in (one, each)]
+        np.testing.assert_allclose(*fits, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(Pinball(0.5, (1.0, 3.0)).value(0 * Y, Y), np.abs(Y) @ [0.5, 1.5], rtol=1e-12)
+
+
 def test_bad_parameters():
     model = IOKR(RBF(1.0), solver=ADMM())
     for loss, words in (
         (Pinball(1.0), "between 0 and 1"),
-        (Pinball((0.2, 0.2)), "differ"),
         (Pinball((0.2, 0.5, 0.9)), "2 outputs"),
         (Pinball((0.2, 0.5), (1.0, -1.0)), "positive"),
+        (Pinball(0.5, (1.0, 2.0, 3.0)), "2 outputs"),
         (Expectile(0.0), "between 0 and 1"),
         (Insensitive(Huber(), -1.0), "epsilon"),
     ):

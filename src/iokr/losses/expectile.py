@@ -37,7 +37,7 @@ class Expectile(Loss):
 
     def check(self, Psi: Array) -> None:
         """Levels in (0, 1), one or as many as outputs."""
-        theta, q = check_levels(self.levels), int(Psi.shape[1])
+        theta, q = check_levels(self.levels, distinct=False), int(Psi.shape[1])
         if len(theta) not in (1, q):
             raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one for each.")
 

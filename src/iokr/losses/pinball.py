@@ -17,15 +17,15 @@ __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
 _RAREST = float(np.finfo(float).tiny)  # 1/θ is a number
 
 
-def check_levels(levels: Any, name: str = "levels") -> np.ndarray:
-    """Numbers strictly between 0 and 1, none twice; one of them, or as many as there are outputs."""
+def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
+    """Numbers strictly between 0 and 1; `distinct`, none twice, where they are the levels of one output."""
     try:
         values = np.atleast_1d(np.asarray(levels, dtype=float))
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be numbers between 0 and 1, got {levels!r:.60}.") from None
     if values.ndim != 1 or values.size == 0 or not np.all((values >= _RAREST) & (values < 1)):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1 (at least {_RAREST:.2g}), got {levels!r:.60}.")
-    if len(np.unique(values)) < len(values):
+    if distinct and len(np.unique(values)) < len(values):
         raise ValueError(f"`{name}` must differ from each other, got {levels!r:.60}.")
     return values
 
@@ -113,8 +113,8 @@ class Pinball(BoxLoss):
     ----------
     levels : float or sequence of float, default=0.5
         θ in (0, 1): one for all outputs, or one for each; 0.5 is half the absolute error.
-    weights : sequence of float, default=None
-        η > 0; None is ones.
+    weights : float or sequence of float, default=None
+        η > 0: one for all outputs, or one for each; None is ones.
 
     Examples
     --------
@@ -133,10 +133,13 @@ class Pinball(BoxLoss):
 
     def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
         """η(θ − 1) and ηθ."""
-        theta = check_levels(self.levels)
-        eta = np.ones(len(theta)) if self.weights is None else np.atleast_1d(check_numbers(self.weights, "weights"))
-        if eta.shape != theta.shape or not np.all(eta > 0) or not np.all(np.isfinite(eta)):
-            raise ValueError(f"`weights` must have a positive number for each of {len(theta)} levels, got {eta!r:.60}.")
-        if len(theta) not in (1, q):
-            raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one for each.")
+        theta = check_levels(self.levels, distinct=False)
+        eta = np.ones(1) if self.weights is None else np.atleast_1d(check_numbers(self.weights, "weights"))
+        if eta.ndim != 1 or not np.all(eta > 0) or not np.all(np.isfinite(eta)):
+            raise ValueError(f"`weights` must be positive numbers, one or one for each output, got {eta!r:.60}.")
+        for name, given in (("levels", theta), ("weights", eta)):
+            if len(given) not in (1, q):
+                raise ValueError(
+                    f"`{name}` has {len(given)} entries but there are {q} outputs; give one, or one for each."
+                )
         return np.broadcast_to(eta * (theta - 1), (q,)), np.broadcast_to(eta * theta, (q,))
