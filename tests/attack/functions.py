@@ -50,6 +50,8 @@ VALID: dict[str, dict[str, Any]] = {
     "graph_smiles": {"graph": (np.array([[0, 1], [1, 0]]), ["C", "O"])},
     "kendall_tau": {"y_true": _rankings, "y_pred": _rankings[::-1].copy()},
     "rbf_loss": {"y_true": Y[:6], "y_pred": Y[6:], "gamma": 0.5},
+    "pinball": {"y_true": Y[:6, 0], "y_pred": Y[6:12, :2], "levels": (0.2, 0.8), "sample_weight": WEIGHT[:6]},
+    "coverage": {"y_true": Y[:6, 0], "y_pred": np.sort(Y[6:12, :2], axis=1), "sample_weight": WEIGHT[:6]},
     "subset_accuracy": _rows,
     "hamming": _rows,
     "f1_samples": _rows,

@@ -2,6 +2,7 @@
 
 from iokr.metrics.displays import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
 from iokr.metrics.graphs import GraphEditDistance, graph_edit_distance, isomorphic_accuracy
+from iokr.metrics.intervals import coverage, pinball
 from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
 from iokr.metrics.pairs import (
     average_precision_pairs,
@@ -25,6 +26,7 @@ __all__ = [
     "WeightsDisplay",
     "average_precision_pairs",
     "character_accuracy",
+    "coverage",
     "decoded_scorer",
     "early_precision",
     "edit_distance",
@@ -36,6 +38,7 @@ __all__ = [
     "kendall_tau",
     "mean_rank",
     "pair_metrics",
+    "pinball",
     "precision_at_k",
     "prevalence_pairs",
     "rbf_loss",

@@ -22,11 +22,12 @@ from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
+from iokr.metrics.intervals import pinball
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
-__all__ = ["LEVELS", "Points", "QuantileRegression", "Rows", "pinball", "solve_levels"]
+__all__ = ["LEVELS", "Points", "QuantileRegression", "Rows", "solve_levels"]
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _TOL = 1e-5
@@ -100,12 +101,6 @@ def solve_levels(
     gram = SeparableGram(points.gram, levels.operator())
     Psi = asarray_like(levels.targets(rows.y - center), like)
     return solver.solve(Problem(gram, Psi, levels.loss(), alpha, weight=rows.weight), start)
-
-
-def pinball(y: np.ndarray, Q: np.ndarray, levels: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The mean over rows and levels of ρ_θ(y − q)."""
-    e = y[:, None] - Q
-    return float(np.average(np.maximum(levels * e, (levels - 1) * e).mean(axis=1), weights=weight))
 
 
 def _one_number_each(y: Any) -> np.ndarray:
@@ -219,9 +214,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the pinball loss, averaged over rows and levels."""
         values = _one_number_each(y)
-        n = check_same_length(X, values)
-        theta = check_levels(self.levels)
-        return -pinball(values, to_numpy(self.predict(X)), theta, check_weight(sample_weight, n, X))
+        check_same_length(X, values)
+        return -pinball(values, to_numpy(self.predict(X)), self.levels, sample_weight)
 
     def table(self, X: Any, levels: Any = None) -> dict[str, np.ndarray]:
         """Predictions as the columns of a long table: row, level, value."""

@@ -15,11 +15,12 @@ from iokr._objects import n_objects
 from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_folds
 from iokr.estimators.inputs import check_kernel
-from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, pinball, solve_levels
+from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.estimators.regression.selection import best_of, check_values, drop_single_axes
 from iokr.estimators.search import Searching, Tally
 from iokr.losses.pinball import check_levels
+from iokr.metrics.intervals import pinball
 from iokr.solvers.base import Solver
 
 __all__ = ["QuantileCurvesCV"]
