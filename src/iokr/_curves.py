@@ -47,6 +47,8 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
             )
         own = np.asarray(y.grid_points[0], dtype=float)
         return _on_grid(values[:, :, 0], own if grid is None else grid, name)
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:  # pairs, as folds cut them
+        y = list(y)
     columns = [str(column).lower() for column in column_names(y) or ()]
     if sorted(columns) == sorted(_LONG):
         return _from_pairs(*_long_table(y, columns, name), grid, name)

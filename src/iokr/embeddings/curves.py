@@ -118,7 +118,11 @@ class Curves(EuclideanEmbedding):
 
     def represent(self, Y: Any, name: str = "y") -> Array:
         """The curves, centred as at fit, on its nodes: each point is put on the nearest."""
-        return self._coordinates(_read(Y, self.points_, name).values)
+        return self._coordinates(self.values(Y, name))
+
+    def values(self, Y: Any, name: str = "y") -> Array:
+        """The curves themselves on the nodes of fit, (n, T); NaN where they were not seen."""
+        return _read(Y, self.points_, name).values
 
     def expand(self, H: Array) -> Array:
         """h(x) at the nodes from its coordinates, without the mean, (n, T)."""

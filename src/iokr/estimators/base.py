@@ -28,7 +28,7 @@ from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.solvers.base import Solver
 
-__all__ = ["KernelModel", "StructuredEstimator"]
+__all__ = ["KernelModel", "StructuredEstimator", "coordinates_of", "in_kind"]
 
 
 class KernelModel(Summarised, ShortArrays):
@@ -246,3 +246,13 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
         """The embedding that errors are measured in, and h there. May be overridden."""
         return self.embedding_, H
+
+
+def coordinates_of(model: StructuredEstimator, X: Any) -> Array:
+    """h(x) in the embedding's coordinates, float64, (m, q), in whatever form `decision_function` answers."""
+    return model._values(X)
+
+
+def in_kind(model: KernelModel, values: Array) -> Array:
+    """Numbers in the precision of the model's answers."""
+    return model._cast(values)

@@ -11,10 +11,10 @@ import numpy as np
 from iokr._array import to_numpy
 from iokr._objects import take
 from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
+from iokr.estimators.conformal.bounds import Bounds, largest, represented
 from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
 from iokr.estimators.conformal.order import kth
-from iokr.estimators.outputs import as_outputs
-from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.iokr import KernelRegression, left_out_values
 
 __all__ = ["ClosedScores", "excess", "scores_of", "smaller"]
 
@@ -45,9 +45,10 @@ class ClosedScores:
     method : "full", "jackknife+" or "jackknife"
     conformity : "distance", "scaled", "relative", or a function of residuals and inputs
     X : the training inputs, for such a function
+    y : the training outputs
     """
 
-    def __init__(self, model: KernelRegression, method: str, conformity: Any, X: Any) -> None:
+    def __init__(self, model: KernelRegression, method: str, conformity: Any, X: Any, y: Any) -> None:
         self.model, self.method, self.conformity = model, method, conformity
         self.left_out = LeftOut(model)
         self.n, self.scaled = self.left_out.n, conformity == "scaled"
@@ -56,6 +57,11 @@ class ClosedScores:
             self.own = scores_of(conformity, self.left_out.residuals(), X)
         else:
             self.own = self.left_out.sq_residuals(scaled=self.scaled)
+        self._band, self._sigma = np.empty(0), np.ones(1)
+        if method != "full" and Bounds.has(model):
+            like, bounds = model.solution_.C, Bounds(model)
+            H = to_numpy(model.targets_.Psi) - self.left_out.residuals()
+            self._band, self._sigma = largest(bounds.outputs(y, like) - bounds.answers(H, like))
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
@@ -95,7 +101,7 @@ class ClosedScores:
                 yield self._count(new.pairs(rows, i))
 
     def _represent(self, y: Any, name: str = "y") -> Any:
-        return self.model.embedding_.represent(as_outputs(y, self.model.output_kernel), name)
+        return represented(self.model, y, name)
 
     def _coordinates(self, S: Any) -> Matrix:
         return to_numpy(self.model.embedding_.coordinates(S, self.model.solution_.C))
@@ -117,7 +123,7 @@ class ClosedScores:
 
     def _relative(self, C: Any) -> Matrix:
         """How much worse y_i is than the best candidate, by the model without it."""
-        embedding, H = self.model.embedding_, self.model.loo_decision_function()
+        embedding, H = self.model.embedding_, left_out_values(self.model)
         norms = to_numpy(embedding.sq_norms_of(H))[:, None] + to_numpy(embedding.sq_norms(C))[None, :]
         return excess(norms - 2 * to_numpy(embedding.inner(H, C)), self.own)
 
@@ -149,24 +155,24 @@ class ClosedScores:
         return kth(_reach(E * c, g * c), k)
 
     def band(self, X: Any, k: int) -> tuple[Matrix, Matrix]:
-        """Lower and upper ends, (m, q) each, in the coordinates of the embedding."""
-        new = self.left_out.at(X)
-        H, R = new.coordinates(), self.left_out.residuals()
+        """Lower and upper ends, (m, T) each, in the numbers of y."""
+        new, bounds, like = self.left_out.at(X), Bounds(self.model), self.model.solution_.C
+        H = new.coordinates()
         if self.method == "full":
-            return self._full_interval(new, H, k)
-        sigma = np.ones(1) if R.shape[1] == 1 else np.sqrt(np.maximum((R**2).mean(axis=0), np.finfo(float).tiny))
+            return bounds.back(self._full_interval(new, H, k), like)
         own = np.diagonal(self.left_out.parts[0].N)
-        scores = np.abs(R / sigma).max(axis=1) * (np.sqrt(own) if self.scaled else 1.0)
+        scores, sigma = self._band * (np.sqrt(own) if self.scaled else 1.0), self._sigma[None, :]
+        answers = bounds.answers(H, like)
         if self.method == "jackknife":
-            half = kth(scores, k) * sigma[None, :] * (np.sqrt(new.v[0])[:, None] if self.scaled else 1.0)
-            return H - half, H + half
-        low, high = np.empty_like(H), np.empty_like(H)
+            half = kth(scores, k) * sigma * (np.sqrt(new.v[0])[:, None] if self.scaled else 1.0)
+            return bounds.back((answers - half, answers + half), like)
+        low, high = np.empty_like(answers), np.empty_like(answers)
         for i in range(new.m):
-            without = H[i] - new.moves(i)
+            without = bounds.answers(H[i] - new.moves(i), like)
             v = np.sqrt(new.v[0][i] + new.a[0][i] ** 2 / own) if self.scaled else 1.0
-            half = (scores * v)[:, None] * sigma[None, :]
+            half = (scores * v)[:, None] * sigma
             low[i], high[i] = -kth((half - without).T, k), kth((without + half).T, k)
-        return low, high
+        return bounds.back((low, high), like)
 
     def _full_interval(self, new: NewInputs, H: Matrix, k: int) -> tuple[Matrix, Matrix]:
         """h + the k-th order statistics of the ends E_i/(g_i ± 1) of {e: |e| ≤ |E_i − g_i e|}."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from iokr._component import Component
+from iokr.embeddings.curves import Curves
 from iokr.embeddings.identity import Identity
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
@@ -53,9 +54,15 @@ def learned_parts(component: Any, fitted: Any) -> Iterator[str]:
 def learned(model: KernelRegression) -> list[str]:
     """What a fitted regression took from its rows beside the coefficients."""
     kernel = check_kernel(model.kernel[0] if isinstance(model.kernel, (list, tuple)) else model.kernel)
-    found = [*learned_parts(kernel, model.kernel_), *learned_parts(model.output_kernel, model.output_kernel_)]
-    if isinstance(model.embedding_, Identity) and model.embedding_.centered:
-        found.append("Identity.mean_")
+    embedding = model.embedding_
+    fitted: Any = model.kernel_
+    if isinstance(embedding, Curves):  # the operator is that of nodes and curve kernel
+        fitted = getattr(fitted, "kernel_", fitted)
+    found = [*learned_parts(kernel, fitted), *learned_parts(model.output_kernel, model.output_kernel_)]
+    if isinstance(embedding, (Identity, Curves)) and embedding.centered:
+        found.append(f"{type(embedding).__name__}.mean_")
+    if isinstance(embedding, Curves) and embedding.basis is not None and embedding.basis.learned:
+        found.append("Curves.functions_")
     return found
 
 
@@ -98,8 +105,8 @@ def _several(model: Any) -> bool:
     return isinstance(model.kernel, (list, tuple)) and len(model.kernel) > 1
 
 
-def guarantee(method: str, n: int, *, selected: bool, learned: list[str], pairs: bool) -> str:
-    """What holds of sets from n rows: never more than is proved."""
+def guarantee(method: str, n: int, *, selected: bool, learned: list[str], pairs: bool, apart: bool = True) -> str:
+    """What holds of sets from n rows: never more than is proved. `apart`: whether parts can be learned separately."""
     if pairs:
         return "none: pairs that share a node are not exchangeable; calibrate by node"
     if method == "split":
@@ -112,10 +119,8 @@ def guarantee(method: str, n: int, *, selected: bool, learned: list[str], pairs:
     if method == "jackknife":
         return "none: the jackknife is close to the coverage asked for in practice, without a proof"
     if learned:
-        return (
-            f"none: {', '.join(learned)} was estimated from these rows; give it beforehand, "
-            'or set `selected="separately"`'
-        )
+        way = 'set `selected="separately"`' if apart else 'use `method="split"`'
+        return f"none: {', '.join(learned)} was estimated from these rows; give it beforehand, or {way}"
     if method == "jackknife+":
         return "coverage at least 1 − 2a where 1 − a is asked, if the rows and the new one are exchangeable"
     return (

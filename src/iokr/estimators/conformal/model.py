@@ -11,26 +11,28 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
+from iokr._array import Array, asarray_like
 from iokr._component import Component, component
-from iokr._objects import as_objects, is_numeric, take
+from iokr._objects import as_objects, take
 from iokr._validation import check_choice, check_number, check_random, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets
 from iokr.embeddings.base import EuclideanEmbedding
-from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.base import StructuredEstimator, in_kind
 from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, node_guarantee, selects
 from iokr.estimators.conformal.nodes import NodeScores
-from iokr.estimators.conformal.order import rank_needed
-from iokr.estimators.conformal.split import SplitScores, fitted_residuals
+from iokr.estimators.conformal.order import INCOMPLETE, check_complete, rank_needed
+from iokr.estimators.conformal.split import NO_BALL, SplitScores, fitted_residuals
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import require_y
-from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.cv import IOKRCV
+from iokr.estimators.regression.iokr import IOKR, KernelRegression
 from iokr.estimators.summary import Summarised
 
 __all__ = ["Conformal"]
 
 _METHODS = ("full", "jackknife+", "jackknife", "split")
+_APART = (IOKR, IOKRCV)  # whose parameters can be learned separately
 _SPLIT = 'use `method="split"`, which takes any model.'
 
 
@@ -45,7 +47,7 @@ class Conformal(Summarised, Component):
 
     Parameters
     ----------
-    model : IOKR, IOKRCV, or any other with `method="split"`
+    model : IOKR, IOKRCV, Functional, MultiTask and their kind, or any other with `method="split"`
         Cloned and fitted. With a model of links, such as `LinkPredictor`, rows are nodes: `fit(X, adjacency)` learns
         from the links between some of them, and the set of a new node holds all of its partners among these.
     method : {"full", "jackknife+", "jackknife", "split"}, default="full"
@@ -57,8 +59,8 @@ class Conformal(Summarised, Component):
         ‖ψ(y) − h(x)‖² less its minimum over the candidates (not with "full"); or a function of residuals (n, q) and of
         inputs that gives a number for each row.
     selected : {None, "separately"}, default=None
-        "separately" chooses the model's parameters, and what kernels estimate, on a part of the rows that is then not
-        used again. A model that selects is refused for "full" without it.
+        "separately" chooses the parameters of `IOKR` and `IOKRCV`, and what kernels estimate, on a part of the rows
+        that is then not used again. A model that selects is refused for "full" without it.
     fraction : float, default=0.5
         The part of the rows on which "split" calibrates, or on which parameters are selected separately.
     random_state : int or None, default=None
@@ -121,13 +123,15 @@ class Conformal(Summarised, Component):
         if links_model(self.model):
             return self._fit_nodes(X, y)
         n = check_same_length(X, y)
-        _check_complete(y)
+        check_complete(y)
         model, chosen = clone(self.model), selects(self.model)
         if self.method == "split":
             fitted, rest = self._parts(n, "calibrate")
-            self.model_ = model.fit(_rows(X, fitted, model), take(y, fitted))
-            others = (_rows(X, rest, model, fitted), take(y, rest))
-            self._scores: Any = SplitScores(self.model_, self.conformity, *others, fitted_residuals(self.model_))
+            known, others = take(y, fitted), (_rows(X, rest, model, fitted), take(y, rest))
+            self.model_ = model.fit(_rows(X, fitted, model), known)
+            _check_targets(self.model_)
+            residuals = fitted_residuals(self.model_, known)
+            self._scores: Any = SplitScores(self.model_, self.conformity, *others, residuals)
         else:
             self._check_closed(model, chosen)
             if self.selected == "separately":
@@ -136,11 +140,12 @@ class Conformal(Summarised, Component):
                 X, y, chosen = _rows(X, rest, model), take(y, rest), False
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
-            self._scores = ClosedScores(self.model_, self.method, self.conformity, X)
+            self._scores = ClosedScores(self.model_, self.method, self.conformity, X, y)
         self.__dict__.pop("nodes_", None)
         parts = learned(self.model_) if self.method != "split" else []
         pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
-        return self._kept(guarantee(self.method, int(self._scores.n), selected=chosen, learned=parts, pairs=pairs))
+        facts = {"selected": chosen, "pairs": pairs, "apart": type(self.model) in _APART}
+        return self._kept(guarantee(self.method, int(self._scores.n), learned=parts, **facts))
 
     def _fit_nodes(self, X: Any, adjacency: Any) -> Conformal:
         """Learn from the links between some nodes, score the rows of links of the others to these."""
@@ -213,6 +218,11 @@ class Conformal(Summarised, Component):
                 '`conformity="relative"` compares all candidates for every row and every candidate that joins them; '
                 'use `method="jackknife+"` or "jackknife".'
             )
+        if self.selected == "separately" and type(model) not in _APART:
+            raise TypeError(
+                f'`selected="separately"` takes the parameters of `IOKR` and `IOKRCV` apart, not of {model!r:.60}; '
+                f"select them beforehand on other rows, or {_SPLIT}"
+            )
         if model.manifold is not None:
             raise ValueError(f"A manifold's graph has no place for one point more or less; {_SPLIT}")
 
@@ -223,16 +233,14 @@ class Conformal(Summarised, Component):
             raise ValueError(
                 f"Rows are left out in closed form for quadratic losses only, not {model.loss_!r}; {_SPLIT}"
             )
+        _check_targets(model)
         gram = model.kernel_.gram(model.inputs_.points)
         if gram.operator is None or gram.operator.oblique:
             raise ValueError(f"{model.kernel_!r:.60} has no closed form here; {_SPLIT}")
         if not (embedding.is_identity or isinstance(embedding, EuclideanEmbedding)):
             raise ValueError(f"{embedding!r:.60} is no exact embedding of new outputs; leave it out, or {_SPLIT}")
         if operator is not None and gram.operator.scale is None and self.conformity == "scaled":
-            raise ValueError(
-                'With an operator every output has its own variance, so `conformity="scaled"` makes no ball; '
-                "give a function."
-            )
+            raise ValueError(NO_BALL)
         if embedding.is_identity and callable(self.conformity):
             raise ValueError(
                 "`conformity` is a function of residual vectors, which outputs known through their kernel do not have; "
@@ -272,7 +280,7 @@ class Conformal(Summarised, Component):
     def _counts(self, X: Any, y: Any, candidates: Any) -> np.ndarray:
         check_is_fitted(self)
         check_same_length(X, y)
-        _check_complete(y)
+        check_complete(y)
         if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if self.conformity != "relative" and candidates is not None:
@@ -322,9 +330,9 @@ class Conformal(Summarised, Component):
     def band(self, X: Any, coverage: float = 0.9) -> Array:
         """[low, high] for every coordinate of y, (m, q, 2), or (m, 2) for numbers: all of y lies between, as often.
 
-        For numbers it is the set (its hull for "jackknife+"). For vectors and curves it is h(x) ± Qσ_t with the score
-        sup_t |ψ_t(y) − h_t(x)|/σ_t, σ_t the leave-one-out deviation of coordinate t: not with "full"; and as σ_t comes
-        from the same rows, nothing is proved of it but with "split".
+        For numbers it is the set (its hull for "jackknife+"). For vectors and curves it is ŷ ± Qσ_t with the score
+        sup_t |y_t − ŷ_t|/σ_t over the coordinates of y, of curves their values at the nodes, σ_t the leave-one-out
+        deviation at t: not with "full"; and as σ_t comes from the same rows, nothing is proved of it but with "split".
         """
         check_is_fitted(self)
         k = rank_needed(coverage, self.n_calibration_)
@@ -338,17 +346,16 @@ class Conformal(Summarised, Component):
             raise ValueError(
                 'A full conformal set of vectors is no band; use `method="jackknife+"`, "jackknife" or "split".'
             )
-        ends = self._scores.band(X, k)
-        if structured:
-            ends = tuple(to_numpy(model.embedding_.vectors(self._like(end))) for end in ends)
-        both = np.sort(np.stack(ends, axis=-1), axis=-1)
+        both = np.sort(np.stack(self._scores.band(X, k), axis=-1), axis=-1)
         numbers = model.outputs_.shape == () if structured else both.shape[1] == 1
         return self._like(both[:, 0, :] if numbers else both)
 
     def _like(self, values: np.ndarray) -> Array:
-        """Answers in the library of the model."""
+        """Answers in the library and the precision of the model."""
         model = self.model_
-        return asarray_like(values, model.solution_.C) if isinstance(model, KernelRegression) else values
+        return (
+            in_kind(model, asarray_like(values, model.solution_.C)) if isinstance(model, KernelRegression) else values
+        )
 
 
 def second_argument(model: Any) -> str:
@@ -369,10 +376,7 @@ def _rows(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = Non
     return take(X, rows)[:, rows if columns is None else columns]
 
 
-def _check_complete(y: Any) -> None:
-    """Refuse missing entries: the score of a row that is partly known is not that of a row that is known."""
-    if is_sparse(y) or not is_numeric(y):
-        return
-    values = to_numpy(y) if is_array(y) and not is_numpy(y) else np.asarray(y)
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise ValueError("`y` contains NaN: rows that are partly known have no comparable scores; drop these rows.")
+def _check_targets(model: Any) -> None:
+    """Refuse missing entries of outputs in forms that only the model reads, such as curves with gaps."""
+    if isinstance(model, KernelRegression) and model.targets_.mask is not None:
+        raise ValueError(INCOMPLETE)

@@ -7,9 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from iokr._array import is_array, is_numpy, is_sparse, to_numpy
+from iokr._objects import is_numeric
 from iokr._validation import check_number
 
-__all__ = ["check_coverage", "kth", "rank_needed", "rows_needed"]
+__all__ = ["INCOMPLETE", "check_complete", "check_coverage", "kth", "rank_needed", "rows_needed"]
+
+INCOMPLETE = "`y` contains NaN: rows that are partly known have no comparable scores; drop these rows."
+
+
+def check_complete(y: Any) -> None:
+    """Refuse missing entries: the score of a row that is partly known is not that of a row that is known."""
+    if is_sparse(y) or not is_numeric(y):
+        return
+    values = to_numpy(y) if is_array(y) and not is_numpy(y) else np.asarray(y)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(INCOMPLETE)
 
 
 def check_coverage(coverage: Any) -> float:

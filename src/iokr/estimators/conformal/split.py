@@ -10,13 +10,15 @@ import numpy as np
 from iokr._array import is_sparse, to_numpy
 from iokr._objects import n_objects, take
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
-from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.base import StructuredEstimator, coordinates_of
+from iokr.estimators.conformal.bounds import Bounds, largest, represented
 from iokr.estimators.conformal.closed import excess, scores_of, smaller
 from iokr.estimators.conformal.order import kth
-from iokr.estimators.outputs import as_outputs
-from iokr.estimators.regression.iokr import KernelRegression
+from iokr.estimators.regression.iokr import KernelRegression, left_out_values
 
-__all__ = ["SplitScores", "fitted_residuals"]
+__all__ = ["NO_BALL", "SplitScores", "fitted_residuals"]
+
+NO_BALL = 'With an operator every output has its own variance, so `conformity="scaled"` makes no ball; give a function.'
 
 Matrix = np.ndarray
 
@@ -38,19 +40,22 @@ class SplitScores:
         self._kept = (X, y) if conformity == "relative" else None
         self.own = self._squares(X, y)
         self.n = len(self.own)
-        self._sigma = np.ones(1)
-        self._band: Matrix | None = None
-        if not self._structured or model.embedding_.explicit:
-            residuals = self._residuals(X, y)
-            if residuals.shape[1] > 1:
-                spread = residuals if R is None else R
-                self._sigma = np.sqrt(np.maximum((spread**2).mean(axis=0), np.finfo(float).tiny))
+        self._sigma, self._band = np.ones(1), np.empty(0)
+        if not self._structured or Bounds.has(model):
             scale = np.sqrt(self._v(X)) if conformity == "scaled" else 1.0
-            self._band = np.abs(residuals / self._sigma).max(axis=1) / scale
+            band, self._sigma = largest(self._numbers(X, y), R)
+            self._band = band / scale
+
+    def _numbers(self, X: Any, y: Any) -> Matrix:
+        """y − ŷ in the numbers that a band bounds."""
+        if not self._structured:
+            return self._residuals(X, y)
+        H, bounds = coordinates_of(self.model, X), Bounds(self.model)
+        return np.asarray(bounds.outputs(y, H) - bounds.answers(to_numpy(H), H))
 
     def _values(self, X: Any) -> Matrix:
         """h(x), or the answers of a model that gives numbers, (m, q)."""
-        H = to_numpy(self.model.decision_function(X) if self._structured else self.model.predict(X))
+        H = to_numpy(coordinates_of(self.model, X) if self._structured else self.model.predict(X))
         return np.asarray(H if H.ndim == 2 else H[:, None], dtype=float)
 
     def _outputs(self, y: Any) -> Matrix:
@@ -62,22 +67,28 @@ class SplitScores:
         H = self._values(X)
         if not self._structured:
             return np.asarray(self._outputs(y) - H)
-        embedding = self.model.embedding_
-        S = embedding.represent(as_outputs(y, self.model.output_kernel))
-        return np.asarray(to_numpy(embedding.coordinates(S, self.model.decision_function(X))) - H)
+        return np.asarray(to_numpy(self.model.embedding_.coordinates(represented(self.model, y), H)) - H)
 
     def _v(self, X: Any) -> Matrix:
         """Variance of h(x) plus noise."""
+        if not hasattr(self.model, "variance"):
+            raise TypeError(
+                f'`conformity="scaled"` divides by the deviation of h(x), and {self.model!r:.60} has no `variance`; '
+                'use "distance", or a function.'
+            )
         alpha = getattr(self.model, "alpha_", getattr(self.model, "alpha", 1.0))
-        return np.asarray(to_numpy(self.model.variance(X)) + alpha)
+        variance = to_numpy(self.model.variance(X))
+        if variance.ndim > 1:
+            raise ValueError(NO_BALL)
+        return np.asarray(variance + alpha)
 
     def _squares(self, X: Any, y: Any) -> Matrix:
         """The score of each pair: a square, or what a function says."""
         if callable(self.conformity):
             return scores_of(self.conformity, self._residuals(X, y), X)
         if self._structured:
-            S = self.model.embedding_.represent(as_outputs(y, self.model.output_kernel))
-            squares = to_numpy(self.model.embedding_.sq_residuals(self.model.decision_function(X), S))
+            S = represented(self.model, y)
+            squares = to_numpy(self.model.embedding_.sq_residuals(coordinates_of(self.model, X), S))
         else:
             squares = (self._residuals(X, y) ** 2).sum(axis=1)
         return np.asarray(squares / self._v(X) if self.conformity == "scaled" else squares)
@@ -126,17 +137,18 @@ class SplitScores:
         return np.asarray(Q * np.sqrt(self._v(X)) if self.conformity == "scaled" else np.full(len(self._values(X)), Q))
 
     def band(self, X: Any, k: int) -> tuple[Matrix, Matrix]:
-        """h ± Qσ_t, (m, q) each."""
-        assert self._band is not None
-        H = self._values(X)
+        """ŷ ± Qσ_t, (m, T) each, in the numbers of y."""
+        H = coordinates_of(self.model, X) if self._structured else None
+        answers = self._values(X) if H is None else Bounds(self.model).answers(to_numpy(H), H)
         half = kth(self._band, k) * self._sigma[None, :]
-        half = half * np.sqrt(self._v(X))[:, None] if self.conformity == "scaled" else np.broadcast_to(half, H.shape)
-        return H - half, H + half
+        half = half * np.sqrt(self._v(X))[:, None] if self.conformity == "scaled" else half
+        ends = (answers - half, answers + half)
+        return ends if H is None else Bounds(self.model).back(ends, H)
 
 
-def fitted_residuals(model: Any) -> Matrix | None:
-    """Leave-one-out residuals of a fitted regression with coordinates, None where there are none in closed form."""
-    if not isinstance(model, KernelRegression) or not model.loss_.quadratic or not model.embedding_.explicit:
+def fitted_residuals(model: Any, y: Any) -> Matrix | None:
+    """Leave-one-out residuals of a fitted regression in the numbers of y, None where there is no closed form."""
+    if not isinstance(model, KernelRegression) or not model.loss_.quadratic or not Bounds.has(model):
         return None
-    H = to_numpy(model.loo_decision_function())
-    return np.asarray(to_numpy(model.targets_.Psi) - H)
+    H, bounds = left_out_values(model), Bounds(model)
+    return np.asarray(bounds.outputs(y, H) - bounds.answers(to_numpy(H), H))

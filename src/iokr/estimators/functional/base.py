@@ -19,7 +19,7 @@ from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator, curve_operator
 from iokr.estimators.inputs import Border, check_inputs, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
-from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
+from iokr.estimators.regression.iokr import KernelRegression, fitted_problem, left_out_values
 from iokr.estimators.regression.posing import Data, Fit, Given
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
@@ -139,7 +139,7 @@ class FunctionalRegression(KernelRegression):
         principal components) is held fixed. With `groups`, a name per row, curves of one group leave together.
         """
         check_is_fitted(self)
-        H = super().loo_decision_function(groups) if self.loss_.quadratic else self._refitted(groups)
+        H = left_out_values(self, groups) if self.loss_.quadratic else self._refitted(groups)
         return self._cast(self.embedding_.vectors(H))
 
     def _refitted(self, groups: Any) -> Array:

@@ -28,7 +28,7 @@ from iokr.estimators.links.network import (
 from iokr.estimators.links.probability import fit_logistic, root_mean_square
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
 from iokr.estimators.outputs import single_precision
-from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.regression.iokr import IOKR, left_out_values
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
 from iokr.losses.base import Loss
@@ -113,7 +113,7 @@ class LinkRegression(KernelModel):
         """
         check_is_fitted(self)
         check_matrix(len(self.labeled_), len(self.labeled_), self.nodes_, 2.0, _SCORES)
-        H = self.model_.loo_decision_function()
+        H = left_out_values(self.model_)
         return self._cast(check_computed(gemm(H, H), "Node", "⟨h(u), h(v)⟩"))
 
     def score(self, X: Any, adjacency: Any) -> float:
@@ -162,7 +162,7 @@ class LinkRegression(KernelModel):
     def _loo_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the labelled pairs are linked, and their leave-one-out scores."""
         check_matrix(len(self.labeled_), len(self.labeled_), self.nodes_, 4.0, _SCORES)
-        H = self.model_.loo_decision_function()
+        H = left_out_values(self.model_)
         rows, columns, linked = self.network_.pairs()
         return linked, to_numpy(gemm(H, H))[rows, columns]
 

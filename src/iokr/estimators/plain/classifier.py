@@ -21,6 +21,7 @@ from iokr._tables import read
 from iokr._validation import check_same_length, check_weight
 from iokr.estimators.outputs import require_y
 from iokr.estimators.plain.base import PlainModel
+from iokr.estimators.regression.iokr import left_out_values
 from iokr.estimators.regression.probability import softmax, temperature
 from iokr.estimators.regression.selection import ALPHAS
 from iokr.losses.base import Loss
@@ -111,7 +112,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     def _finish(self, sample_weight: Any) -> None:
         self.__dict__.pop("temperature_", None)
         if _closed(self):
-            H, truth = to_numpy(self.model_.loo_decision_function()), to_numpy(self.model_.targets_.Psi)
+            H, truth = to_numpy(left_out_values(self.model_)), to_numpy(self.model_.targets_.Psi)
             squares = _squares(H)
             self.temperature_ = temperature(squares[truth == 1], squares, self.model_.targets_.weight)
 

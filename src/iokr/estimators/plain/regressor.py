@@ -17,8 +17,10 @@ from iokr._tables import as_frame, read
 from iokr._validation import check_choice, check_same_length, check_vectors, check_weight
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
+from iokr.estimators.base import in_kind
 from iokr.estimators.outputs import as_outputs
 from iokr.estimators.plain.base import PlainModel
+from iokr.estimators.regression.iokr import left_out_values
 from iokr.estimators.regression.selection import ALPHAS
 from iokr.losses.base import Loss
 from iokr.operator_kernels.base import OperatorKernel
@@ -115,7 +117,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         seen = np.ones(Psi.shape) if targets.mask is None else np.array(targets.mask, dtype=float)
         if targets.weight is not None:
             seen *= (np.asarray(targets.weight) > 0)[:, None]
-        residuals = np.where(seen > 0, Psi - to_numpy(model.loo_decision_function()), 0.0)
+        residuals = np.where(seen > 0, Psi - to_numpy(left_out_values(model)), 0.0)
         squares = residuals * C
         if isinstance(self.kernel_, OperatorKernel):
             self.scale_ = float(np.sqrt(max(squares.sum(), 0.0) / seen.sum()))
@@ -142,7 +144,8 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         columns = xp.sqrt(variance + self.alpha_)
         columns = columns[:, None] if len(columns.shape) == 1 else columns
         std = columns * asarray_like(np.atleast_1d(self.scale_), columns)[None, :]
-        return found, as_frame(xp.reshape(std, tuple(found.shape)), self.model_.outputs_.frame, X)
+        std = in_kind(self.model_, xp.reshape(std, tuple(found.shape)))
+        return found, as_frame(std, self.model_.outputs_.frame, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² = 1 − Σ(y − ŷ)² / Σ(y − mean)², the mean over the columns of y, as scikit-learn's regressors have it.

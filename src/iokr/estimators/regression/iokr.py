@@ -42,7 +42,7 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
-__all__ = ["IOKR", "KernelRegression", "fitted_problem"]
+__all__ = ["IOKR", "KernelRegression", "fitted_problem", "left_out_values"]
 
 
 class KernelRegression(LazyAnswers):
@@ -104,11 +104,7 @@ class KernelRegression(LazyAnswers):
         groups : sequence of n names, default=None
             Rows of one group leave together: spectra of one molecule, visits of one patient.
         """
-        problem = fitted_problem(self)
-        self._require_rows("Leave-one-out")
-        together = None if groups is None else check_groups(groups, problem.n_labeled)
-        path = self._closed_form(problem, "Leave-one-out").path(problem)
-        return self._cast(problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together))
+        return self._cast(left_out_values(self, groups))
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
@@ -204,7 +200,7 @@ class KernelRegression(LazyAnswers):
             candidates = getattr(self.decoder_, "Y_fit_", None)
             if candidates is None:
                 raise ValueError(f"{self.decoder_!r} keeps no candidates; give `candidates`.")
-        H = self.loo_decision_function()
+        H = left_out_values(self)
         return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
 
     def __sklearn_tags__(self) -> Any:
@@ -346,3 +342,12 @@ def fitted_problem(model: KernelRegression) -> Problem:
     alpha, strength = model._at
     problem: Problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
     return replace(problem, alpha=alpha, strength=strength)
+
+
+def left_out_values(model: KernelRegression, groups: Any = None) -> Array:
+    """h₋ᵢ(x_i), (n, q), in the embedding's coordinates, float64: what `loo_decision_function` answers with."""
+    problem = fitted_problem(model)
+    model._require_rows("Leave-one-out")
+    together = None if groups is None else check_groups(groups, problem.n_labeled)
+    path = model._closed_form(problem, "Leave-one-out").path(problem)
+    return problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together)
