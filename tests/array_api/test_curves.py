@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
 from iokr import Functional, FunctionalCV, QuantileCurves
 from iokr._array import to_numpy
 from iokr.embeddings import Basis
+from iokr.kernels import RBF
 from iokr.losses import Huber
 from iokr.solvers import ADMM
 
@@ -47,6 +49,33 @@ def test_curves(xp, model, curves):
     same(ours.predict(NEW, at=[0.3]), theirs.predict(new, at=[0.3]), xp)
     if model.loss is None:
         same(ours.loo_decision_function(), theirs.loo_decision_function(), xp)
+
+
+def test_curves_go_where_the_inputs_are(xp):
+    """As the outputs of every other model, curves of another library are taken beside the inputs."""
+    ours, new = Functional(alpha=0.1).fit(X, Y), xp.asarray(NEW)
+    same(ours.predict(NEW), Functional(alpha=0.1).fit(xp.asarray(X), Y).predict(new), xp)
+    for inputs in (X, csr_array(X)):
+        found = Functional(alpha=0.1).fit(inputs, xp.asarray(Y)).predict(NEW)
+        assert_allclose(found, ours.predict(NEW), rtol=1e-8, atol=1e-10)
+
+
+def test_variances_are_those_at_the_nodes(xp):
+    """k(x, x)L − …, (m, T): that of a Gaussian process with noise α/w_t at node t, in the basis and without."""
+    K, k = RBF(0.5)(X), RBF(0.5)(NEW, X)
+    for options, L in (
+        ({"curve_kernel": RBF(3.0)}, RBF(3.0)(POINTS[:, None])),
+        ({"basis": Basis(POINTS[:, None] ** [0, 1])}, 1 + POINTS[:, None] * POINTS),
+    ):
+        model = Functional(RBF(0.5), alpha=0.3, **options)
+        ours = Functional(**model.get_params(deep=False)).fit(X, Y)
+        noise = 0.3 * np.kron(np.eye(len(X)), np.diag(1 / ours.quadrature_))
+        joint = np.linalg.inv(np.kron(K, L) + noise)
+        expected = [L - (c := np.kron(row[None], L)) @ joint @ c.T for row in k]
+        assert_allclose(ours.variance(NEW, full=True), expected, rtol=1e-8, atol=1e-10)
+        assert_allclose(ours.variance(NEW), [np.diag(S) for S in expected], rtol=1e-8, atol=1e-10)
+        theirs = model.fit(xp.asarray(X), xp.asarray(Y))
+        same(ours.variance(NEW), theirs.variance(xp.asarray(NEW)), xp)
 
 
 def test_quantiles(xp):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr import IOKR, IOKRCV, CandidateSets
+from iokr import IOKR, IOKRCV, CandidateSets, IOKRRegressor
 from iokr.embeddings import Implicit, Nystroem
 from iokr.kernels import RBF, Polynomial
 from iokr.losses import Huber
@@ -111,6 +111,17 @@ def test_refusals():
         model(ReducedRank(1)).fit(X, np.where(np.arange(4) == np.arange(14)[:, None] % 5, np.nan, Y))
     with pytest.raises(ValueError, match="rank"):
         model(ReducedRank(0)).fit(X, Y)
+
+
+@pytest.mark.parametrize("method", ["weights", "variance"])
+def test_what_belongs_to_h_with_all_its_directions_is_refused(method):
+    found = model(ReducedRank(1)).fit(X, Y)
+    with pytest.raises(ValueError, match="all its directions"):
+        getattr(found, method)(NEW)
+    regressor = IOKRRegressor(RBF(0.5), alpha=0.1, solver=ReducedRank(1)).fit(X, Y)
+    np.testing.assert_allclose(regressor.predict(NEW), found.predict(NEW), **CLOSE)
+    with pytest.raises(ValueError, match="all its directions"):
+        regressor.predict(NEW, return_std=True)
 
 
 @pytest.mark.parametrize("embedding", [None, Nystroem(8)], ids=["eigen", "nystroem"])

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from iokr import IOKR, Conformal, Functional, MultiTask, MultiTaskCV
 from iokr.embeddings import Basis
 from iokr.kernels import RBF
+from iokr.solvers import ReducedRank
 from tolerance import ridge_condition, rounding
 
 rng = np.random.default_rng(0)
@@ -122,14 +123,17 @@ def test_what_curves_took_from_the_rows_is_said():
     [
         (Conformal(curves("values"), method="split", conformity="scaled"), ValueError, "no ball"),
         (Conformal(Ridge(), method="split", conformity="scaled"), TypeError, "no `variance`"),
+        (Conformal(LogisticRegression(), method="split"), TypeError, "Delta"),
+        (Conformal(IOKR(RBF(0.5), solver=ReducedRank(rank=1))), ValueError, "directions that all labels chose"),
         (Conformal(curves("values"), selected="separately"), TypeError, "`IOKR` and `IOKRCV` apart"),
         (Conformal(MultiTaskCV(RBF(0.5)), selected="separately"), TypeError, "`IOKR` and `IOKRCV` apart"),
     ],
     ids=str,
 )
 def test_refused_in_words(sure, error, words):
+    labels = np.where(np.arange(N) % 2, "a", "b")
     with pytest.raises(error, match=words):
-        sure.fit(X, Y)
+        sure.fit(X, labels if isinstance(sure.model, LogisticRegression) else Y)
 
 
 @pytest.mark.parametrize("method", ["full", "jackknife", "split"])

@@ -234,6 +234,8 @@ class Conformal(Summarised, Component):
                 f"Rows are left out in closed form for quadratic losses only, not {model.loss_!r}; {_SPLIT}"
             )
         _check_targets(model)
+        if model.projected:
+            raise ValueError(f"{model.solver_!r:.60} keeps directions that all labels chose; {_SPLIT}")
         gram = model.kernel_.gram(model.inputs_.points)
         if gram.operator is None or gram.operator.oblique:
             raise ValueError(f"{model.kernel_!r:.60} has no closed form here; {_SPLIT}")

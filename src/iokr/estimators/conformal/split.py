@@ -55,8 +55,17 @@ class SplitScores:
 
     def _values(self, X: Any) -> Matrix:
         """h(x), or the answers of a model that gives numbers, (m, q)."""
-        H = to_numpy(coordinates_of(self.model, X) if self._structured else self.model.predict(X))
-        return np.asarray(H if H.ndim == 2 else H[:, None], dtype=float)
+        if self._structured:
+            return np.asarray(to_numpy(coordinates_of(self.model, X)))
+        found = self.model.predict(X)
+        try:
+            H = np.asarray(to_numpy(found), dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`model` must answer with numbers, which have residuals, and {self.model!r:.60} answers "
+                f"{found!r:.60}; for labels use `IOKR(output_kernel=Delta())`."
+            ) from None
+        return H if H.ndim == 2 else H[:, None]
 
     def _outputs(self, y: Any) -> Matrix:
         """y as rows of numbers."""

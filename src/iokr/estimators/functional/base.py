@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
+from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array, matmul, take_rows, to_numpy, unwarned
 from iokr._curves import check_points, quadrature_weights, read_curves
 from iokr._tables import as_frame, frame_of
 from iokr._validation import check_choice, check_groups, check_integer, check_same_length, check_weight
@@ -63,7 +63,8 @@ class FunctionalRegression(KernelRegression):
         if X_unlabeled is not None:
             X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
         frame = frame_of(y) if table.names is None else None  # a long table has no column for each point
-        return Given(X, table.values, weight, X_unlabeled, single, frame)
+        values = asarray_like(table.values, X if is_array(X) else np.empty(0))  # beside the inputs, as all outputs
+        return Given(X, values, weight, X_unlabeled, single, frame)
 
     def _encoded(self, given: Given) -> Data:
         return Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
@@ -154,6 +155,30 @@ class FunctionalRegression(KernelRegression):
             C = solver.solve(replace(problem, weight=np.where(together == group, 0.0, weight)), None).C
             found[own] = to_numpy(take_rows(problem.gram @ C, own))
         return asarray_like(found, problem.Psi)
+
+    def variance(self, X: Any, full: bool = False) -> Array:
+        """The variance of h(x) at the nodes `points_`, (m, T), given the training inputs, in units of the prior.
+
+        h as a Gaussian process with covariance k(x, z) L(θ, θ') and noise of variance α/w_t at node t. It does not
+        depend on the curves that were seen, but on where they were.
+
+        Parameters
+        ----------
+        X : array or sequence of m objects
+        full : bool, default=False
+            (m, T, T): covariances between the nodes, too.
+        """
+        check_is_fitted(self)
+        mixed = self.embedding_.V_ is not None  # coordinates are coefficients of a basis
+        S = super().variance(X, full=True) if mixed else super().variance(X, full=full)
+        xp = array_namespace(S)
+        S = xp.astype(S, xp.float64)
+        if not mixed:
+            w = asarray_like(self.quadrature_, S)
+            return self._cast(S / (xp.sqrt(w[:, None] * w[None, :]) if full else w))
+        B = self.embedding_.expand(eye_like(int(S.shape[1]), S))  # a row per coordinate: its curve
+        found = matmul(matmul(B.T, S), B)
+        return self._cast(found if full else xp.clip(xp.linalg.diagonal(found), min=0.0))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
         """1 − Σ∫(y − ŷ)² / Σ∫(y − mean)², over the points that were seen.

@@ -110,7 +110,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         """
         self.__dict__.pop("scale_", None)
         model = self.model_
-        if not model.loss_.quadratic:
+        if not model.loss_.quadratic or model.projected:
             return
         targets, C = model.targets_, to_numpy(model.solution_.C)
         Psi = to_numpy(targets.Psi)

@@ -86,6 +86,18 @@ class KernelRegression(LazyAnswers):
             return super()._for_candidates(X)
         return self._values(X, C), self.embedding_.along(V)
 
+    @property
+    def projected(self) -> bool:
+        """Whether h is a projection on directions that were learned from the labels, as with `ReducedRank`."""
+        return hasattr(self.solver_, "directions_")
+
+    def _require_all_directions(self, what: str) -> None:
+        if self.projected:
+            raise ValueError(
+                f"{what} is that of h with all its directions, and {self.solver_!r:.60} keeps those that the labels "
+                "chose; fit without it."
+            )
+
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
         if not self.loss_.quadratic:
             raise ValueError(f"{what} has a closed form for quadratic losses only, and `loss` is {self.loss_!r}.")
@@ -110,6 +122,7 @@ class KernelRegression(LazyAnswers):
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
         check_is_fitted(self)
         self._require_rows("A weight for each training output")
+        self._require_all_directions("A weight for each training output")
         if self.targets_.mask is not None:
             raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
         problem = fitted_problem(self)
@@ -147,6 +160,7 @@ class KernelRegression(LazyAnswers):
             missing targets; (m, q, q) with `full`.
         """
         problem = fitted_problem(self)
+        self._require_all_directions("The variance")
         full = check_choice(full, "full", (True, False))
         self._closed_form(problem, "The variance")
         border = Border(self.kernel_, self.solution_.C)
