@@ -81,7 +81,7 @@ class Curves(EuclideanEmbedding):
         self.functions_ = None
         self.V_: np.ndarray | None = None
         if self.basis is not None:
-            known = (values - self.mean_)[w > 0]
+            known = (np.sqrt(w)[:, None] * (values - self.mean_))[w > 0]  # a weight of 2 is the curve twice
             self.functions_ = self.basis.fitted(self.points_, None if self.masked_ else known, self.quadrature_)
             if not self.masked_:
                 self._orthonormal(self.functions_(self.points_, 0))

@@ -7,6 +7,7 @@ Tests of `iokr.estimators.functional.model`, `iokr.estimators.functional.base`, 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from iokr import Functional, FunctionalCV
@@ -101,6 +102,15 @@ class TestIntegralKernel:
                 np.testing.assert_allclose(
                     fitted.predict(X_NEW, inside, derivative=order), (upper - lower) / (2 * step), rtol=1e-4, atol=1e-4
                 )
+
+    @pytest.mark.parametrize("basis", [None, Basis.bsplines(4), Basis.principal(2)], ids=str)
+    def test_weights_count_in_the_mean_and_in_principal_components(self, basis):
+        """A weight of 2 is the curve twice, and of 0 no curve, whatever it is."""
+        rows, weight = np.r_[np.arange(8), 3], np.r_[np.ones(8), 0.0] + (np.arange(N) == 3)
+        options = {"centered": True, "basis": basis, "curve_kernel": L if basis is None else None}
+        odd = np.where(np.arange(N)[:, None] == 8, 50.0, Y)
+        weighted = model(**options).fit(X, odd, sample_weight=weight).predict(X_NEW)
+        np.testing.assert_allclose(weighted, model(**options).fit(X[rows], Y[rows]).predict(X_NEW), **CLOSE)
 
     def test_a_weight_of_two_is_the_curve_twice(self):
         twice = np.r_[np.arange(N), 2]
@@ -263,6 +273,20 @@ class TestSelection:
             curves = model(basis=Basis.fourier(d), curve_kernel=None, alpha=0.1).fit(X, Y).loo_decision_function()
             np.testing.assert_allclose(found.loo_errors_, np.mean((Y - curves) ** 2 @ trapezoid(POINTS)), rtol=1e-8)
 
+    @pytest.mark.parametrize("curve_weight", ["equal", "points"])
+    def test_folds_measure_as_leave_one_out_does(self, curve_weight):
+        """n folds are leave-one-out, gaps and weights included: T Σ w r² / Σ (nodes that were seen)."""
+        weight = RNG.uniform(0.5, 2.0, size=N)
+        options = {
+            "curve_kernel": L,
+            "grid": POINTS,
+            "alphas": (0.1, 1.0),
+            "centered": False,
+            "curve_weight": curve_weight,
+        }
+        closed, folds = (FunctionalCV(K, cv=cv, **options).fit(X, GAPS, sample_weight=weight) for cv in (None, N))
+        np.testing.assert_allclose(folds.cv_errors_, closed.loo_errors_, rtol=1e-7)
+
     def test_folds_for_any_loss(self):
         found = FunctionalCV(K, alphas=(0.1, 1.0), loss=Huber(0.5), cv=3, grid=POINTS).fit(X, GAPS)
         assert found.cv_errors_.shape == (2,) and found.alpha_ in (0.1, 1.0)
@@ -368,6 +392,8 @@ def test_a_figure_in_one_line():
     ],
 )
 def test_what_cannot_be_drawn_is_refused(given, words):
+    with pytest.raises(NotFittedError):
+        model().plot(X)
     pytest.importorskip("matplotlib")
     with pytest.raises((TypeError, ValueError), match=words):
         model().fit(X, Y).plot(X, **{"y": Y, **given})

@@ -15,6 +15,7 @@ from iokr import IOKR, QuantileCurves, QuantileCurvesCV
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.kernels import RBF, Delta, Laplacian
 from iokr.losses import Pinball
+from iokr.metrics import pinball
 from iokr.solvers import ADMM
 
 RNG = np.random.default_rng(0)
@@ -147,6 +148,32 @@ def test_a_weight_of_two_is_the_row_twice():
     np.testing.assert_allclose(
         weighted.predict(NEW), model(intercept=True).fit(X[twice], Y[twice]).predict(NEW), atol=1e-3
     )
+
+
+def test_rows_of_weight_zero_have_no_say_in_bandwidth_and_calibration():
+    weight, odd, far = (np.arange(30) % 7 != 2).astype(float), Y.copy(), X.copy()
+    keep = weight > 0
+    odd[~keep], far[~keep] = 50.0, 9.0
+    loose = QuantileCurves(levels=LEVELS, alpha=0.01, solver=ADMM(1e-8))
+    given, kept = clone(loose).fit(far, odd, sample_weight=weight), loose.fit(X[keep], Y[keep])
+    np.testing.assert_allclose(given.predict(NEW), kept.predict(NEW), rtol=1e-9, atol=1e-12)
+    for calibration in ("cv+", "split"):
+        np.testing.assert_allclose(
+            given.interval(NEW, 0.6, calibration), kept.interval(NEW, 0.6, calibration), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_errors_of_folds_are_means_over_rows():
+    """Folds of different size and weight count by the rows that they hold; a fold without weight does not."""
+    weight = np.where(np.arange(30) < 4, 0.0, np.linspace(0.5, 2.0, 30))
+    splits = [(np.setdiff1d(np.arange(30), test), test) for test in np.split(np.arange(30), [4, 10, 25])]
+    found = QuantileCurvesCV(RBF(10.0), levels=LEVELS, alphas=(0.01, 1.0), crossings=(0.0,), cv=splits, solver=TIGHT)
+    found.fit(X, Y, sample_weight=weight)
+    for alpha, error in zip((0.01, 1.0), found.cv_errors_, strict=True):
+        one, out = model(alpha=alpha, crossing=0.0, intercept=True), np.zeros((30, 3))
+        for train, test in splits:
+            out[test] = one.fit(X[train], Y[train], sample_weight=weight[train]).predict(X[test])
+        assert error == pytest.approx(pinball(Y, out, LEVELS, weight), rel=1e-4)
 
 
 class TestIntervals:

@@ -167,11 +167,12 @@ class FunctionalCV(Searching, FunctionalRegression):
             embedding = data.outputs.embedding
             truth = to_numpy(take(given.y, test))
             w = np.where(np.isnan(truth), 0.0, weight[test][:, None] * self._quadrature)
+            counted = float(weight[test] @ (~np.isnan(truth)).mean(axis=1))  # a curve by the nodes where it was seen
 
             def measure(H: Array, embedding: Any = embedding, truth: Any = truth, w: Any = w) -> float:
                 return float((w * (np.nan_to_num(truth) - to_numpy(embedding.vectors(H))) ** 2).sum())
 
-            fold = Fold(data, take(given.X, test), measure, float(weight[test].sum()))
+            fold = Fold(data, take(given.X, test), measure, counted)
             found, _ = select_by_folds([fold], self._posed_grid(grid, curve_kernels, data), tally=tally, **parts)
-            sums, total = sums + found[0], total + float(weight[test].sum())
+            sums, total = sums + found[0], total + counted
         return sums / total

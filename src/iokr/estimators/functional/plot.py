@@ -6,6 +6,7 @@ from importlib import util
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
 from iokr._curves import read_curves
@@ -20,6 +21,7 @@ _FEW = 4  # curves are drawn unless rows are named
 
 def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
     """The axes with a line for each of some predicted curves, its band, and points where it was observed."""
+    check_is_fitted(model)
     if util.find_spec("matplotlib") is None:
         raise ImportError("`plot` needs matplotlib; install the extra: pip install 'iokr[report]'.")
     if ax is None:

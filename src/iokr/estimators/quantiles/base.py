@@ -49,6 +49,17 @@ class Rows:
             self, X=take(self.X, rows), y=self.y[rows], weight=None if self.weight is None else self.weight[rows]
         )
 
+    @property
+    def total(self) -> float:
+        """The sum of their weights."""
+        return float(len(self.y) if self.weight is None else self.weight.sum())
+
+    def counted(self) -> Rows:
+        """Those of positive weight: the others have no say in bandwidths and calibration either."""
+        if self.weight is None or np.all(self.weight > 0):
+            return self
+        return self.take(np.flatnonzero(self.weight > 0))
+
 
 @dataclass(frozen=True, eq=False)
 class Points:

@@ -104,14 +104,17 @@ class QuantileCurvesCV(Searching, QuantileRegression):
         tally = Tally(axes, "cv_errors_")
         with self._searching(tally):
             errors = np.zeros((len(kernels), len(posed), len(alphas)))
-            folds = product(splits, range(len(kernels)))
+            halves = [tuple(rows.take(half).counted() for half in split) for split in splits]
+            halves = [(train, test) for train, test in halves if test.total > 0]
+            folds = product(halves, range(len(kernels)))
             for (train, test), i in track(progress, self, folds, name="fold"):
                 if i == 0:
-                    kept = tally.fold(1.0, *errors.shape)
-                kept[i] = self._measure(rows.take(train), rows.take(test), kernels[i], posed, alphas)
-                errors[i] += kept[i]
-            errors /= len(splits)
+                    kept = tally.fold(test.total, *errors.shape)
+                kept[i] = self._measure(train, test, kernels[i], posed, alphas)
+                errors[i] += test.total * kept[i]
+            errors /= sum(test.total for _, test in halves)
             i, j, k = best_of(errors)
+            rows = rows.counted()
             points = Points.of(kernels[i], rows.X, constant)
             solver = self._iterative()
             solution = solve_levels(points, rows, posed[j], alphas[k], self._center(rows), solver)

@@ -92,7 +92,7 @@ class QuantileCurves(QuantileRegression):
         """
         progress = begin(self, 0, X=X, y=y)
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        rows = self._rows(X, y, sample_weight, self.kernel)
+        rows = self._rows(X, y, sample_weight, self.kernel).counted()
         constant = 1.0 if self.intercept else 0.0
         levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, constant)
         points = Points.of(check_kernel(self.kernel), rows.X, constant)
