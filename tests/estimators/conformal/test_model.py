@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
@@ -268,6 +269,12 @@ def test_few_rows_and_empty_parts():
 def test_refused_in_words(parts, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Conformal(**{"model": ridge(), **parts}).fit(X, Y)
+
+
+@pytest.mark.parametrize("method", ["p_values", "contains", "predict_set"])
+def test_before_the_fit(method):
+    with pytest.raises(NotFittedError):
+        getattr(Conformal(ridge()), method)(NEW, Y_NEW)
 
 
 def test_refused_after_the_fit():

@@ -82,6 +82,9 @@ def test_refused_in_words():
     with pytest.raises(ValueError, match="quadratic losses only"):
         model(loss=Huber(1.0)).fit(X, y).predict_proba(NEW, NAMES)
     assert not hasattr(IOKR(RBF(0.5)), "predict_proba")  # vectors: no candidates, as scikit-learn's regressors
+    with pytest.raises(AttributeError) as refused:
+        IOKR(RBF(0.5)).predict_proba  # noqa: B018
+    assert "Linear()" in str(refused.value.__cause__)
 
 
 def test_without_candidates_the_outputs_of_fit_compete():

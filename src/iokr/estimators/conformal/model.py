@@ -261,7 +261,8 @@ class Conformal(Summarised, Component):
 
         Uniform for exchangeable rows under "full" and "split"; small where y is strange at x.
         """
-        return self._like((1 + self.n_calibration_ - self._counts(X, y, candidates)) / (self.n_calibration_ + 1))
+        counts = self._counts(X, y, candidates)
+        return self._like((1 + self.n_calibration_ - counts) / (self.n_calibration_ + 1))
 
     def contains(self, X: Any, y: Any, coverage: float = 0.9, candidates: Any = None) -> Array:
         """Whether the set of x holds y, (m,), for each pair of a row.

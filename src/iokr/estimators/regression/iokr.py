@@ -45,6 +45,13 @@ from iokr.solvers.closed_form.paths import ClosedForm
 __all__ = ["IOKR", "KernelRegression", "fitted_problem", "left_out_values"]
 
 
+def has_probabilities(model: Any) -> bool:
+    """Whether outputs are compared by a kernel; where they are not, an error says what to do."""
+    if model.output_kernel is None:
+        raise AttributeError("Probabilities of candidates need an `output_kernel`; for vectors that is `Linear()`.")
+    return True
+
+
 class KernelRegression(LazyAnswers):
     """What `IOKR` and `IOKRCV` share: the fit that is kept, h(x), leave-one-out, weights."""
 
@@ -187,7 +194,7 @@ class KernelRegression(LazyAnswers):
             return self._cast(xp.broadcast_to(V, (V.shape[0], q)))
         return self._cast(V[:, 0] if len(gamma) == 1 and problem.mask is None else V)
 
-    @available_if(lambda self: self.output_kernel is not None)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, candidates: Any = None) -> Any:
         """exp(−‖h(x) − ψ(y)‖²/T) / Σ_y' exp(−‖h(x) − ψ(y')‖²/T), (m, c): a probability for every candidate.
 
