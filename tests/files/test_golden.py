@@ -60,3 +60,15 @@ def test_arrays_bit_for_bit_and_answers_to_rounding(path):
 def test_texts_are_what_they_were():
     model = iokr.load(GOLDEN / "format1" / "IOKR_strings.safetensors")
     assert_array_equal(model.decoder_.Y_fit_, fitted("IOKR strings").model.decoder_.Y_fit_)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("Conformal jackknife+", lambda model: model.band(model.model_.inputs_.points.parts[0][:3], 0.5)),
+        ("SetModel", lambda model: model.loo_decision_function()),
+    ],
+)
+def test_files_of_before_something_was_kept_answer_without_it(name, answer):
+    loaded = iokr.load(GOLDEN / "format1" / f"{name.replace(' ', '_')}.safetensors")
+    assert_allclose(answer(loaded), answer(fitted(name).model), rtol=1e-9, atol=1e-12)

@@ -219,8 +219,12 @@ class SetModel(KernelModel):
         groups = np.repeat(np.arange(len(self.sizes_)), self.sizes_)
         path = Auto().closed_form(problem, loo=True).path(problem)
         left_out = problem.targets - path.loo_residuals(problem.Psi, problem.alpha, groups)
-        f = np.empty(len(self._silent))
-        f[~self._silent], f[self._silent] = to_numpy(_means(left_out[:, 0], self.sizes_)), self._at_silent
+        means = to_numpy(_means(left_out[:, 0], self.sizes_))
+        silent = getattr(self, "_silent", np.zeros(len(means), dtype=bool))  # which older files do not know
+        f = np.empty(len(silent))
+        f[~silent] = means
+        if silent.any():
+            f[silent] = self._at_silent
         return self._cast(asarray_like(f, left_out))
 
     def predict(self, sets: Any) -> Any:

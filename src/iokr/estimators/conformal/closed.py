@@ -57,11 +57,13 @@ class ClosedScores:
             self.own = scores_of(conformity, self.left_out.residuals(), X)
         else:
             self.own = self.left_out.sq_residuals(scaled=self.scaled)
-        self._band, self._sigma = np.empty(0), np.ones(1)
         if method != "full" and Bounds.has(model):
-            like, bounds = model.solution_.C, Bounds(model)
-            H = to_numpy(model.targets_.Psi) - self.left_out.residuals()
-            self._band, self._sigma = largest(bounds.outputs(y, like) - bounds.answers(H, like))
+            self._band, self._sigma = self._spread(Bounds(model).outputs(y, model.solution_.C))
+
+    def _spread(self, outputs: Matrix) -> tuple[Matrix, Matrix]:
+        """sup_t |y_t − ŷ_t|/σ_t of the training rows, each left out, and σ."""
+        H = to_numpy(self.model.targets_.Psi) - self.left_out.residuals()
+        return largest(outputs - Bounds(self.model).answers(H, self.model.solution_.C))
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
@@ -160,6 +162,8 @@ class ClosedScores:
         H = new.coordinates()
         if self.method == "full":
             return bounds.back(self._full_interval(new, H, k), like)
+        if "_band" not in vars(self):  # a file of before it was kept: outputs from their coordinates
+            self._band, self._sigma = self._spread(bounds.answers(to_numpy(self.model.targets_.Psi), like))
         own = np.diagonal(self.left_out.parts[0].N)
         scores, sigma = self._band * (np.sqrt(own) if self.scaled else 1.0), self._sigma[None, :]
         answers = bounds.answers(H, like)
