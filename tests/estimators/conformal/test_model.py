@@ -1,6 +1,7 @@
 """Conformal sets: coverage, what is claimed, other models, and what is refused.
 
-Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.order` and `iokr.estimators.conformal.split`.
+Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.order`, `iokr.estimators.conformal.rows` and
+`iokr.estimators.conformal.split`.
 """
 
 import pickle
@@ -205,8 +206,15 @@ def test_objects_as_outputs_and_gram_matrices_as_inputs():
         Conformal(IOKR(Precomputed())).fit(RBF(0.5)(X), Y).p_values(RBF(0.5)(NEW, X), Y_NEW)
     parts = Conformal(IOKR(Precomputed(), alpha=0.3), method="split", random_state=0).fit(RBF(0.5)(X), Y)
     same = Conformal(ridge(), method="split", random_state=0).fit(X, Y)
-    rows, _ = same._parts(40, "calibrate")
-    assert_allclose(parts.p_values(RBF(0.5)(NEW, X[rows]), Y_NEW), same.p_values(NEW, Y_NEW))
+    cross = RBF(0.5)(NEW, X)  # a column for each row of `fit`, whichever the model was fitted on
+    assert_allclose(parts.p_values(cross, Y_NEW), same.p_values(NEW, Y_NEW))
+    assert_allclose(parts.radius(cross, 0.8), same.radius(NEW, 0.8))
+    assert_allclose(parts.predict(cross), same.predict(NEW))
+    for method in ("jackknife", "jackknife+"):  # distances need no k(x, x)
+        left_out = Conformal(IOKR(Precomputed(), alpha=0.3), method=method).fit(RBF(0.5)(X), Y)
+        expected = Conformal(ridge(), method=method).fit(X, Y)
+        assert_array_equal(left_out.p_values(cross, Y_NEW), expected.p_values(NEW, Y_NEW))
+        assert_allclose(left_out.band(cross, 0.8), expected.band(NEW, 0.8))
 
 
 def test_clones_and_pickles():

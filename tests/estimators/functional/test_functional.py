@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from iokr import Functional, FunctionalCV
 from iokr.embeddings import Basis
-from iokr.kernels import L2, RBF, Delta, Periodic
+from iokr.kernels import L2, RBF, Delta, Periodic, Precomputed
 from iokr.losses import EpsilonInsensitive, Huber
 from iokr.manifolds import Laplacian
 from iokr.solvers import ADMM
@@ -286,6 +286,14 @@ class TestSelection:
         }
         closed, folds = (FunctionalCV(K, cv=cv, **options).fit(X, GAPS, sample_weight=weight) for cv in (None, N))
         np.testing.assert_allclose(folds.cv_errors_, closed.loo_errors_, rtol=1e-7)
+
+    def test_folds_of_a_gram_matrix(self):
+        given, gram = (
+            FunctionalCV(kernel, alphas=(0.1, 1.0), grid=POINTS, cv=3).fit(inputs, GAPS)
+            for kernel, inputs in ((K, X), (Precomputed(), K(X)))
+        )
+        np.testing.assert_allclose(gram.cv_errors_, given.cv_errors_, rtol=1e-9)
+        np.testing.assert_allclose(gram.predict(K(X_NEW, X)), given.predict(X_NEW), **CLOSE)
 
     def test_folds_for_any_loss(self):
         found = FunctionalCV(K, alphas=(0.1, 1.0), loss=Huber(0.5), cv=3, grid=POINTS).fit(X, GAPS)

@@ -67,7 +67,7 @@ class ClosedScores:
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
-        new, S = self.left_out.at(X), self._represent(y)
+        new, S = self._at(X), self._represent(y)
         if callable(self.conformity):
             H, Psi = new.coordinates(), self._coordinates(S)
             return np.array([self._called_count(new, i, X, Psi[i] - H[i]) for i in range(new.m)])
@@ -82,7 +82,7 @@ class ClosedScores:
 
     def candidate_counts(self, X: Any, candidates: Any) -> Iterator[Matrix]:
         """The same for every candidate, an array per input."""
-        new, embedding, like = self.left_out.at(X), self.model.embedding_, self.model.solution_.C
+        new, embedding, like = self._at(X), self.model.embedding_, self.model.solution_.C
         sets = candidates if isinstance(candidates, CandidateSets) else None
         if sets is not None:
             flatten_sets(sets, new.m, embedding)  # checked, all of them
@@ -101,6 +101,9 @@ class ClosedScores:
                 yield smaller(own, excess(costs.T[:, None, :], costs.T).T)
             else:
                 yield self._count(new.pairs(rows, i))
+
+    def _at(self, X: Any) -> NewInputs:
+        return self.left_out.at(X, variances=self.method == "full" or self.scaled)
 
     def _represent(self, y: Any, name: str = "y") -> Any:
         return represented(self.model, y, name)
@@ -139,7 +142,7 @@ class ClosedScores:
 
     def radius(self, X: Any, k: int) -> Matrix:
         """The radius of a ball around h(x) that holds the set; for the jackknife the ball is the set."""
-        new, roots = self.left_out.at(X), np.sqrt(self.own)
+        new, roots = self._at(X), np.sqrt(self.own)
         own = [np.diagonal(part.N)[None, :] for part in self.left_out.parts]
         sq_b = [part.sq_norms[None, :] for part in self.left_out.parts]
         v = [v[:, None] for v in new.v]
@@ -158,7 +161,7 @@ class ClosedScores:
 
     def band(self, X: Any, k: int) -> tuple[Matrix, Matrix]:
         """Lower and upper ends, (m, T) each, in the numbers of y."""
-        new, bounds, like = self.left_out.at(X), Bounds(self.model), self.model.solution_.C
+        new, bounds, like = self._at(X), Bounds(self.model), self.model.solution_.C
         H = new.coordinates()
         if self.method == "full":
             return bounds.back(self._full_interval(new, H, k), like)

@@ -104,13 +104,14 @@ class LeftOut:
         """ψ_i − h₋ᵢ(x_i) = b_i/N_ii, (n, q), in the coordinates of the embedding."""
         return self._back([part.B / np.diagonal(part.N)[:, None] for part in self.parts])
 
-    def at(self, X: Any) -> NewInputs:
-        """What the model says at new inputs."""
+    def at(self, X: Any, *, variances: bool = True) -> NewInputs:
+        """What the model says at new inputs; without `variances` nobody asks for v, and k(x, x) need not be known."""
         model = self.model
         border = Border(model.kernel_, model.solution_.C)
         R = border.represent(border.check(model, X))
         cross = to_numpy(model.kernel_.gram(R, model.inputs_.points).K.dense())
-        return NewInputs(self, cross, to_numpy(model.kernel_.gram(R).K.diagonal()))
+        own = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
+        return NewInputs(self, cross, own)
 
     def split(self, Psi: Matrix) -> list[Matrix]:
         """Rows Ψ E, the columns of each part."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -11,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like
+from iokr._array import Array, asarray_like, is_array
 from iokr._component import Component, component
 from iokr._objects import as_objects, take
 from iokr._validation import check_choice, check_number, check_random, check_same_length
@@ -21,7 +20,8 @@ from iokr.estimators.base import StructuredEstimator, in_kind
 from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, node_guarantee, selects
 from iokr.estimators.conformal.nodes import NodeScores
-from iokr.estimators.conformal.order import INCOMPLETE, check_complete, rank_needed
+from iokr.estimators.conformal.order import check_complete, rank_needed
+from iokr.estimators.conformal.rows import check_targets, is_pairwise, links_model, rows_of, second_argument
 from iokr.estimators.conformal.split import NO_BALL, SplitScores, fitted_residuals
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import require_y
@@ -125,23 +125,27 @@ class Conformal(Summarised, Component):
         n = check_same_length(X, y)
         check_complete(y)
         model, chosen = clone(self.model), selects(self.model)
+        columns: np.ndarray | None = None  # of a Gram matrix over all rows, those of the rows that the model keeps
         if self.method == "split":
             fitted, rest = self._parts(n, "calibrate")
-            known, others = take(y, fitted), (_rows(X, rest, model, fitted), take(y, rest))
-            self.model_ = model.fit(_rows(X, fitted, model), known)
-            _check_targets(self.model_)
+            known, others = take(y, fitted), (rows_of(X, rest, model, fitted), take(y, rest))
+            columns = fitted if is_pairwise(model) else None
+            self.model_ = model.fit(rows_of(X, fitted, model), known)
+            check_targets(self.model_)
             residuals = fitted_residuals(self.model_, known)
             self._scores: Any = SplitScores(self.model_, self.conformity, *others, residuals)
         else:
             self._check_closed(model, chosen)
             if self.selected == "separately":
                 rest, apart = self._parts(n, "select")
-                model = frozen_model(model.fit(_rows(X, apart, model), take(y, apart)))
-                X, y, chosen = _rows(X, rest, model), take(y, rest), False
+                columns = rest if is_pairwise(model) else None
+                model = frozen_model(model.fit(rows_of(X, apart, model), take(y, apart)))
+                X, y, chosen = rows_of(X, rest, model), take(y, rest), False
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
             self._scores = ClosedScores(self.model_, self.method, self.conformity, X, y)
         self.__dict__.pop("nodes_", None)
+        self._columns, self._width = columns, n
         parts = learned(self.model_) if self.method != "split" else []
         pairs = getattr(getattr(self.model_, "kernel_", None), "domain", "") == "pairs"
         facts = {"selected": chosen, "pairs": pairs, "apart": type(self.model) in _APART}
@@ -157,8 +161,8 @@ class Conformal(Summarised, Component):
         graph = check_network(X, adjacency).graph
         self.nodes_, rest = self._parts(graph.shape[0], "calibrate")
         model = clone(self.model)
-        self.model_ = model.fit(_rows(X, self.nodes_, model), graph[self.nodes_][:, self.nodes_])
-        others = _rows(X, rest, model, self.nodes_)
+        self.model_ = model.fit(rows_of(X, self.nodes_, model), graph[self.nodes_][:, self.nodes_])
+        others = rows_of(X, rest, model, self.nodes_)
         self._scores = NodeScores(self.model_, self.nodes_, graph.shape[0], others, graph[rest])
         return self._kept(node_guarantee(len(self.nodes_), len(rest)))
 
@@ -233,7 +237,7 @@ class Conformal(Summarised, Component):
             raise ValueError(
                 f"Rows are left out in closed form for quadratic losses only, not {model.loss_!r}; {_SPLIT}"
             )
-        _check_targets(model)
+        check_targets(model)
         if model.projected:
             raise ValueError(f"{model.solver_!r:.60} keeps directions that all labels chose; {_SPLIT}")
         gram = model.kernel_.gram(model.inputs_.points)
@@ -254,6 +258,7 @@ class Conformal(Summarised, Component):
         check_is_fitted(self)
         if links_model(self.model):
             return self.model_.decision_function(X)
+        X = self._inputs(X)
         return self.model_.predict(X) if candidates is None else self.model_.predict(X, candidates)
 
     def p_values(self, X: Any, y: Any, candidates: Any = None) -> Array:
@@ -291,7 +296,7 @@ class Conformal(Summarised, Component):
                 f'`candidates` are what y competes with under `conformity="relative"`; with {self.conformity!r:.40} '
                 "they would change nothing: leave them out."
             )
-        return np.asarray(self._scores.counts(X, y, candidates))
+        return np.asarray(self._scores.counts(self._inputs(X), y, candidates))
 
     def predict_set(self, X: Any, candidates: Any = None, coverage: float = 0.9) -> np.ndarray:
         """The candidates in the set of each x.
@@ -315,7 +320,7 @@ class Conformal(Summarised, Component):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if candidates is None and not links_model(self.model):
             raise ValueError("`candidates` must be given: the outputs among which the set is looked for.")
-        counts = self._scores.candidate_counts(X, candidates)
+        counts = self._scores.candidate_counts(self._inputs(X), candidates)
         return as_objects(np.flatnonzero(row < k) for row in counts)
 
     def radius(self, X: Any, coverage: float = 0.9) -> Array:
@@ -328,7 +333,7 @@ class Conformal(Summarised, Component):
         k = rank_needed(coverage, self.n_calibration_)
         if self.conformity not in ("distance", "scaled"):
             raise ValueError('Only `conformity="distance"` and "scaled" make balls.')
-        return self._like(self._scores.radius(X, k))
+        return self._like(self._scores.radius(self._inputs(X), k))
 
     def band(self, X: Any, coverage: float = 0.9) -> Array:
         """[low, high] for every coordinate of y, (m, q, 2), or (m, 2) for numbers: all of y lies between, as often.
@@ -349,9 +354,16 @@ class Conformal(Summarised, Component):
             raise ValueError(
                 'A full conformal set of vectors is no band; use `method="jackknife+"`, "jackknife" or "split".'
             )
-        both = np.sort(np.stack(self._scores.band(X, k), axis=-1), axis=-1)
+        both = np.sort(np.stack(self._scores.band(self._inputs(X), k), axis=-1), axis=-1)
         numbers = model.outputs_.shape == () if structured else both.shape[1] == 1
         return self._like(both[:, 0, :] if numbers else both)
+
+    def _inputs(self, X: Any) -> Any:
+        """X; of a Gram matrix with a column for every row of `fit`, those of the rows that the model has kept."""
+        columns = getattr(self, "_columns", None)
+        if columns is None or tuple(getattr(X, "shape", ()))[1:] != (self._width,):
+            return X
+        return X[:, asarray_like(columns, X)] if is_array(X) else X
 
     def _like(self, values: np.ndarray) -> Array:
         """Answers in the library and the precision of the model."""
@@ -359,27 +371,3 @@ class Conformal(Summarised, Component):
         return (
             in_kind(model, asarray_like(values, model.solution_.C)) if isinstance(model, KernelRegression) else values
         )
-
-
-def second_argument(model: Any) -> str:
-    """The name of what `fit` takes after X; empty where there is none."""
-    arguments = list(inspect.signature(model.fit).parameters) if hasattr(model, "fit") else []
-    return "".join(arguments[1:2])
-
-
-def links_model(model: Any) -> bool:
-    """Whether rows are the nodes of a network."""
-    return second_argument(model) == "adjacency"
-
-
-def _rows(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = None) -> Any:
-    """Some rows; of a Gram matrix against some columns, by default the same."""
-    if not getattr(getattr(model, "kernel", None), "pairwise", False):
-        return take(X, rows)
-    return take(X, rows)[:, rows if columns is None else columns]
-
-
-def _check_targets(model: Any) -> None:
-    """Refuse missing entries of outputs in forms that only the model reads, such as curves with gaps."""
-    if isinstance(model, KernelRegression) and model.targets_.mask is not None:
-        raise ValueError(INCOMPLETE)

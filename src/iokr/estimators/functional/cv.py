@@ -16,7 +16,7 @@ from iokr._progress import begin, end, track, with_callbacks
 from iokr._validation import check_groups
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
-from iokr.estimators.regression.posing import Data, Given, solve
+from iokr.estimators.regression.posing import Data, Given, solve, square
 from iokr.estimators.regression.selection import (
     ALPHAS,
     Fold,
@@ -159,11 +159,11 @@ class FunctionalCV(Searching, FunctionalRegression):
         tally: Tally,
     ) -> np.ndarray:
         """Mean integrated squared errors of rows left out, everything learned anew on the others."""
-        n = n_objects(given.y)
+        n, pairwise = n_objects(given.y), grid.kernels[0].pairwise
         weight = np.ones(n) if given.weight is None else given.weight
         sums, total = np.zeros((len(grid.kernels) * len(curve_kernels), 1, len(grid.alphas))), 0.0
         for train, test in row_splits(self.cv, n, None, groups):
-            data = self._encoded(given.restrict(train, pairwise=False))
+            data = self._encoded(given.restrict(train, pairwise=pairwise))
             embedding = data.outputs.embedding
             truth = to_numpy(take(given.y, test))
             w = np.where(np.isnan(truth), 0.0, weight[test][:, None] * self._quadrature)
@@ -172,7 +172,8 @@ class FunctionalCV(Searching, FunctionalRegression):
             def measure(H: Array, embedding: Any = embedding, truth: Any = truth, w: Any = w) -> float:
                 return float((w * (np.nan_to_num(truth) - to_numpy(embedding.vectors(H))) ** 2).sum())
 
-            fold = Fold(data, take(given.X, test), measure, counted)
+            X = square(given.X, test, train) if pairwise else take(given.X, test)
+            fold = Fold(data, X, measure, counted)
             found, _ = select_by_folds([fold], self._posed_grid(grid, curve_kernels, data), tally=tally, **parts)
             sums, total = sums + found[0], total + counted
         return sums / total
