@@ -279,6 +279,16 @@ def test_refused_in_words(parts, message):
         Conformal(**{"model": ridge(), **parts}).fit(X, Y)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("conformity", ["distance", lambda R, X: np.abs(R).max(axis=1)], ids=["distance", "function"])
+def test_lists_are_the_arrays_that_they_hold(method, conformity):
+    sure = Conformal(ridge(), method=method, conformity=conformity, random_state=0)
+    given, listed = clone(sure).fit(X, Y), sure.fit(X.tolist(), Y.tolist())
+    assert_array_equal(listed.p_values(NEW.tolist(), Y_NEW.tolist()), given.p_values(NEW, Y_NEW))
+    for one, other in zip(listed.predict_set(NEW.tolist(), Y.tolist()), given.predict_set(NEW, Y), strict=True):
+        assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("method", ["p_values", "contains", "predict_set"])
 def test_before_the_fit(method):
     with pytest.raises(NotFittedError):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array
 from iokr._component import Component, component
-from iokr._objects import as_objects, take
+from iokr._objects import as_objects
 from iokr._validation import check_choice, check_number, check_random, check_same_length
 from iokr.decoders.candidate_sets import CandidateSets
 from iokr.embeddings.base import EuclideanEmbedding
@@ -21,7 +21,7 @@ from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, node_guarantee, selects
 from iokr.estimators.conformal.nodes import NodeScores
 from iokr.estimators.conformal.order import check_complete, rank_needed
-from iokr.estimators.conformal.rows import check_targets, is_pairwise, links_model, rows_of, second_argument
+from iokr.estimators.conformal.rows import check_targets, is_pairwise, links_model, rows_of, second_argument, some
 from iokr.estimators.conformal.split import NO_BALL, SplitScores, fitted_residuals
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import require_y
@@ -128,7 +128,7 @@ class Conformal(Summarised, Component):
         columns: np.ndarray | None = None  # of a Gram matrix over all rows, those of the rows that the model keeps
         if self.method == "split":
             fitted, rest = self._parts(n, "calibrate")
-            known, others = take(y, fitted), (rows_of(X, rest, model, fitted), take(y, rest))
+            known, others = some(y, fitted), (rows_of(X, rest, model, fitted), some(y, rest))
             columns = fitted if is_pairwise(model) else None
             self.model_ = model.fit(rows_of(X, fitted, model), known)
             check_targets(self.model_)
@@ -139,8 +139,8 @@ class Conformal(Summarised, Component):
             if self.selected == "separately":
                 rest, apart = self._parts(n, "select")
                 columns = rest if is_pairwise(model) else None
-                model = frozen_model(model.fit(rows_of(X, apart, model), take(y, apart)))
-                X, y, chosen = rows_of(X, rest, model), take(y, rest), False
+                model = frozen_model(model.fit(rows_of(X, apart, model), some(y, apart)))
+                X, y, chosen = rows_of(X, rest, model), some(y, rest), False
             self.model_ = model.fit(X, y)
             self._check_fitted(self.model_)
             self._scores = ClosedScores(self.model_, self.method, self.conformity, X, y)

@@ -11,7 +11,7 @@ from iokr._objects import take
 from iokr.estimators.conformal.order import INCOMPLETE
 from iokr.estimators.regression.iokr import KernelRegression
 
-__all__ = ["check_targets", "is_pairwise", "links_model", "rows_of", "second_argument"]
+__all__ = ["check_targets", "is_pairwise", "links_model", "rows_of", "second_argument", "some"]
 
 
 def second_argument(model: Any) -> str:
@@ -30,10 +30,15 @@ def is_pairwise(model: Any) -> bool:
     return bool(getattr(getattr(model, "kernel", None), "pairwise", False))
 
 
+def some(X: Any, rows: np.ndarray) -> Any:
+    """Some of the rows, a list of a list: models read lists of numbers as matrices."""
+    return [X[int(i)] for i in rows] if isinstance(X, (list, tuple)) else take(X, rows)
+
+
 def rows_of(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = None) -> Any:
     """Some rows; of a Gram matrix against some columns, by default the same."""
     if not is_pairwise(model):
-        return take(X, rows)
+        return some(X, rows)
     return take(X, rows)[:, rows if columns is None else columns]
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_sparse, to_numpy
-from iokr._objects import n_objects, take
+from iokr._objects import n_objects
 from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
 from iokr.estimators.base import StructuredEstimator, coordinates_of
 from iokr.estimators.conformal.bounds import Bounds, largest, represented
 from iokr.estimators.conformal.closed import excess, scores_of, smaller
 from iokr.estimators.conformal.order import kth
+from iokr.estimators.conformal.rows import some
 from iokr.estimators.regression.iokr import KernelRegression, left_out_values
 
 __all__ = ["NO_BALL", "SplitScores", "fitted_residuals"]
@@ -137,7 +138,7 @@ class SplitScores:
     def _called(self, X: Any, candidates: Any) -> Iterator[Matrix]:
         c = n_objects(candidates)
         for i in range(n_objects(X)):
-            repeated = take(X, np.full(c, i))
+            repeated = some(X, np.full(c, i))
             yield smaller(self.own[None, :], self._squares(repeated, candidates)[:, None])
 
     def radius(self, X: Any, k: int) -> Matrix:

@@ -101,7 +101,7 @@ class FunctionalRegression(KernelRegression):
             Where to evaluate; None is the nodes `points_`. Beyond the range of these curves are extrapolated, with a
             warning.
         derivative : int, default=0
-            Of which order: 1 and 2 for `RBF` and `Periodic` curve kernels and for bases.
+            Of which order: 1 and 2 for `RBF` and `Periodic` curve kernels and for bases, but those of given functions.
 
         Returns
         -------

@@ -205,8 +205,9 @@ class LinkRegression(KernelModel):
         """σ(a κ̂(u, v) + b), (m1, m2): how likely u and v are linked; nodes as in `decision_function`.
 
         a and b have the smallest log loss on pairs with a node of a fold, scored by models that never saw its links
-        (five fits, once). Calibrated on average over pairs with a new node; nothing is guaranteed, as pairs that share
-        a node are not exchangeable. A node beside itself has the number of the formula, too.
+        (five fits, once), whose scores are brought to the size of these. Calibrated on average over pairs with a new
+        node; nothing is guaranteed, as pairs that share a node are not exchangeable. A node beside itself has the
+        number of the formula, too.
         """
         scores = self.decision_function(X1, X2)
         a, b = self.logistic_

@@ -69,7 +69,7 @@ class LowRank(ClosedForm):
     def refuses(self, problem: Problem) -> str | None:
         """Needs features, and nothing that couples all points."""
         if problem.gram.factor is None:
-            return "`kernel` has no explicit features; use `Nystroem(kernel, rank)`."
+            return "`kernel` has no explicit features, fewer than there are rows; use `Nystroem(kernel, rank)`."
         if problem.operator.oblique:
             return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(rank)`."
         if problem.penalised:
