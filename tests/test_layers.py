@@ -44,7 +44,7 @@ INSIDE = {
         "closed_form",
         "iterative.krylov",  # products alone: for all of them
         "base",
-        "_routes",
+        *("_routes", "_units"),
     ],
 }
 MAY_IMPORT_THE_LABORATORY = {"iokr.cli.reproduce", "iokr.cli.bench"}

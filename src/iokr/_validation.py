@@ -34,6 +34,7 @@ __all__ = [
     "check_home",
     "check_integer",
     "check_mask",
+    "check_not_tiny",
     "check_number",
     "check_numbers",
     "check_psd",
@@ -47,6 +48,7 @@ __all__ = [
 
 _HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
+_TINIEST = math.sqrt(_TINY) / float(np.finfo(np.float64).eps)  # relative errors of eps have squares, too
 _INDEX = int(np.iinfo(np.int64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
@@ -374,6 +376,18 @@ def _indefinite(name: str, why: str) -> str:
         f"`{name}` must be positive semi-definite, as every kernel matrix is, but {why}. "
         "If it holds distances or similarities, turn it into a kernel first, for example exp(−γ·distance²)."
     )
+
+
+def check_not_tiny(values: Array, name: str) -> None:
+    """Refuse numbers of which some are not zero, and whose squares all lose digits to underflow; dense or sparse."""
+    values = values.data if is_sparse(values) else values
+    xp = array_namespace(values)
+    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+    if 0 < largest < _TINIEST:
+        raise ValueError(
+            f"`{name}` has numbers too small, at most {largest:.1e}: their squares underflow; multiply the data by a "
+            "constant."
+        )
 
 
 def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:

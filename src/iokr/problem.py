@@ -95,13 +95,15 @@ class Problem:
         """J(C)."""
         H = self.gram @ C
         xp = array_namespace(H)
-        fit = self.loss.value(*self._observed(H))
-        if self.weight is not None:
-            fit = fit * asarray_like(self.weight, H)
-        total = xp.sum(fit) + self.alpha / 2 * xp.sum(C * H)
+        total = xp.sum(self.losses(H)) + self.alpha / 2 * xp.sum(C * H)
         if self.penalty is not None and self.strength:
             total = total + self.strength / 2 * xp.sum(H * (self.penalty @ H))
         return float(total)
+
+    def losses(self, H: Array) -> Array:
+        """w_i ℓ(h_i, ψ_i) at the labelled points."""
+        fit = self.loss.value(*self._observed(H))
+        return fit if self.weight is None else fit * asarray_like(self.weight, H)
 
     def loss_gradient(self, H: Array) -> Array:
         """∂ℓ/∂h at the labelled points, (n, q), without weights."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,25 @@ from iokr._array.namespaces import Array, array_namespace, eye_like, is_numpy, i
 def unwarned() -> np.errstate:
     """A context without NumPy's warnings of overflow: whoever uses it checks what was computed."""
     return np.errstate(over="ignore", invalid="ignore")
+
+
+def exponent(largest: float) -> int:
+    """k with 2ᵏ ≤ `largest` < 2ᵏ⁺¹; 0 for what is no positive number."""
+    return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
+
+
+def power_of_two(value: float, k: int) -> float:
+    """2ᵏ · value, infinite where it is beyond all numbers."""
+    try:
+        return math.ldexp(value, k)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def times_power(X: Array, k: int) -> Array:
+    """2ᵏ X, in two steps: 2ᵏ alone may be no number."""
+    half = k // 2
+    return X if k == 0 else X * power_of_two(1.0, half) * power_of_two(1.0, k - half)
 
 
 def exp_(x: Array) -> Array:

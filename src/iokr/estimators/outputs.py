@@ -14,6 +14,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import as_array, as_objects, error_context, is_numeric, n_objects, take
 from iokr._tables import Frame, is_table, read
+from iokr._validation import check_not_tiny
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
@@ -161,6 +162,8 @@ def encode(
     if embedding.is_identity:
         return outputs, Targets(n, None, weight=weight)
     missing = xp.isnan(Psi)
+    if embedding.explicit:
+        check_not_tiny(xp.where(missing, 0.0, Psi), "y")
     if not bool(xp.any(missing)):
         return outputs, Targets(n, Psi, weight=weight)
     return outputs, Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)

@@ -38,6 +38,7 @@ class Loss(Component, ABC):
     entrywise: ClassVar[bool] = False  # a sum over coordinates that a rotation of these changes
     boxes: ClassVar[bool] = False  # entrywise, its dual a quadratic over boxes: has `bounds`
     reweighted: ClassVar[bool] = False  # radial, and φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
+    homogeneity: ClassVar[tuple[int, int] | None] = None  # (e, d) of `in_units`; None: units are left as they are
 
     @property
     def has_prox(self) -> bool:
@@ -63,6 +64,10 @@ class Loss(Component, ABC):
     def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
         """W brought back, from rounding, to where the conjugate is finite. May be overridden."""
         return W
+
+    def in_units(self, s: float) -> Loss:
+        """ℓ' with ℓ(sᵉh, sψ) = sᵈ ℓ'(h, ψ), (e, d) = `homogeneity`. May be overridden: where a loss has lengths."""
+        return self
 
     def check(self, Psi: Array) -> None:
         """Refuse parameters and outputs that the loss cannot take. May be overridden."""

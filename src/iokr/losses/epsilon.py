@@ -7,7 +7,7 @@ from typing import ClassVar
 from iokr._array import Array, array_namespace
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.losses.radial import RadialLoss
+from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["EpsilonInsensitive", "EpsilonSquare"]
 
@@ -31,9 +31,15 @@ class EpsilonSquare(RadialLoss):
 
     epsilon: float = 0.1
 
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
+
     def check(self, Psi: Array) -> None:
         """ε ≥ 0."""
         check_number(self.epsilon, "epsilon", minimum=0.0)
+
+    def in_units(self, s: float) -> EpsilonSquare:
+        """ε/s."""
+        return EpsilonSquare(in_length(self.epsilon, s, "epsilon"))
 
     def profile(self, r: Array) -> Array:
         """½ max(r − ε, 0)²."""
@@ -75,10 +81,15 @@ class EpsilonInsensitive(RadialLoss):
     epsilon: float = 0.1
 
     smooth: ClassVar[bool] = False
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 1)
 
     def check(self, Psi: Array) -> None:
         """ε ≥ 0."""
         check_number(self.epsilon, "epsilon", minimum=0.0)
+
+    def in_units(self, s: float) -> EpsilonInsensitive:
+        """ε/s."""
+        return EpsilonInsensitive(in_length(self.epsilon, s, "epsilon"))
 
     def profile(self, r: Array) -> Array:
         """max(r − ε, 0)."""

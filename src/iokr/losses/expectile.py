@@ -34,6 +34,7 @@ class Expectile(Loss):
     levels: Any = 0.5
 
     entrywise: ClassVar[bool] = True
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
 
     def check(self, Psi: Array) -> None:
         """Levels in (0, 1), one or as many as outputs."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from iokr._array import Array, array_namespace
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.losses.radial import RadialLoss
+from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["Huber"]
 
@@ -34,10 +34,15 @@ class Huber(RadialLoss):
     kappa: float = 1.0
 
     reweighted: ClassVar[bool] = True
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
 
     def check(self, Psi: Array) -> None:
         """κ > 0."""
         check_number(self.kappa, "kappa", minimum=0.0, strict=True)
+
+    def in_units(self, s: float) -> Huber:
+        """κ/s."""
+        return Huber(in_length(self.kappa, s, "kappa"))
 
     def profile(self, r: Array) -> Array:
         """min(r, κ)(r − min(r, κ)/2)."""

@@ -7,7 +7,7 @@ from typing import Any
 from iokr._array import Array, array_namespace
 from iokr._component import component
 from iokr._validation import check_number
-from iokr.losses.radial import RadialLoss
+from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["Insensitive"]
 
@@ -52,6 +52,17 @@ class Insensitive(RadialLoss):
         self._check_base()
         check_number(self.epsilon, "epsilon", minimum=0.0)
         self.base.check(Psi)
+
+    @property
+    def homogeneity(self) -> tuple[int, int] | None:  # type: ignore[override]
+        """That of φ."""
+        self._check_base()
+        form: tuple[int, int] | None = self.base.homogeneity
+        return form
+
+    def in_units(self, s: float) -> Insensitive:
+        """φ in these units, and ε/s."""
+        return Insensitive(self.base.in_units(s), in_length(self.epsilon, s, "epsilon"))
 
     def _beyond(self, r: Array) -> Array:
         return array_namespace(r).clip(r - self.epsilon, min=0.0)

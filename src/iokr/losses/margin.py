@@ -30,23 +30,25 @@ class MaxMargin(Loss):
     smooth: ClassVar[bool] = False
     calibrated: ClassVar[bool] = False
     box_dual: ClassVar[bool] = True
+    homogeneity: ClassVar[tuple[int, int] | None] = (-1, 0)
 
     def check(self, Psi: Array) -> None:
         """No output may be zero; a warning when their lengths differ."""
-        squares = row_sq_norms(Psi)
-        xp = array_namespace(squares)
-        if bool(xp.any(squares <= 0)):
-            row = int(xp.argmin(squares))
+        xp = array_namespace(Psi)
+        sizes = xp.max(xp.abs(Psi), axis=1)
+        if bool(xp.any(sizes <= 0)):
+            row = int(xp.argmin(sizes))
             raise ValueError(
                 f"`MaxMargin()` needs outputs of positive length, but ψ(y) is zero in row {row}; drop such rows."
             )
+        squares = row_sq_norms(Psi / xp.max(sizes))
         difference = float(xp.max(squares)) - float(xp.min(squares))
         if difference > 1e-6 * float(xp.mean(squares)):
             warnings.warn(
                 "The outputs have different lengths ‖ψ(y)‖, so the margin 1 means a different angle for each; "
                 "normalise the output kernel, `Normalized(output_kernel)`, or the output vectors.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def value(self, H: Array, Psi: Array) -> Array:

@@ -49,6 +49,7 @@ class BoxLoss(Loss):
     smooth: ClassVar[bool] = False
     entrywise: ClassVar[bool] = True
     boxes: ClassVar[bool] = True
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 1)
 
     @abstractmethod
     def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:

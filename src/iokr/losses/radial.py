@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import ClassVar
 
 from iokr._array import Array, array_namespace, row_sq_norms
 from iokr.losses.base import Loss
 
-__all__ = ["RadialLoss"]
+__all__ = ["RadialLoss", "distances", "in_length"]
 
 
 class RadialLoss(Loss):
@@ -75,6 +76,17 @@ class RadialLoss(Loss):
         """⟨W_i, ψ_i⟩ − (w_i φ)*(‖W_i‖)."""
         xp = array_namespace(W)
         return xp.sum(W * Psi, axis=1) - self.conjugate(xp.sqrt(row_sq_norms(W)), weight)
+
+
+def in_length(value: float, s: float, name: str) -> float:
+    """`value`/s, a length of a loss in units of s; refused where it is beyond all numbers."""
+    found = float(value) / s
+    if math.isinf(found) or (found == 0 and value != 0):
+        raise ValueError(
+            f"`{name}` = {value:g} is beyond all numbers in the units of the outputs, whose largest is about {s:.1e}; "
+            "choose one that is nearer to them, or scale the data."
+        )
+    return found
 
 
 def distances(H: Array, Psi: Array) -> Array:

@@ -24,6 +24,7 @@ class Square(Loss):
     """
 
     quadratic: ClassVar[bool] = True
+    homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
 
     def value(self, H: Array, Psi: Array) -> Array:
         """½‖h_i − ψ_i‖²."""

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +17,7 @@ from iokr._memory import check_memory, device_errors
 from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import refusal
+from iokr.solvers._units import own_units
 
 __all__ = [
     "Choice",
@@ -79,6 +80,8 @@ class Solver(Component, ABC):
            [0.2]])
     """
 
+    in_own_units: ClassVar[bool] = True  # `_solve` gets outputs and weights near one, and α in these units
+
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
         """Why this solver cannot solve `problem`, or None."""
@@ -102,8 +105,11 @@ class Solver(Component, ABC):
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
         """Check, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
         choice = self.check(problem)
+        problem.loss.check(problem.targets)
+        posed, units = own_units(problem) if choice.solver.in_own_units else (problem, None)
         with device_errors(choice.solver.memory(problem), *refusal(self, problem), problem.like):
-            solution = self._solve_by(choice, problem, start)
+            solution = self._solve_by(choice, posed, start if units is None else units.start(start))
+        solution = solution if units is None else units.back(solution)
         if solution.gap != solution.gap:
             raise ValueError(
                 f"{self!r} met numbers that are not finite at `alpha` = {problem.alpha:g}; choose one nearer to the "
@@ -223,12 +229,12 @@ def by_eigenvalue(operator: OutputOperator, B: Array, solve: Callable[[float, Ar
     return join_columns([(group, solve(g, take_columns(B, group))) for g, group in groups])
 
 
-def warn_small_alpha(alpha: float, largest: float) -> None:
-    """Few digits are left when α < 1e-12 times the largest eigenvalue, or a lower bound of it."""
+def warn_small_alpha(alpha: float, largest: float, units: str = "") -> None:
+    """Few digits are left when α < 1e-12 times the largest eigenvalue, or a lower bound of it; `units`: those of α."""
     if alpha < 1e-12 * largest:
         warnings.warn(
-            f"`alpha` = {alpha:.1e} is below 1e-12 times the largest eigenvalue (at least {largest:.1e}): the answer "
-            "has few correct digits; raise `alpha`.",
+            f"`alpha` = {alpha:.1e}{units} is below 1e-12 times the largest eigenvalue (at least {largest:.1e}): the "
+            "answer has few correct digits; raise `alpha`.",
             RuntimeWarning,
             stacklevel=3,
         )

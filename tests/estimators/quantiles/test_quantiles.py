@@ -257,10 +257,10 @@ def test_bad_input():
 def test_numbers_out_of_range_are_answered_or_refused_by_name():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(24, 2)), rng.normal(size=24)
-    for size in (1e200, -1e308):
+    for size in (1e200, -1e307):
         odd = y.copy()
         odd[3] = size
-        with pytest.raises(ValueError, match="`y`"):
+        with pytest.warns(RuntimeWarning, match="A row of `y` has a loss .* times the usual one"):
             QuantileCurves(RBF(0.5)).fit(X, odd)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import to_numpy, unwarned
+from iokr._array import exponent, to_numpy, unwarned
 from iokr._component import Component, component
 from iokr._validation import check_integer, check_number, check_numbers, check_same_length, check_vectors
 from iokr.estimators.inputs import check_inputs
@@ -156,6 +157,13 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             mean, deviation = self.scaling_[2:]
             found = found * deviation + mean
         return found[:, 0] if self._flat else found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the mean over the outputs, as scikit-learn's; in units of y, whose squares may be beyond all numbers."""
+        truth, predicted = check_numbers(y, "y"), self.predict(X)
+        check_same_length(predicted, truth, "X", "y")
+        k = exponent(float(np.max(np.abs(truth), initial=0.0)))
+        return float(r2_score(np.ldexp(truth, -k), np.ldexp(predicted, -k), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

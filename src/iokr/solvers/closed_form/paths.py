@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from iokr._memory import device_errors
 from iokr.problem import Problem, Solution
@@ -34,6 +35,8 @@ class ClosedForm(Solver):
     >>> Eigen().path(problem).loo_errors(problem.Psi, [0.1, 1.0]).round(3)
     array([0.017, 0.52 ])
     """
+
+    in_own_units: ClassVar[bool] = False  # linear in Ψ, by factors that no unit changes
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a quadratic loss and a matrix. May be overridden."""

@@ -13,7 +13,7 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes
 from iokr.solvers.iterative.admm_newton import fits, newton
-from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound
+from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound, sharpened
 from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem, n_few_features
 
 __all__ = ["ADMM"]
@@ -71,9 +71,9 @@ class ADMM(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 20_000)
-        problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
-        P0 = labeled.at_zero()
+        at_zero = labeled.at_zero()
+        tol, P0 = sharpened(tol, at_zero), float(array_namespace(at_zero).sum(at_zero))
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:

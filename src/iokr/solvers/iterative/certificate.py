@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace
+from iokr._array import Array, array_namespace, to_numpy
 from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem
 
-__all__ = ["Certificate", "certify", "gap_bound"]
+__all__ = ["Certificate", "certify", "gap_bound", "sharpened"]
+
+_FEW = 1e-2  # share of P₀ below which most rows are nearly nothing of it
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +23,26 @@ class Certificate:
     a: Array  # coefficients of the better primal point
     dual: float
     gap: float  # (primal − dual)/P₀
+
+
+def sharpened(tol: float, at_zero: Array) -> float:
+    """`tol`, or tol · n·median(ℓ)/P₀ where that is far less, ℓ_i = w_i ℓ(0, ψ_i) and P₀ their sum.
+
+    A few outputs far away make up nearly all of P₀, and a gap relative to it would say nothing about the others.
+    """
+    losses = to_numpy(at_zero)
+    losses = losses[losses > 0]
+    usual = float(np.median(losses)) * len(losses) / float(losses.sum()) if len(losses) else 1.0
+    if not usual < _FEW:
+        return tol
+    if tol * usual < _ROUNDING < tol:
+        warnings.warn(
+            f"A row of `y` has a loss {losses.max() / np.median(losses):.0e} times the usual one: rounding hides what "
+            "the others say; drop it, or clip it to their size.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    return min(tol, max(tol * usual, _ROUNDING))
 
 
 def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from iokr._array import (
     asarray_like,
     blocks,
     cholesky,
+    exponent,
     matmul,
     take_rows,
+    times_power,
 )
 from iokr._component import component
 from iokr._validation import check_integer, check_stops
@@ -96,18 +100,20 @@ class ConjugateGradient(Solver):
         if special.refuses(problem) is None:
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
-        gram, lam = problem.gram, problem.alpha
-        b, system = _system(problem)
+        gram, k = problem.gram, _size(problem)
+        lam = math.ldexp(problem.alpha, -k)
+        b, system = _system(replace(problem, alpha=lam))
         xp = array_namespace(b)
 
-        def direction(R: Array) -> Array:
-            return xp.stack([R, gram @ R])
+        def direction(R: Array) -> Array:  # (2⁻ᵏλI + M 2⁻ᵏG)(2ᵏC) = b: steps multiply G by itself
+            return xp.stack([R, times_power(gram @ R, -k)])
 
         C, R, D = b * 0.0, b, direction(b)
         size_0 = max(float(xp.sum(b * D[1, ...])), 0.0)
         goal = min(tol * tol, 1.0) * size_0
         if start is not None and start.C.shape == b.shape:
-            C, R = start.C, b - system(direction(start.C))
+            C = times_power(start.C, k)
+            R = b - system(direction(C))
             D = direction(R)
         C, _, size, steps = conjugate_gradients(
             C, R, D, direction, system, lambda R, size: not float(size) > goal, limit, axis=None
@@ -116,7 +122,7 @@ class ConjugateGradient(Solver):
         gap = left / (2 * lam) / J_0 if J_0 > 0 else 0.0
         residual = (left / size_0) ** 0.5 if size_0 > 0 else 0.0
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
-        return Solution(C, max(steps, 1), gap, left <= goal)
+        return Solution(times_power(C, -k), max(steps, 1), gap, left <= goal)
 
     def _preconditioned(self, problem: Problem) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
@@ -168,6 +174,12 @@ def _nystroem(points: Geometry, groups: Sequence[tuple[float, np.ndarray]], alph
         return (R - matmul(F.T, join_columns(inner))) / alpha
 
     return precondition
+
+
+def _size(problem: Problem) -> int:
+    """k with 2ᵏ about the larger of λ and the diagonal of G."""
+    diagonal = problem.gram.diagonal()
+    return exponent(max(problem.alpha, float(array_namespace(diagonal).max(diagonal))))
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:

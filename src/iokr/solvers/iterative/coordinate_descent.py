@@ -76,7 +76,6 @@ class CoordinateDescent(Solver):
         if special is not None:
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 10_000)
-        problem.loss.check(problem.targets)
         labeled = labeled_problem(problem)
         Q = margin_matrix(labeled) if labeled.factor is None else margin_by_features(labeled)
         weight = to_numpy(labeled.weight)

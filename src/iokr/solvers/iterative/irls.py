@@ -10,7 +10,7 @@ from iokr._validation import check_stops
 from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
-from iokr.solvers.iterative.certificate import Certificate, certify
+from iokr.solvers.iterative.certificate import Certificate, certify, sharpened
 from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem, ThinKernel, n_few_features
 from iokr.solvers.iterative.thin import weighted_by_features
 
@@ -62,9 +62,9 @@ class IRLS(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 500)
-        problem.loss.check(problem.targets)
         labeled = LabeledProblem(problem)
-        P0 = labeled.at_zero()
+        at_zero = labeled.at_zero()
+        tol, P0 = sharpened(tol, at_zero), float(array_namespace(at_zero).sum(at_zero))
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         kernel: DenseKernel | ThinKernel = DenseKernel(labeled) if labeled.factor is None else ThinKernel(labeled)

@@ -11,6 +11,7 @@ from iokr._component import component
 from iokr._validation import check_integer, check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
+from iokr.solvers.iterative.certificate import sharpened
 
 __all__ = ["LBFGS"]
 
@@ -67,10 +68,10 @@ class LBFGS(Solver):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 5000)
         history = check_integer(self.history, "history", minimum=1)
-        problem.loss.check(problem.targets)
         xp, G = array_namespace(problem.like), problem.gram
         zero = xp.zeros((G.shape[0], problem.Psi.shape[1]), dtype=xp.float64, device=problem.like.device)
-        J_0 = problem.objective(zero)
+        at_zero = problem.losses(zero)
+        tol, J_0 = sharpened(tol, at_zero), float(xp.sum(at_zero))
         if J_0 <= 0:
             return Solution(zero, n_iter=0)
         warm = start is not None and tuple(start.C.shape) == tuple(zero.shape)
@@ -81,7 +82,7 @@ class LBFGS(Solver):
         best, n_iter = (C, _gap(problem, D, J_0)), 0
         while best[1] > tol and n_iter < limit:
             S = _direction(D, pairs)
-            t = _step(problem, C, H, S)
+            t = _step(problem, C, H, S, 1.0 if pairs else _first(problem, D))
             if t is None:
                 if not pairs:
                     break  # no step lowers J: as close as rounding allows
@@ -151,13 +152,18 @@ def _direction(D: _Vector, pairs: deque[_Pair]) -> _Vector:
     return _Vector(-v, -Gv)
 
 
-def _step(problem: Problem, C: Array, H: Array, S: _Vector) -> float | None:
+def _first(problem: Problem, D: _Vector) -> float:
+    """1/(α + ⟨D, G D⟩/⟨D, D⟩), the first step along −D: of the size of the kernel."""
+    return 1 / (problem.alpha + max(_inner(D, D), 0.0) / float(array_namespace(D.v).sum(D.v * D.v)))
+
+
+def _step(problem: Problem, C: Array, H: Array, S: _Vector, t: float) -> float | None:
     """t > 0 near the minimum of the convex J(C + tS), from slopes alone, without a product; None where none falls."""
     slope = _slopes(problem, C, H, S)
     first = slope(0.0)
     if not first < 0:
         return None
-    low, at_low, high, at_high, t = 0.0, first, None, 0.0, 1.0
+    low, at_low, high, at_high = 0.0, first, None, 0.0
     for _ in range(_TRIALS):
         here = slope(t)
         if abs(here) <= -_SLOPE * first:

@@ -66,7 +66,7 @@ class LabeledProblem:
         self.operator = problem.operator
         diagonal = problem.gram.diagonal()
         largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
-        warn_small_alpha(problem.alpha, largest)
+        warn_small_alpha(problem.alpha, largest, " in the units of outputs and weights")
         self.semi_supervised = problem.penalty is not None and problem.strength > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
@@ -134,9 +134,10 @@ class LabeledProblem:
         xp = array_namespace(H)
         return float(xp.sum(self.weight * self.loss.value(H, self.targets(H)))) + self.lam / 2 * sq_norm
 
-    def at_zero(self) -> float:
-        """P₀ = Σ w ℓ(0, ψ_i)."""
-        return self.objective(self.Psi * 0.0, 0.0)
+    def at_zero(self) -> Array:
+        """w_i ℓ(0, ψ_i); P₀ is their sum."""
+        zero = self.Psi * 0.0
+        return self.weight * self.loss.value(zero, self.targets(zero))
 
 
 class BlockLabeledProblem(LabeledProblem):

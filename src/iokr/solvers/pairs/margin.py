@@ -68,7 +68,6 @@ class PairMargin(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 10_000)
-        problem.loss.check(problem.targets)
         y, weight = to_numpy(problem.targets)[:, 0], problem.row_weight
         first = start.state if start is not None and np.shape(start.state) == weight.shape else None
         Q = PairQuadratic(cast("PairGram", problem.gram), y, problem.alpha)
