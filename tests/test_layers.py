@@ -18,7 +18,7 @@ LAYERS = [
     *("decoders", "solvers", "operator_kernels", "manifolds", "embeddings", "kernels"),
     *("_chunks", "problem", "losses", "gram"),
     *("_curves", "_edits", "_tree_edits", "_bits", "_spectra", "_adducts", "_formulas"),
-    *("_validation", "_objects", "_tables", "_errors"),
+    *("_matrices", "_validation", "_objects", "_tables", "_errors"),
     *("_memory", "_progress", "_compile", "_component", "_array"),
     *("_lines", "_folders", "_files", "_text"),
 ]

@@ -199,7 +199,7 @@ def as_source(X: Any, y: Any) -> Any:
 
 def is_lazy(X: Any) -> bool:
     """Whether X is one of Dask's."""
-    return type(X).__module__.split(".")[0] == "dask"
+    return str(type(X).__module__).split(".")[0] == "dask"
 
 
 def row_blocks(X: Any, width: int) -> list[slice] | None:

@@ -46,7 +46,9 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
                 f"{len(y.grid_points)} variables."
             )
         own = np.asarray(y.grid_points[0], dtype=float)
-        return _on_grid(values[:, :, 0], own if grid is None else grid, name)
+        if grid is None or np.array_equal(own, check_points(grid, "grid")):
+            return _on_grid(values[:, :, 0], own, name)
+        return _from_pairs([(own, row) for row in values[:, :, 0]], None, grid, name)
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:  # pairs, as folds cut them
         y = list(y)
     columns = [str(column).lower() for column in column_names(y) or ()]
@@ -97,18 +99,17 @@ def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
     _check_seen(~np.isnan(values), name)
     if np.all(np.diff(points) > 0):
         return CurveTable(points, Y)
-    order = np.argsort(points)
-    if not np.all(np.diff(points[order]) > 0):
+    if len(np.unique(points)) < len(points):
         raise ValueError("`grid` has the same point twice; each column needs a point of its own.")
-    return CurveTable(points[order], values[:, order])
+    raise ValueError(
+        f"`grid` must ascend from column to column: predictions come in this order; sort it, and the columns of "
+        f"`{name}` with it."
+    )
 
 
 def check_points(points: Any, name: str) -> np.ndarray:
     """Finite numbers, one after the other."""
-    try:
-        found = np.asarray(to_numpy(points) if is_array(points) else points, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`{name}` must be a sequence of numbers, got {points!r:.60}.") from None
+    found = check_numbers(points, name)
     if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)):
         raise ValueError(f"`{name}` must be a sequence of finite numbers, got {points!r:.60}.")
     return found
@@ -157,11 +158,23 @@ def _from_pairs(pairs: Sequence[Any], names: list[Any] | None, grid: Any, name: 
     middles = (nodes[1:] + nodes[:-1]) / 2
     sums, counts = np.zeros((2, len(curves), len(nodes)))
     for i, (points, values) in enumerate(curves):
+        _check_inside(i, points, nodes, name)
         at = np.searchsorted(middles, points)
         np.add.at(sums[i], at, values)
         np.add.at(counts[i], at, 1)
     values = np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
     return CurveTable(nodes, values, names)
+
+
+def _check_inside(i: int, points: np.ndarray, nodes: np.ndarray, name: str) -> None:
+    """No point farther out than half a step beyond the first and the last of several nodes."""
+    if len(nodes) == 1:
+        return
+    low, high = nodes[0] - (nodes[1] - nodes[0]) / 2, nodes[-1] + (nodes[-1] - nodes[-2]) / 2
+    beyond = points[(points < low) | (points > high)]
+    if len(beyond):
+        what = f" has a point at {beyond[0]:g}, outside of the nodes from {nodes[0]:g} to {nodes[-1]:g}; drop it"
+        raise BadObject("Curve", i, f"{what}, or widen `grid`.", name)
 
 
 def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:

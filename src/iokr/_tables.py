@@ -20,6 +20,7 @@ __all__ = [
     "EXACT",
     "Frame",
     "as_frame",
+    "check_frame",
     "column_names",
     "exact_stack",
     "frame_of",
@@ -32,6 +33,7 @@ __all__ = [
 EXACT = 1 << 53  # whole numbers up to this are exact in float64
 _NUMBERS = "buif"
 _PLAIN = (int, float, np.integer, np.floating)
+_NO_NUMBERS = (bool, np.timedelta64)  # which Python and NumPy call integers
 _SHOWN = 5
 
 
@@ -67,6 +69,18 @@ def as_frame(values: Any, frame: Frame | None, X: Any) -> Any:
 
     index = X.index if type(X).__module__.partition(".")[0] == "pandas" else None
     return pandas.DataFrame(table, index=index, columns=list(frame.names))
+
+
+def check_frame(frame: Frame | None, Y: Any, name: str, of: str = "y at fit") -> None:
+    """Refuse outputs in a frame whose columns have other names than those of y at fit, or another order."""
+    names = None if frame is None else column_names(Y)
+    if frame is None or names is None or not all(isinstance(n, str) for n in (*names, *frame.names)):
+        return
+    if tuple(names) != frame.names:
+        raise ValueError(
+            f"`{name}` must have the columns of {of}, in their order, {list(frame.names[:_SHOWN])}, got "
+            f"{names[:_SHOWN]}; select them."
+        )
 
 
 def is_table(X: Any) -> bool:
@@ -109,7 +123,7 @@ def read(X: Any, *, matrix: bool = False, missing: bool = False, rows: bool = Fa
     if _is_frame(X):
         return _frame_values(_evaluated(X), matrix, rows)
     if _is_column(X):
-        return _column(X)
+        return _column(X) if len(getattr(X, "shape", (0,))) <= 1 else np.asarray(X.to_numpy())
     if hasattr(X, "__array__") and hasattr(X, "shape") and not is_array(X) and not is_sparse(X):
         return np.asarray(X)
     return X
@@ -294,7 +308,7 @@ def _absent(item: Any) -> bool:
 
 def _all_numbers(values: np.ndarray) -> bool:
     """Whether an object column holds numbers and nulls alone."""
-    return all((isinstance(v, _PLAIN) and not isinstance(v, bool)) or _absent(v) for v in values)
+    return all((isinstance(v, _PLAIN) and not isinstance(v, _NO_NUMBERS)) or _absent(v) for v in values)
 
 
 def _promoted(values: np.ndarray) -> np.ndarray:

@@ -11,16 +11,14 @@ import numpy as np
 
 from iokr._array import (
     Array,
-    NotPositiveDefinite,
     array_namespace,
-    cholesky,
     detached,
-    eigh,
     is_array,
     is_numpy,
     is_sparse,
     same_home,
     to_numpy,
+    unreadable,
     unwarned,
 )
 from iokr._objects import BadObject, distinct, error_context, key, keys, n_objects
@@ -37,11 +35,9 @@ __all__ = [
     "check_not_tiny",
     "check_number",
     "check_numbers",
-    "check_psd",
     "check_random",
     "check_same_length",
     "check_stops",
-    "check_symmetric",
     "check_vectors",
     "check_weight",
 ]
@@ -52,8 +48,6 @@ _TINIEST = math.sqrt(_TINY) / float(np.finfo(np.float64).eps)  # relative errors
 _INDEX = int(np.iinfo(np.int64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
-_USUAL = 1e140
-_TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
 
 
 def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: bool = False) -> float:
@@ -153,6 +147,7 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = _from_sequence(X, name)
     if is_numpy(X):
         X = _numeric(X, name)
+    _check_readable(X, name)
     X = detached(X)
     xp = array_namespace(X)
     if X.ndim != 2:
@@ -166,6 +161,12 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     X = xp.astype(X, xp.float64, copy=False)
     _check_finite(X, name, missing)
     return X
+
+
+def _check_readable(X: Any, name: str) -> None:
+    why = unreadable(X)
+    if why is not None:
+        raise TypeError(f"`{name}` must be an array of numbers, but it {why}.")
 
 
 def _from_sequence(X: Any, name: str) -> np.ndarray:
@@ -233,8 +234,11 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
     return None if np.all(w == 1) else w
 
 
-def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X") -> np.ndarray:
-    """Which of the distinct groups each of n rows belongs to, whole numbers from 0 in the order of first sight."""
+def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X", *, several: bool = False) -> np.ndarray:
+    """Which of the distinct groups each of n rows belongs to, whole numbers from 0 in the order of first sight.
+
+    With `several`, for choices by what is left when a group leaves, one group alone is refused.
+    """
     m = n_objects(groups, name)
     if len(getattr(groups, "shape", (m,))) != 1:
         raise ValueError(f"`{name}` has shape {tuple(groups.shape)}; it must be a list, one group for each row.")
@@ -245,7 +249,10 @@ def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X") -> 
     nothing = next((i for i, k in enumerate(names) if k is None or k in (key(np.nan), key(np.datetime64("NaT")))), None)
     if nothing is not None:
         raise ValueError(f"`{name}` has no group for row {nothing}; give each such row a group of its own.")
-    return distinct(names)[1]
+    found = distinct(names)[1]
+    if several and len(found) and not np.any(found):
+        raise ValueError(f"`{name}` has one group for all rows: nothing is left to learn from without it; give more.")
+    return found
 
 
 def check_numbers(values: Any, name: str) -> np.ndarray:
@@ -263,6 +270,7 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
             values = np.asarray(values)
         except ValueError:
             raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
+    _check_readable(values, name)
     return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
 
 
@@ -306,76 +314,6 @@ def check_folds(
     if not splits:
         raise ValueError(f"{wanted}, but it gives no fold.")
     return splits
-
-
-def check_symmetric(K: Array, name: str) -> Array:
-    """A square, finite, symmetric matrix of numbers, symmetrised exactly."""
-    K = check_vectors(K, name, sparse=False)
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"`{name}` must be square, got shape {tuple(K.shape)}.")
-    if K.shape[0] == 0:
-        raise ValueError(f"`{name}` is empty; at least one object is needed.")
-    xp = array_namespace(K)
-    size = float(xp.max(xp.abs(K)))
-    gap = float(xp.max(xp.abs(K - K.T)))
-    if gap > _TOL * size:
-        raise ValueError(
-            f"`{name}` must be symmetric, but entries across the diagonal differ by up to {gap:.3g}; "
-            f"pass `({name} + {name}.T) / 2` if that is what you mean."
-        )
-    return K if gap == 0 else (K + K.T) / 2
-
-
-def check_psd(K: Array, name: str) -> Array:
-    """A symmetric matrix whose smallest eigenvalue is at least −1e-8 times the largest."""
-    K = check_symmetric(K, name)
-    xp = array_namespace(K)
-    largest = float(xp.max(xp.abs(K)))
-    if largest > 0 and not 1 / _USUAL < largest < _USUAL:  # squares of the entries leave the floats
-        check_psd(K / largest, name)
-        return K
-    diagonal = xp.linalg.diagonal(K)
-    if float(xp.min(diagonal)) < 0:
-        raise ValueError(_indefinite(name, f"its diagonal has the entry {float(xp.min(diagonal)):.3g}"))
-    bound = xp.sqrt(diagonal)
-    if bool(xp.any(xp.abs(K) > (1 + _TOL) * bound[:, None] * bound[None, :] + float(np.finfo(float).tiny))):
-        raise ValueError(_indefinite(name, "|K_ij| exceeds √(K_ii K_jj) somewhere, as distances do"))
-    size = _spectral_norm(K)
-    if size == 0:
-        return K
-    try:
-        cholesky(K, _TOL * size)
-    except NotPositiveDefinite:
-        s, _ = eigh(K)
-        if float(s[0]) < -_TOL * float(s[-1]):
-            raise ValueError(
-                _indefinite(name, f"its eigenvalues run from {float(s[0]):.3g} to {float(s[-1]):.3g}")
-            ) from None
-    return K
-
-
-def _spectral_norm(K: Array) -> float:
-    """A lower bound of ‖K‖₂, seldom far below: three power steps from K1, or the longest row."""
-    xp = array_namespace(K)
-    rows = xp.sqrt(xp.sum(K * K, axis=1))
-    z = xp.sum(K, axis=1) / math.sqrt(K.shape[0])
-    if float(xp.max(rows)) > float(xp.linalg.vector_norm(z)):
-        z = K[int(xp.argmax(rows)), :]
-    norm = 0.0
-    for _ in range(3):
-        length = float(xp.linalg.vector_norm(z))
-        if length == 0:
-            break
-        z = K @ (z / length)
-        norm = float(xp.linalg.vector_norm(z))
-    return max(norm, float(xp.max(rows)))
-
-
-def _indefinite(name: str, why: str) -> str:
-    return (
-        f"`{name}` must be positive semi-definite, as every kernel matrix is, but {why}. "
-        "If it holds distances or similarities, turn it into a kernel first, for example exp(−γ·distance²)."
-    )
 
 
 def check_not_tiny(values: Array, name: str) -> None:

@@ -38,6 +38,7 @@ from iokr._array.namespaces import (
     same_home,
     take_rows,
     to_numpy,
+    unreadable,
 )
 from iokr._array.packed import FullPacked, Packed, column_width, pack, packed_bytes
 from iokr._array.products import (
@@ -116,5 +117,6 @@ __all__ = [
     "torch_device",
     "triangular_congruence",
     "tridiagonalize",
+    "unreadable",
     "unwarned",
 ]

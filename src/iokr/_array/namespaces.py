@@ -49,6 +49,15 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def unreadable(x: Any) -> str | None:
+    """Why an array cannot be computed with, or None: torch's sparse layouts, and tensors without data."""
+    if not is_torch_array(x):
+        return None
+    if str(x.layout) != "torch.strided":
+        return f"is of torch's layout {x.layout}; pass `.to_dense()`, or a SciPy matrix"
+    return "is on torch's device 'meta', which holds no numbers" if x.device.type == "meta" else None
+
+
 def detached(x: Any) -> Any:
     """`x` outside any record of gradients."""
     return x.detach() if is_torch_array(x) else x

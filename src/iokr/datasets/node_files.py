@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._matrices import check_psd
 from iokr._text import printable
-from iokr._validation import check_psd
 from iokr.datasets.file_table import FileTable
 from iokr.datasets.layouts import Layout
 from iokr.datasets.tables import read_table

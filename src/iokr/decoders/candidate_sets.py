@@ -94,6 +94,7 @@ def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
     if n_objects(candidates, "candidates") == 0:
         raise ValueError("`candidates` is empty; give at least one output to choose from.")
     _check_entries(candidates, "`candidates`")
+    _check_labels(candidates, embedding)
     return _as_numbers(candidates, embedding, str)
 
 
@@ -107,6 +108,20 @@ def _check_entries(candidates: Any, name: str) -> None:
     """Refuse arrays of outputs without any entry."""
     if 0 in tuple(getattr(candidates, "shape", ()))[1:]:
         raise ValueError(f"{name} has shape {tuple(candidates.shape)}: its outputs have no entries.")
+
+
+def _check_labels(candidates: Any, embedding: Any) -> None:
+    """Refuse lists and rows of an array, which no label equals, where all labels at fit are texts or numbers."""
+    kernel, labels = getattr(embedding, "kernel_", None), getattr(embedding, "S_fit_", None)
+    if getattr(kernel, "domain", None) != "labels" or not isinstance(labels, np.ndarray):
+        return
+    rows = is_sparse(candidates) or len(getattr(candidates, "shape", ())) > 1
+    nested = rows or all(isinstance(y, (list, tuple, set, frozenset, np.ndarray)) for y in candidates)
+    if nested and all(isinstance(label, (str, int, float)) for label in labels):
+        raise TypeError(
+            f"`candidates` must be labels such as {labels[0]!r:.40}, those of y at fit, but holds lists or rows of an "
+            "array; a list of candidates for each input is `CandidateSets(candidates)`."
+        )
 
 
 def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[Any, np.ndarray]:

@@ -21,7 +21,7 @@ from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_s
 from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
-from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, in_precision, like_fitted, r2
+from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, check_columns, in_precision, like_fitted, r2
 from iokr.estimators.summary import Summarised
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -129,6 +129,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
 
     def _compare(self, X: Any, candidates: Any, by: str) -> Any:
         check_is_fitted(self)
+        check_columns(self.outputs_.frame, candidates, "candidates")
         E = self.embedding_
         if isinstance(candidates, CandidateSets):
             return [self._cast(values) for values in compare_sets(*self._for_candidates(X), candidates, by=by)]
@@ -165,6 +166,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         if k is not None:
             check_integer(k, "k", minimum=1)
+        check_columns(self.outputs_.frame, candidates, "candidates")
         if isinstance(candidates, CandidateSets):
             flatten_sets(candidates, n_objects(X))
             indices, values = rank_sets(*self._ranked(X), candidates, k, by=self._by)
@@ -228,6 +230,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         n = check_same_length(X, y)
         checked = check_weight(sample_weight, n, X)
         w = np.ones(n) if checked is None else checked
+        check_columns(self.outputs_.frame, y, "y")
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
             self.embedding_.represent(y)  # refuses what is no output

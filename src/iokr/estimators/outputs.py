@@ -13,9 +13,10 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr._objects import as_array, as_objects, error_context, is_numeric, n_objects, take
-from iokr._tables import Frame, is_table, read
+from iokr._tables import Frame, check_frame, is_table, read
 from iokr._validation import check_not_tiny
 from iokr.decoders.base import Decoder
+from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.identity import Identity
@@ -30,6 +31,7 @@ __all__ = [
     "Targets",
     "as_fitted",
     "as_outputs",
+    "check_columns",
     "encode",
     "in_precision",
     "known_rows",
@@ -73,6 +75,14 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return found.astype(np.float64)
     return found
+
+
+def check_columns(frame: Frame | None, Y: Any, name: str) -> None:
+    """Refuse outputs, or candidates in any form, in a frame whose columns are not those of y at fit, its `frame`."""
+    if isinstance(Y, SharedCandidates):
+        Y = Y.candidates
+    for part in Y.sets if isinstance(Y, CandidateSets) else [Y]:
+        check_frame(frame, part, name)
 
 
 def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], int] | None]:

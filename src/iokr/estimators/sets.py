@@ -11,12 +11,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, is_array, matmul, same_home, to_numpy
+from iokr._array import Array, asarray_like, is_array, matmul, to_numpy
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import error_context, n_objects, take
 from iokr._tables import read
-from iokr._validation import check_choice, check_computed, check_number, check_same_length, check_weight
+from iokr._validation import (
+    check_choice,
+    check_computed,
+    check_home,
+    check_number,
+    check_same_length,
+    check_weight,
+)
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.labels import code_labels
@@ -182,11 +189,8 @@ class SetModel(KernelModel):
         check_is_fitted(self)
         if n_objects(sets, "sets") == 0:
             raise ValueError("`sets` is empty; at least one set is needed.")
-        if is_array(sets) and self.kernel_.numeric and not same_home(sets, self.solution_.C):
-            raise TypeError(
-                f"The model was fitted on arrays of another library or device than `sets`, {type(sets).__name__}; "
-                "nothing is moved silently: convert them."
-            )
+        if self.kernel_.numeric:
+            check_home(self.solution_.C, sets if is_array(sets) else sets[0], "The sets of `fit` and these `sets`")
         with error_context("sets"):
             return self.sets_.represent(sets)
 

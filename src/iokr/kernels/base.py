@@ -21,9 +21,10 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import Component, component
+from iokr._matrices import check_psd
 from iokr._memory import check_matrix
 from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
-from iokr._validation import check_computed, check_home, check_number, check_psd
+from iokr._validation import check_computed, check_home, check_number
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
@@ -159,8 +160,7 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
     with unwarned():
         check_computed(gram.diagonal(), what=f"k(x, x) of `{name}`")
     if not trusted:
-        n, m = gram.shape
-        check_matrix(n, m, gram.diagonal(), 5.0, f"The check that `{name}` is positive semi-definite,")
+        check_matrix(*gram.shape, gram.diagonal(), 5.0, f"The check that `{name}` is positive semi-definite,")
         check_psd(gram.dense(), f"{name} (its Gram matrix)")
 
 

@@ -20,6 +20,8 @@ _RAREST = float(np.finfo(float).tiny)  # 1/θ is a number
 def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
     """Numbers strictly between 0 and 1; `distinct`, none twice, where they are the levels of one output."""
     try:
+        if isinstance(levels, (str, bytes)):
+            raise TypeError
         values = np.atleast_1d(np.asarray(levels, dtype=float))
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be numbers between 0 and 1, got {levels!r:.60}.") from None

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._objects import error_context
-from iokr._validation import check_number, check_same_length
+from iokr._validation import check_number
 from iokr.kernels._data.graphs import Graph, graphs
+from iokr.metrics.outputs import check_compared
 
 __all__ = ["GraphEditDistance", "graph_edit_distance", "isomorphic_accuracy"]
 
@@ -96,7 +97,7 @@ class _Matrix(NamedTuple):
 
 
 def _pairs(y_true: Any, y_pred: Any, label: str, edge_label: str | None) -> list[tuple[_Matrix, _Matrix]]:
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     labels: dict[Hashable, int] = {}
     links: dict[Hashable, int] = {}
     sides = []

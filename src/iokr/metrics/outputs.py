@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_sparse, unwarned
-from iokr._objects import as_array, equal_entries, keys
-from iokr._tables import EXACT
+from iokr._array import is_array, is_sparse, unwarned
+from iokr._objects import as_array, equal_entries, is_numeric, keys
+from iokr._tables import EXACT, check_frame, frame_of
 from iokr._validation import check_integer, check_number, check_numbers, check_same_length
 
-__all__ = ["f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
+__all__ = ["check_compared", "f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
 
 
 def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
@@ -84,8 +84,9 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> subset_accuracy([[1, 0], [1, 1]], [[1, 1], [1, 1]]), subset_accuracy(["cat", "dog"], ["cat", "dot"])
     (0.5, 0.5)
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
-    return float(np.mean([y == z for y, z in zip(keys(y_true), keys(y_pred), strict=True)]))
+    check_compared(y_true, y_pred)
+    found = [keys(_flat(y)) for y in (y_true, y_pred)]
+    return float(np.mean([y == z for y, z in zip(*found, strict=True)]))
 
 
 def top_k_accuracy(ranks: Any, k: int = 1) -> float:
@@ -113,6 +114,18 @@ def mean_rank(ranks: Any) -> float:
     return float(np.mean(_ranks(ranks)))
 
 
+def check_compared(y_true: Any, y_pred: Any) -> int:
+    """As many outputs as predictions, and in frames the same columns."""
+    check_frame(frame_of(y_true), y_pred, "y_pred", "y_true")
+    return check_same_length(y_true, y_pred, "y_true", "y_pred")
+
+
+def _flat(y: Any) -> Any:
+    """A column of numbers as these numbers, which is how plain ones come."""
+    column = is_array(y) and len(y.shape) == 2 and y.shape[1] == 1 and is_numeric(y)
+    return y[:, 0] if column else y
+
+
 def _ranks(ranks: Any) -> np.ndarray:
     values = check_numbers(ranks, "ranks")
     if values.ndim != 1 or len(values) == 0 or np.any(np.isnan(values)) or np.any(values < 1):
@@ -127,7 +140,7 @@ def _entries(y: Any) -> np.ndarray:
 
 def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both as float matrices of one shape."""
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     Y, Z = check_numbers(y_true, "y_true"), check_numbers(y_pred, "y_pred")
     Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
     for name, values in (("y_true", Y), ("y_pred", Z)):

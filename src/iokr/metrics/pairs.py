@@ -1,7 +1,7 @@
 """How well scores rank the linked pairs before the others; always beside the fraction of pairs that are linked.
 
 `truth` and `scores` are two lists with an entry per pair, or two square matrices, of which the entries i < j count:
-self-pairs are never scored. A pair is linked where `truth` is not zero.
+self-pairs are never scored. A pair is linked where `truth` is positive, and not where it is 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def roc_auc_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
     Parameters
     ----------
     truth : array or sparse matrix of shape (p,) or (m, m)
-        Not zero where a pair is linked.
+        Positive where a pair is linked, else 0.
     scores : array of the same shape
         Higher means a link.
     where : boolean array of the same shape, default=None
@@ -160,6 +160,11 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
     if not np.isfinite(found[counted]).all():
         odd = "NaN" if np.isnan(found[counted]).any() else "infinity"
         raise ValueError(f"`truth` contains {odd}: some pairs are neither linked nor not; leave them out with `where`.")
+    if np.any(found[counted] < 0):
+        raise ValueError(
+            "`truth` must be 0 where a pair is not linked, and positive where it is, but some entries are "
+            "negative; for -1 and 1 write `truth > 0`."
+        )
     linked, values = linked[counted], values[counted].astype(np.float64)
     if not len(values):
         raise ValueError("There are no pairs to rank.")

@@ -9,10 +9,11 @@ import numpy as np
 
 from iokr._edits import coded, edit_matrix, hashable_sequences
 from iokr._objects import as_objects, error_context, key
-from iokr._validation import check_number, check_same_length
+from iokr._validation import check_number
 from iokr.decoders.fgw import canonical, fgw_distance, soft_graph
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of
+from iokr.metrics.outputs import check_compared
 
 __all__ = ["character_accuracy", "edit_distance", "fgw", "kendall_tau"]
 
@@ -33,7 +34,7 @@ def kendall_tau(y_true: Any, y_pred: Any) -> float:
     >>> round(kendall_tau([[1, 2, 3], [1, 2, 3]], [[1, 2, 3], [2, 1, 3]]), 4)
     0.6667
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     Y = check_rankings(y_true)
     Z = check_rankings(y_pred, Y.shape[1])
     first, second = np.triu_indices(Y.shape[1], 1)
@@ -58,7 +59,7 @@ def edit_distance(y_true: Any, y_pred: Any) -> float:
     >>> edit_distance(["kitten", "cat"], ["sitting", "cat"])
     1.5
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
     codes: dict[Hashable, int] = {}
     return float(np.mean([edit_matrix(coded([y], codes), coded([z], codes))[0, 0] for y, z in pairs]))
@@ -83,7 +84,7 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> round(character_accuracy(["house", "hot"], ["mouse", "hotel"]), 4)
     0.875
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     with error_context("y_true"):
         sequences_of(y_true)  # none is empty
     pairs = list(zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True))
@@ -125,7 +126,7 @@ def fgw(
     >>> fgw([(edge, "CO")], [(edge, "OC")]), fgw([(edge, "CO")], [(edge, "CC")])  # doctest: +SKIP
     (0.0, 0.5)
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
+    check_compared(y_true, y_pred)
     if not 0 <= check_number(alpha, "alpha") <= 1:
         raise ValueError(f"`alpha` must lie between 0 and 1, got {alpha!r}.")
     columns = None if labels is None else [key(label) for label in as_objects(labels)]

@@ -19,8 +19,9 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import component
+from iokr._matrices import check_psd
 from iokr._memory import check_memory
-from iokr._validation import check_choice, check_number, check_psd
+from iokr._validation import check_choice, check_number
 from iokr.gram.base import Gram
 from iokr.gram.operators import Oblique, as_operator
 from iokr.gram.scalar import ScalarGram

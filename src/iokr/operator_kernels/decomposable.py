@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like
 from iokr._component import component
-from iokr._validation import check_psd
+from iokr._matrices import check_psd
 from iokr.gram.base import Gram
 from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram

@@ -105,7 +105,8 @@ class Solver(Component, ABC):
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
         """Check, solve, warn; `start` is the solution of a neighbouring problem. Not to be overridden."""
         choice = self.check(problem)
-        problem.loss.check(problem.targets)
+        if not problem.loss.quadratic:
+            problem.loss.check(problem.targets)
         posed, units = own_units(problem) if choice.solver.in_own_units else (problem, None)
         with device_errors(choice.solver.memory(problem), *refusal(self, problem), problem.like):
             solution = self._solve_by(choice, posed, start if units is None else units.start(start))

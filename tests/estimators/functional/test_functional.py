@@ -311,10 +311,10 @@ class TestBadInput:
     def pairs(self, *bad):
         return [(POINTS, row) for row in Y[: N - 1]] + [bad]
 
-    def test_unsorted_points_are_sorted(self):
+    def test_unsorted_points_are_sorted_and_unsorted_columns_refused(self):
         order = RNG.permutation(T)
-        fitted = model(grid=POINTS[order]).fit(X, Y[:, order])
-        np.testing.assert_allclose(fitted.predict(X_NEW), model().fit(X, Y).predict(X_NEW), **CLOSE)
+        with pytest.raises(ValueError, match="`grid` must ascend from column to column"):
+            model(grid=POINTS[order]).fit(X, Y[:, order])
         mixed = [(POINTS[order], row[order]) for row in Y]
         np.testing.assert_allclose(
             model(grid=None).fit(X, mixed).predict(X_NEW), model().fit(X, Y).predict(X_NEW), **CLOSE

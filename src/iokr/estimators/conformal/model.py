@@ -24,7 +24,7 @@ from iokr.estimators.conformal.order import check_complete, rank_needed
 from iokr.estimators.conformal.rows import check_targets, is_pairwise, links_model, rows_of, second_argument, some
 from iokr.estimators.conformal.split import NO_BALL, SplitScores, fitted_residuals
 from iokr.estimators.links.network import check_network
-from iokr.estimators.outputs import require_y
+from iokr.estimators.outputs import check_columns, require_y
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
 from iokr.estimators.summary import Summarised
@@ -289,6 +289,7 @@ class Conformal(Summarised, Component):
         check_is_fitted(self)
         check_same_length(X, y)
         check_complete(y)
+        self._check_columns(y, "y")
         if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if self.conformity != "relative" and candidates is not None:
@@ -297,6 +298,10 @@ class Conformal(Summarised, Component):
                 "they would change nothing: leave them out."
             )
         return np.asarray(self._scores.counts(self._inputs(X), y, candidates))
+
+    def _check_columns(self, Y: Any, name: str) -> None:
+        outputs = getattr(self.model_, "outputs_", None)  # those of scikit-learn have none
+        check_columns(getattr(outputs, "frame", None), Y, name)
 
     def predict_set(self, X: Any, candidates: Any = None, coverage: float = 0.9) -> np.ndarray:
         """The candidates in the set of each x.
@@ -320,6 +325,7 @@ class Conformal(Summarised, Component):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if candidates is None and not links_model(self.model):
             raise ValueError("`candidates` must be given: the outputs among which the set is looked for.")
+        self._check_columns(candidates, "candidates")
         counts = self._scores.candidate_counts(self._inputs(X), candidates)
         return as_objects(np.flatnonzero(row < k) for row in counts)
 

@@ -115,7 +115,7 @@ class FunctionalCV(Searching, FunctionalRegression):
         progress = begin(self, n_paths if self.cv is None else None, X=X, y=y)
         each = partial(track, progress, self, name="curve kernel")
         given = self._given(X, y, sample_weight, X_unlabeled, grid.kernels[0])
-        together = None if groups is None else check_groups(groups, n_objects(given.y))
+        together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         data = self._encoded(given)
         operators = self._operators(curve_kernels, data)
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._validation import check_psd
+from iokr._matrices import check_psd
 from iokr.embeddings.curves import Curves
 from iokr.kernels.base import Kernel
 from iokr.kernels.curves import Periodic
@@ -51,7 +51,10 @@ def curve_operator(curve_kernel: Any, embedding: Curves) -> CurveOperator:
     points, root = embedding.points_, np.sqrt(embedding.quadrature_)
     if curve_kernel is None and embedding.basis is None:
         span = float(points[-1] - points[0]) or 1.0
-        curve_kernel = RBF(1.0 / (2 * (_WIDTH * span) ** 2))
+        width = _WIDTH * span
+        if not 1e-150 < width < 1e150:
+            raise ValueError(f"`grid` spans {span:.1e}, whose square is no number; choose other units for its points.")
+        curve_kernel = RBF(1.0 / (2 * width**2))
     if isinstance(curve_kernel, Kernel):
         kernel = clone(curve_kernel).fit(points[:, None])
         A = root[:, None] * to_numpy(kernel(points[:, None], points[:, None])) * root

@@ -120,7 +120,7 @@ class MultiTaskCV(Searching, TaskRegression):
         turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(strengths))
         progress = begin(self, turns, X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
-        together = None if groups is None else check_groups(groups, n_objects(given.y))
+        together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
         similarities: list[np.ndarray | None] = [None]

@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._validation import check_number, check_symmetric
+from iokr._matrices import check_symmetric
+from iokr._validation import check_number
 from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.kernels.base import Kernel
 

@@ -55,7 +55,7 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     clash = np.flatnonzero(names != names[first][inverse])
     if len(clash):
         a, b = low[clash[0]], high[clash[0]]
-        raise ValueError(f"The pair {{{a}, {b}}} has two different labels; give each pair one, or their mean.")
+        raise ValueError(f"The pair {{{a}, {b}}} has two different labels in `y`; give each pair one, or their mean.")
     total = np.bincount(inverse, weights=check_weight(sample_weight, n, given), minlength=len(keys)).astype(float)
     if np.any(total == 0):
         raise ValueError("Some pairs have weight zero; leave them out.")

@@ -163,8 +163,9 @@ def _labels(y: Any) -> np.ndarray:
         y = read(y)
     try:
         labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
-        if labels.dtype == object:
-            kinds = {_kind(label) for label in labels}
+        listed = isinstance(y, (list, tuple)) and labels.dtype.kind in "SU"  # NumPy makes texts of numbers beside them
+        if labels.dtype == object or listed:
+            kinds = {_kind(label) for label in (y if listed else labels)}
             if len(kinds) > 1 or None in kinds:
                 raise ValueError("labels must be texts, whole numbers or truth values, all of one kind")
         check_classification_targets(labels)

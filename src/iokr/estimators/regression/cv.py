@@ -122,7 +122,7 @@ class IOKRCV(Searching, KernelRegression):
             check_alone(sample_weight, X_unlabeled if groups is None else groups)
             return self._fit_chunks(source, grid)
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
-        together = None if groups is None else check_groups(groups, n_objects(given.y))
+        together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
         n_kernels, n_strengths, _ = grid.shape
         progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)

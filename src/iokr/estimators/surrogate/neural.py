@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +22,8 @@ from iokr.estimators.inputs import check_inputs
 from iokr.kernels.vectors import Linear
 
 __all__ = ["NeuralRegressor"]
+
+_SEEDING = Lock()  # torch has one source of random numbers for all threads
 
 
 def _torch() -> Any:
@@ -160,6 +162,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean over the outputs, as scikit-learn's; in units of y, whose squares may be beyond all numbers."""
+        from sklearn.metrics import r2_score  # not loaded with the estimators
+
         truth, predicted = check_numbers(y, "y"), self.predict(X)
         check_same_length(predicted, truth, "X", "y")
         k = exponent(float(np.max(np.abs(truth), initial=0.0)))
@@ -229,7 +233,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             torch.empty(0, device=self._place)
         except (RuntimeError, AssertionError) as error:
             raise ValueError(f"`device` {self._place!r} is not there: {str(error).splitlines()[0]}") from error
-        with torch.random.fork_rng(devices=[]):
+        with _SEEDING, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             net = self._fresh(torch.nn)
         net = net.to(self._place)

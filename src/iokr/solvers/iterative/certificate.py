@@ -13,6 +13,7 @@ from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem
 __all__ = ["Certificate", "certify", "gap_bound", "sharpened"]
 
 _FEW = 1e-2  # share of P₀ below which most rows are nearly nothing of it
+_HIDDEN = 1e-11  # share at which a product with K rounds away what the others say
 _ROUNDING = 1e-15
 
 
@@ -25,24 +26,26 @@ class Certificate:
     gap: float  # (primal − dual)/P₀
 
 
-def sharpened(tol: float, at_zero: Array) -> float:
-    """`tol`, or tol · n·median(ℓ)/P₀ where that is far less, ℓ_i = w_i ℓ(0, ψ_i) and P₀ their sum.
+def sharpened(tol: float, at_zero: Array, *, power: float = 1.0) -> float:
+    """tol · (n·median(ℓ)/P₀)^power where that is far less than `tol`, ℓ_i = w_i ℓ(0, ψ_i) and P₀ their sum.
 
-    A few outputs far away make up nearly all of P₀, and a gap relative to it would say nothing about the others.
+    A few rows far away, or of great weight, make up nearly all of P₀, and a gap relative to it would say nothing about
+    the others. `power` is ½ for a tolerance of lengths, not of squares.
     """
     losses = to_numpy(at_zero)
     losses = losses[losses > 0]
     usual = float(np.median(losses)) * len(losses) / float(losses.sum()) if len(losses) else 1.0
     if not usual < _FEW:
         return tol
-    if tol * usual < _ROUNDING < tol:
+    wanted = tol * float(usual**power)
+    if wanted < _ROUNDING < tol or usual < _HIDDEN:
         warnings.warn(
-            f"A row of `y` has a loss {losses.max() / np.median(losses):.0e} times the usual one: rounding hides what "
-            "the others say; drop it, or clip it to their size.",
+            f"A row of `y` has a loss {losses.max() / np.median(losses):.0e} times the usual one, weights included: "
+            "rounding hides what the others say; drop it, clip it to their size, or give it less weight.",
             RuntimeWarning,
             stacklevel=4,
         )
-    return min(tol, max(tol * usual, _ROUNDING))
+    return min(tol, max(wanted, _ROUNDING))
 
 
 def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:

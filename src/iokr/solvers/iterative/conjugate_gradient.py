@@ -27,6 +27,7 @@ from iokr.problem import Problem, Solution
 from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.iterative.certificate import sharpened
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients
 from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
 from iokr.solvers.pairs.ridge import PairRidge
@@ -100,6 +101,7 @@ class ConjugateGradient(Solver):
         if special.refuses(problem) is None:
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
+        tol = _of_all_rows(tol, problem)
         gram, k = problem.gram, _size(problem)
         lam = math.ldexp(problem.alpha, -k)
         b, system = _system(replace(problem, alpha=lam))
@@ -126,7 +128,7 @@ class ConjugateGradient(Solver):
 
     def _preconditioned(self, problem: Problem) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
-        tol = min(tol, 1.0)
+        tol = min(_of_all_rows(tol, problem), 1.0)
         m = check_integer(self.rank, "rank", minimum=1)
         points, operator, alpha = Geometry(problem), problem.operator, problem.alpha
         B = points.targets(operator.rotate(problem.Psi))
@@ -174,6 +176,11 @@ def _nystroem(points: Geometry, groups: Sequence[tuple[float, np.ndarray]], alph
         return (R - matmul(F.T, join_columns(inner))) / alpha
 
     return precondition
+
+
+def _of_all_rows(tol: float, problem: Problem) -> float:
+    """The residual that says something about rows of little weight, too."""
+    return sharpened(tol, problem.losses(problem.targets * 0.0), power=0.5)
 
 
 def _size(problem: Problem) -> int:
