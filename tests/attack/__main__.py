@@ -38,14 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     from attack.allowed import is_open, reason
-    from attack.catalogue import cases, sample
+    from attack.catalogue import cases, relations, sample
     from attack.judge import BAD, judge
-    from attack.relations import relation_cases
     from attack.server import serve
 
     chosen = cases()
     if options.relations:
-        names = {case.name for case in relation_cases()}
+        names = {case.name for case in relations()}
         chosen = [case for case in chosen if case.name in names]
     if options.case:
         [case] = [case for case in chosen if case.name == options.case]

@@ -6,29 +6,39 @@ from zlib import crc32
 
 from attack.judge import Case
 
-__all__ = ["cases", "sample"]
+__all__ = ["cases", "relations", "sample"]
 
 
 def cases() -> list[Case]:
     """Every case, those of one callable together."""
+    from attack.classes import class_cases
     from attack.commands import command_cases
     from attack.components import component_targets
     from attack.estimators import estimator_cases
     from attack.functions import function_cases
-    from attack.relations import relation_cases
+    from attack.parts import part_cases
+    from attack.reports import report_cases
 
-    found = [*component_targets(), *estimator_cases(), *function_cases(), *relation_cases(), *command_cases()]
+    found = [*component_targets(), *part_cases(), *estimator_cases(), *function_cases()]
+    found += [*class_cases(), *report_cases(), *relations(), *command_cases()]
     unique = {case.name: case for case in found}
     return sorted(unique.values(), key=lambda case: case.callable)
 
 
+def relations() -> list[Case]:
+    """Those that compare answers with each other."""
+    from attack.relations import relation_cases
+    from attack.states import state_cases
+    from attack.units import unit_cases
+
+    return [*relation_cases(), *unit_cases(), *state_cases()]
+
+
 def sample(chosen: list[Case], n: int) -> list[Case]:
     """About n cases: relations first, and of every callable its share, drawn by a hash of the name."""
-    from attack.relations import relation_cases
-
-    relations = {case.name for case in relation_cases()}
-    first = [case for case in chosen if case.name in relations]
-    rest = [case for case in chosen if case.name not in relations]
+    compared = {case.name for case in relations()}
+    first = [case for case in chosen if case.name in compared]
+    rest = [case for case in chosen if case.name not in compared]
     if len(first) > n // 3:
         first = _drawn(first, n // 3)
     found = [*first, *_drawn(rest, n - len(first))]

@@ -20,7 +20,7 @@ from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.solvers import Cholesky
 
-__all__ = ["answer", "build", "estimator_cases"]
+__all__ = ["answer", "arguments", "build", "estimator_cases"]
 
 REFUSED = {  # outputs are mixed, so there are no weights; a full conformal set is no band
     *((name, "weights") for name in ("MultiTask", "MultiTaskCV", "Functional", "FunctionalCV")),
@@ -68,7 +68,7 @@ def answer(model: Any, problem: str) -> Any:
     return model.distances(COMMON["X"], PROBLEMS[problem][2]["candidates"])
 
 
-def _arguments(cls: type, method: Any, problem: str) -> dict[str, Any] | None:
+def arguments(cls: type, method: Any, problem: str) -> dict[str, Any] | None:
     """Valid arguments of a method, or None where one of them is not known."""
     values = {**COMMON, **PROBLEMS[problem][2]}
     found = {}
@@ -149,7 +149,7 @@ def _method_cases(name: str, cls: type, problem: str) -> Iterator[Case]:
         return fitted[0]
 
     for method, function in methods(cls).items():
-        valid = _arguments(cls, function, problem)
+        valid = arguments(cls, function, problem)
         there = hasattr(build(cls, problem), method)  # some are available for outputs with a kernel alone
         if valid is None or not there or (cls.__name__, method) in REFUSED:
             continue

@@ -31,6 +31,7 @@ _REFUSALS = (
     "NotFittedError",
     "NotImplementedError",
     "BadFile",
+    "BadMolecule",
     "BadObject",
     "BadObjectType",
     "FileNotFoundError",
@@ -158,7 +159,7 @@ def plain(answer: Any) -> Any:
         return answer.toarray()
     if hasattr(answer, "detach") and hasattr(answer, "numpy"):
         return answer.detach().cpu().numpy()
-    if hasattr(answer, "to_device") and not isinstance(answer, np.ndarray):
+    if hasattr(answer, "to_device") and not isinstance(answer, (np.ndarray, np.generic)):
         import array_api_strict as xp
 
         return np.asarray(answer.to_device(xp.Device("CPU_DEVICE")))

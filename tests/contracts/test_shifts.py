@@ -9,10 +9,12 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import members
 import reference
 from iokr import IOKR, IOKRCV, MultiTask, OutputKernelTree
+from iokr._array import to_numpy
 from iokr._objects import as_objects
 from iokr.embeddings import Eigen, Implicit
 from iokr.kernels import RBF, Centered, Features, GlobalAlignment, Laplacian, Linear, Normalized
@@ -177,3 +179,22 @@ def test_models_of_far_outputs(build, shift):
     np.testing.assert_array_equal(there.predict(new) - shift, here.predict(new))
     if here.output_kernel is not None:
         np.testing.assert_allclose(there.distances(new, far), here.distances(new, far - shift), atol=1e-10)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e5, 1e8, 1e10, 1e16, 1e100])
+@pytest.mark.parametrize("p", [2, 5])
+@pytest.mark.parametrize("kernel", [RBF(0.2), Laplacian(0.2)], ids=repr)
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict", "sparse"])
+def test_points_near_each_other_among_far_ones(library, kernel, p, spread):
+    """|Δk| ≤ 1e-9, however far the others are: clusters of width one, `spread` apart, against sums entry by entry."""
+    rng = np.random.default_rng(0)
+    centers = np.round(rng.normal(size=(4, p)) * spread)
+    near = np.round(rng.normal(size=(12, p)) * 8) / 8
+    X = np.repeat(centers, 3, axis=0) + near
+    Z = np.repeat(centers, 3, axis=0) + np.roll(near, 1, axis=0)
+    gaps = np.sum(np.abs(X[:, None] - Z[None]) ** (1 if isinstance(kernel, Laplacian) else 2), axis=2)
+    device = "CPU_DEVICE" if library == "array_api_strict" else "cpu"
+    move = {"sparse": csr_array, "numpy": np.asarray}.get(library) or library_of(library, device)
+    A, B = move(X), move(Z)
+    found = kernel.fit(A)(A, B)
+    np.testing.assert_allclose(to_numpy(found), np.exp(-0.2 * gaps), rtol=0, atol=1e-9)

@@ -8,6 +8,9 @@ Where ρ² is much larger than δ², the block has a centre of its own, the mean
 largest distance between the two sets (the diagonals of a quadrilateral have no larger squares, in sum, than its sides),
 so that the error is below 8 eps p d² for p ≥ 4. With fewer coordinates differences are taken in its place, and with one
 always, as they cost no more than the product.
+
+An error that is little beside the largest distance may be all of a small one: where |s|ρ² is so large that it would
+show in exp(s‖x − z‖²), the few pairs that are not far apart get their differences.
 """
 
 from __future__ import annotations
@@ -15,13 +18,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import is_cupy_array, is_torch_array
 
-from iokr._array.namespaces import Array, array_namespace, asarray_like, blocks, is_numpy, is_sparse
+from iokr._array.namespaces import (
+    Array,
+    array_namespace,
+    asarray_like,
+    blocks,
+    is_numpy,
+    is_sparse,
+    take_rows,
+    to_numpy,
+)
 from iokr._array.products import gemm, row_sq_norms
 
 _FEW = 3  # coordinates up to which differences are taken where the product loses digits
-_ENTRIES = 1 << 20  # of sparse rows made dense at a time
+_ENTRIES = 1 << 20  # of sparse rows made dense at a time, and of differences
+_SHOWN = 1e-9  # error of an exponent from which on small distances are computed anew
+_GONE = 750.0  # exponent at which exp(−x) is 0
+_EPS = float(np.finfo(float).eps)
 
 
 def far_center(X: Any) -> Array | None:
@@ -44,7 +59,8 @@ def scaled_sq_distances(
 ) -> Array:
     """s‖x_i − z_j‖² for s < 0, none above 0, from rows, dense or sparse, and their squared norms about the centre.
 
-    Each is off by at most 8 eps p max(1, |s| d²), d the largest distance between a row of X and one of Z.
+    Each is off by at most 8 eps p max(1, |s| d²), d the largest distance between a row of X and one of Z; those above
+    −750 by 1e-9, or by 2 eps p of their own size.
     """
     p = int(X.shape[1])
     if Z.shape[1] != p:
@@ -53,8 +69,39 @@ def scaled_sq_distances(
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
         E = _from_product(A, x_norms, B, z_norms, scale)
         if not _cancels(E, x_norms, z_norms, scale, _slack(p, min(_width(A), _width(B)))):
-            return _at_most_zero(E)
-    return _from_differences(X, Z, scale) if p <= _FEW else _at_most_zero(_recentred(X, Z, scale))
+            return _resolved(_at_most_zero(E), X, Z, scale, _reach(x_norms, z_norms, scale))
+    if p <= _FEW:
+        return _from_differences(X, Z, scale)
+    E = _at_most_zero(_recentred(X, Z, scale))
+    return _resolved(E, X, Z, scale, -float(array_namespace(E).min(E)) if 0 not in E.shape else 0.0)
+
+
+def _reach(x_norms: Array, z_norms: Array, scale: float) -> float:
+    """|s|ρ²."""
+    if 0 in (x_norms.shape[0], z_norms.shape[0]):
+        return 0.0
+    xp = array_namespace(x_norms)
+    return -scale * float((float(xp.max(x_norms)) ** 0.5 + float(xp.max(z_norms)) ** 0.5) ** 2)
+
+
+def _resolved(E: Array, X: Any, Z: Any, scale: float, reach: float) -> Array:
+    """E with differences for the pairs of exp(E) > 0, where rounding of the largest distances, |s|ρ², would show."""
+    p = int(X.shape[1])
+    error = 8 * p * _EPS * reach
+    if not error > _SHOWN:
+        return E
+    if not (is_numpy(E) or is_torch_array(E) or is_cupy_array(E)):  # entries cannot be set
+        values = np.array(to_numpy(E))
+        return asarray_like(_resolved(values, to_numpy(X), to_numpy(Z), scale, reach), E)
+    xp = array_namespace(E)
+    for rows in blocks(E.shape[0], max(1, _ENTRIES // E.shape[1])):
+        part = E[rows, :]
+        i, j = xp.nonzero(part > -_GONE - error)
+        for some in blocks(int(i.shape[0]), max(1, _ENTRIES // p)):
+            x, z = (take_rows(R, at) for R, at in ((X, i[some] + rows.start), (Z, j[some])))
+            x, z = (R.toarray() if is_sparse(R) else R for R in (x, z))
+            part[i[some], j[some]] = scale * row_sq_norms(x - z)
+    return E
 
 
 def _moved(X: Any, center: Array) -> Array:
@@ -112,8 +159,7 @@ def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: floa
     xp = array_namespace(E)
     if not is_numpy(E):
         return _cancels_there(E, x_norms, z_norms, scale, slack)
-    i, j = int(xp.argmax(x_norms)), int(xp.argmax(z_norms))
-    reach = -scale * (float(x_norms[i]) ** 0.5 + float(z_norms[j]) ** 0.5) ** 2  # |s|ρ²
+    i, j, reach = int(xp.argmax(x_norms)), int(xp.argmax(z_norms)), _reach(x_norms, z_norms, scale)
     if reach <= slack:
         return False
     apart = max(-float(xp.min(E[i, :])), -float(xp.min(E[:, j])))  # |s|δ²

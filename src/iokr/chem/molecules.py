@@ -168,6 +168,8 @@ def _parse(text: str) -> Any:
     Chem = _rdkit()
     if not text:
         raise BadMolecule("the structure is empty.")
+    if not text.replace("\t", " ").isprintable() and "M  END" not in text:  # RDKit would stop at the end of a line
+        raise BadMolecule(f"{text!a:.80} is no molecule: it holds characters that no structure has, or several lines.")
     read = Chem.MolFromInchi if text.startswith("InChI=") else Chem.MolFromSmiles
     if "M  END" in text:
         read = Chem.MolFromMolBlock

@@ -63,7 +63,9 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         raise ValueError(f"`y` has shape {tuple(y.shape)}: outputs have no entries, there is nothing to predict.")
     if is_array(X) and is_numeric(y) and not is_sparse(y):
         return asarray_like(y, X)
-    if is_sparse(y) or (is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif")):
+    if is_sparse(y):
+        return y.tocsr() if y.ndim == 2 else y
+    if is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif"):
         return y
     if not wants_numbers:
         return as_objects(y)
@@ -71,7 +73,8 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         found = as_array(y)
     except ValueError:
         return as_objects(y)
-    if output_kernel is None and found.dtype.kind == "O":  # numbers in an array of objects are vectors all the same
+    vectors = output_kernel is None or output_kernel.numeric
+    if vectors and found.dtype.kind == "O":  # numbers in an array of objects are vectors all the same
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return found.astype(np.float64)
     return found

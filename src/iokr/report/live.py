@@ -18,7 +18,7 @@ import numpy as np
 
 from iokr.report.figures import Figure
 from iokr.report.networks import CLASSES
-from iokr.report.tables import Spread, Table, plain, text_of
+from iokr.report.tables import Spread, Table, number_of, plain, text_of
 
 __all__ = ["LiveNetwork", "LiveTable", "script", "style"]
 
@@ -193,7 +193,7 @@ def _inside_page(value: Any) -> str:
 
 def _column(name: str, cells: list[Any]) -> dict[str, Any]:
     """A column by values to sort and save; texts only where they do not follow from these."""
-    cells = [cell.item() if hasattr(cell, "item") else cell for cell in cells]
+    cells = [number_of(cell) for cell in cells]
     if any(isinstance(cell, Spread) for cell in cells) and all(_is_number(cell) for cell in cells):
         means = [cell.mean if isinstance(cell, Spread) else cell for cell in cells]
         return {"name": name, "kind": "number", "values": means, "texts": [text_of(cell) for cell in cells]}

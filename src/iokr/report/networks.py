@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.report.figures import INK, MUTED, OURS, THEIRS, Canvas, Figure, plot
+from iokr.report.tables import number_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,27 +111,23 @@ def _kinds(items: Any) -> dict[str, type]:
     kinds: dict[str, type] = {}
     for values in items:
         for name, value in values.items():
-            kind = type(_plain(value))
+            kind = type(number_of(value))
             if kind not in _TYPES:
-                raise TypeError(f"the value {value!r} of {name!r} must be text, a number or a truth value.")
+                raise TypeError(f"The value {value!r:.60} of `{name}` must be text, a number or a truth value.")
             before = kinds.get(name, kind)
             kinds[name] = before if before is kind else float if {before, kind} == {int, float} else str
     return kinds
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's."""
-    return value.item() if hasattr(value, "item") else value
-
-
 def _json_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in values.items()}
+    """NaN and infinities are null: JSON has none."""
+    return {name: plain(value) for name, value in values.items()}
 
 
 def _valid(text: str) -> str:
     """Text that XML can hold."""
     if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", text):
-        raise ValueError(f"{text!r} has a character that GraphML cannot hold.")
+        raise ValueError(f"The text {text!a:.60} in `network` has a character that GraphML cannot hold; remove it.")
     return text
 
 

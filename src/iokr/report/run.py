@@ -147,7 +147,7 @@ def write_run(
         _, metrics, run, page = _run_files(format)
         texts: dict[str, str | bytes] = {**tables, metrics: _json(report.metrics()), run: "", **report.files}
         texts[page] = report.html()
-        contents = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts.items()}
+        contents = {name: text if isinstance(text, bytes) else _utf8(text, name) for name, text in texts.items()}
         sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
         contents[run] = _json({**report.info, "files": sums}).encode()
         result.write(contents, dropped=_unchanged(folder) - set(contents))
@@ -178,6 +178,14 @@ def _forget(partial: Path, contents: Collection[str]) -> None:
         for name in contents:
             (partial / name).unlink(missing_ok=True)
         partial.rmdir()
+
+
+def _utf8(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        near = text[max(error.start - 20, 0) : error.end + 20]
+        raise ValueError(f"`{name}` cannot be written as UTF-8, which has no {near!a}; remove it.") from None
 
 
 def _run_files(format: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
-__all__ = ["Spread", "Table", "no_formula", "plain", "tab_separated", "text_of"]
+__all__ = ["Spread", "Table", "no_formula", "number_of", "plain", "tab_separated", "text_of"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
@@ -187,16 +187,22 @@ def _flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def number_of(value: Any) -> Any:
+    """A NumPy number, or an array of one alone, as Python's; everything else as it is."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
+
+
 def plain(value: Any) -> Any:
-    """Only what JSON has: NaN and infinities become null, a `Spread` an object."""
+    """Only what JSON has: NaN and infinities become null, a `Spread` an object, an array a list, all else its text."""
     if isinstance(value, Spread):
         return plain({"mean": value.mean, "std": value.std, "n": value.n})
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()  # a NumPy number
+    value = number_of(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -17,7 +17,7 @@ from iokr._validation import check_choice, check_groups, check_number, check_sam
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
-from iokr.estimators.outputs import encode
+from iokr.estimators.outputs import check_columns, encode
 from iokr.estimators.regression.lazy import LazyAnswers
 from iokr.estimators.regression.posing import Data, Fit, check_data, solve
 from iokr.estimators.regression.probability import candidate_probabilities
@@ -350,6 +350,7 @@ class IOKR(KernelRegression):
             self.kernel_ = state.kernel
         else:
             X = check_inputs(self, X, state.kernel, reset=False)
+            check_columns(state.outputs.frame, y, "y")
         weight = check_weight(sample_weight, check_same_length(X, y), X)
         self.partial_ = state.add(chunk_moments(state, X, y, weight))
         for name in SETTLED:

@@ -93,6 +93,9 @@ def _from_tuple(x: Any, i: int) -> Graph:
         raise BadObject("Graph", i, _EMPTY)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise BadObject("Graph", i, f": the adjacency must be a square matrix, got shape {A.shape}.")
+    values = np.asarray(A.data if is_sparse(A) else A)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise BadObject("Graph", i, ": the adjacency has NaN or infinity, which is neither an edge nor none.")
     if (present != present.T).sum():
         raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
     n = A.shape[0]

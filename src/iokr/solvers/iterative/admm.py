@@ -59,7 +59,7 @@ class ADMM(Solver):
         if not problem.loss.has_prox:
             return f"{problem.loss!r} has no `prox`; use a closed form, or give the loss this method."
         if problem.mask is not None and not problem.loss.radial:
-            return f"{problem.loss!r} cannot use outputs with missing entries; drop these rows."
+            return f"{problem.loss!r} cannot use `y` with missing entries; drop these rows."
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:

@@ -57,7 +57,7 @@ class LBFGS(Solver):
         if not loss.smooth:
             return f"{loss!r} says that it has kinks (`smooth = False`); it needs `prox` and `dual`, for `ADMM()`."
         if problem.mask is not None and not (loss.radial or loss.quadratic):
-            return f"{loss!r} cannot use outputs with missing entries; drop these rows."
+            return f"{loss!r} cannot use `y` with missing entries; drop these rows."
         return None
 
     def memory(self, problem: Problem) -> float:
