@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -101,6 +102,12 @@ class Stream:
                 "`open` must be a function that returns an iterator of (X, y), a tuple (X, y) of arrays, or the path "
                 f"of a Parquet file, got {self.open!r:.60}."
             )
+        try:
+            inspect.signature(self.open).bind()
+        except TypeError:
+            raise TypeError(f"`open` must be a function without arguments, got {self.open!r:.60}.") from None
+        except ValueError:
+            pass  # a built-in one that does not say
         return self.open  # type: ignore[no-any-return]  # a function of the user's, checked above
 
     def chunks(self) -> Iterator[Chunk]:
@@ -266,6 +273,8 @@ def _parquet(path: Path, y: Any, rows: int) -> Iterator[tuple[np.ndarray, np.nda
     except ImportError:
         raise ImportError("A stream of a Parquet file needs pyarrow: pip install 'iokr[parquet]'.") from None
     outputs = [y] if isinstance(y, str) else list(y or ())
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"`open` must be the path of a Parquet file, but there is none at {str(path)!a:.80}.")
     with ParquetFile(path) as file:
         names = file.schema_arrow.names
         missing = [name for name in outputs if name not in names]

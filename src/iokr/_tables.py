@@ -7,14 +7,16 @@ long as these stay exact, else None.
 
 from __future__ import annotations
 
+import array
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from iokr._array import is_array, is_sparse, to_numpy
-from iokr._errors import BadObject
+from iokr._array import is_array, is_sparse, to_numpy, unreadable
+from iokr._errors import BadObject, BadObjectType
 
 __all__ = [
     "EXACT",
@@ -35,6 +37,7 @@ _NUMBERS = "buif"
 _PLAIN = (int, float, np.integer, np.floating)
 _NO_NUMBERS = (bool, np.timedelta64)  # which Python and NumPy call integers
 _SHOWN = 5
+_BUFFERS = (memoryview, ctypes.Array, array.array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Frame:
 
 def frame_of(y: Any) -> Frame | None:
     """The form of a frame of pandas or Polars; None for columns of one, other tables, and everything else."""
-    library = type(y).__module__.partition(".")[0]
+    library = str(type(y).__module__).partition(".")[0]
     if library not in ("pandas", "polars") or not _is_frame(y):
         return None
     return Frame(library, tuple(column_names(y) or ()))
@@ -118,6 +121,10 @@ def read(X: Any, *, matrix: bool = False, missing: bool = False, rows: bool = Fa
     """
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X, missing)
+    if isinstance(X, _BUFFERS):
+        return np.asarray(X)
+    if (why := unreadable(X)) is not None:
+        raise BadObjectType("Tensor", f"of shape {tuple(X.shape)}", f" {why}.")
     if isinstance(X, np.ndarray) and X.dtype.names is None:
         return X if type(X) is np.ndarray or isinstance(X, np.memmap) else np.asarray(X)
     if _is_frame(X):

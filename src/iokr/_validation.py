@@ -18,7 +18,6 @@ from iokr._array import (
     is_sparse,
     same_home,
     to_numpy,
-    unreadable,
     unwarned,
 )
 from iokr._objects import BadObject, distinct, error_context, key, keys, n_objects
@@ -147,7 +146,6 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = _from_sequence(X, name)
     if is_numpy(X):
         X = _numeric(X, name)
-    _check_readable(X, name)
     X = detached(X)
     xp = array_namespace(X)
     if X.ndim != 2:
@@ -161,12 +159,6 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     X = xp.astype(X, xp.float64, copy=False)
     _check_finite(X, name, missing)
     return X
-
-
-def _check_readable(X: Any, name: str) -> None:
-    why = unreadable(X)
-    if why is not None:
-        raise TypeError(f"`{name}` must be an array of numbers, but it {why}.")
 
 
 def _from_sequence(X: Any, name: str) -> np.ndarray:
@@ -270,7 +262,6 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
             values = np.asarray(values)
         except ValueError:
             raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
-    _check_readable(values, name)
     return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
 
 

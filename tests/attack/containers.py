@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -137,6 +138,25 @@ def _odd_index(X: Any) -> Any:
     return pandas_frame(X, index=[f"r{i}" for i in range(n)][::-1], columns=[f"v{j}" for j in range(X.shape[1])])
 
 
+def _decimals(X: Any) -> Any:
+    """Numbers of Python's module decimal, which hold every float exactly."""
+    if X.ndim == 1:
+        return [decimal.Decimal(float(v)) for v in X]
+    return [[decimal.Decimal(float(v)) for v in row] for row in X]
+
+
+def _sparse_frame(X: Any) -> Any:
+    import pandas as pd
+
+    return pandas_frame(X).astype(pd.SparseDtype("float", 0.0))
+
+
+def _two_levels(X: Any) -> Any:
+    import pandas as pd
+
+    return pandas_frame(X, columns=pd.MultiIndex.from_tuples([("a", j) for j in range(X.shape[1])]))
+
+
 LAYOUTS = [
     Variant("fortran", np.asfortranarray),
     Variant("strided", strided),
@@ -155,6 +175,14 @@ LAYOUTS = [
     Variant("strict", strict),
     Variant("masked, nothing hidden", lambda X: np.ma.array(X)),
     Variant("sequence protocol", SequenceOnly),
+    Variant("a matrix of NumPy's", lambda X: np.asmatrix(X) if X.ndim == 2 else X),
+    Variant("a view that repeats", lambda X: np.broadcast_to(X, X.shape)),
+    Variant("memory view", lambda X: memoryview(np.ascontiguousarray(X))),
+    Variant("ctypes", lambda X: np.ctypeslib.as_ctypes(np.array(X, dtype=float))),
+    Variant("decimals", _decimals),
+    Variant("torch with gradients", lambda X: torch_tensor(X).double().requires_grad_()),
+    Variant("list of torch rows", lambda X: list(torch_tensor(X))),
+    Variant("negative zeros", lambda X: np.where(X == 0, -0.0, X) if X.dtype.kind == "f" else X),
 ]
 DTYPES = [
     Variant("float32", lambda X: X.astype(np.float32)),
@@ -173,7 +201,17 @@ TABLES = [
     Variant("polars", polars_frame),
     Variant("arrow", arrow_table),
     Variant("exchange protocol", lambda X: ExchangeOnly(pandas_frame(X))),
+    Variant("pandas of Arrow", lambda X: pandas_frame(X).convert_dtypes(dtype_backend="pyarrow")),
+    Variant("pandas, sparse", _sparse_frame),
+    Variant("pandas, two levels of columns", _two_levels),
+    Variant("polars, lazy", lambda X: polars_frame(X).lazy()),
+    Variant("arrow batch", lambda X: arrow_table(X).to_batches()[0]),
+    Variant("arrow tensor", lambda X: __import__("pyarrow").Tensor.from_numpy(np.ascontiguousarray(X))),
 ]
+
+
+def _whole(X: Any) -> Any:
+    return np.round(8 * X)
 
 
 def _format(name: str) -> Variant:
@@ -203,7 +241,25 @@ SPARSE += [
     Variant("sparse with duplicates", _duplicates),
     Variant("sparse with stored zeros", _stored_zeros),
     Variant("sparse, wide indices", lambda X: _wide(sparse.csr_array(X))),
+    Variant("sparse, unsorted", lambda X: _unsorted(sparse.csr_matrix(X))),
+    Variant("sparse rows in halves", lambda X: _halves(sparse.csr_matrix(X))),
+    Variant("sparse of int8", lambda X: sparse.csr_array(np.round(8 * X).astype(np.int8)), reference=_whole),
+    Variant("sparse of bool", lambda X: sparse.csr_array(X > 0), reference=lambda X: (X > 0) + 0.0),
 ]
+
+
+def _unsorted(A: Any) -> Any:
+    """Every row backwards."""
+    for i in range(A.shape[0]):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        A.indices[row], A.data[row] = A.indices[row][::-1].copy(), A.data[row][::-1].copy()
+    A.has_sorted_indices = False
+    return A
+
+
+def _halves(A: Any) -> Any:
+    """CSR with every entry twice, halved, which formats allow and sums make whole."""
+    return sparse.csr_matrix((np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), 2 * A.indptr), shape=A.shape)
 
 
 def _wide(A: Any) -> Any:
@@ -293,7 +349,15 @@ def repacked(value: Any) -> list[Variant]:
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.isnan(value).any():
         return [v for v in (repacked_matrix() if value.ndim == 2 else repacked_vector()) if v.reference is None]
     if sparse.issparse(value):
-        return [Variant(v.name, lambda X, v=v: v.make(X.toarray()), v.expect) for v in SPARSE]
+        return [
+            Variant(
+                v.name,
+                lambda X, v=v: v.make(X.toarray()),
+                v.expect,
+                None if v.reference is None else lambda X, v=v: sparse.csr_matrix(v.reference(X.toarray())),
+            )
+            for v in SPARSE
+        ]
     if isinstance(value, np.ndarray) and value.dtype.kind in "buif":
         return repacked_matrix() if value.ndim == 2 else repacked_vector()
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":

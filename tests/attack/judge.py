@@ -128,7 +128,7 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
         raised = _raised_here(trace) or kind in ("FileNotFoundError",)
         if not raised and not file.endswith(_THEIRS):
             return Outcome("traceback", said, where)
-        if clear(words, arguments) or kind.startswith("BadObject") or file.endswith(_THEIRS):
+        if clear(words, arguments) or kind.startswith(("BadObject", "BadMolecule")) or file.endswith(_THEIRS):
             return Outcome("refused", said, where)
         return Outcome("unclear", said, where)
     return Outcome("traceback", said, where)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import decimal
+import enum
+import fractions
 import pickle
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,7 +44,24 @@ RENAMED: dict[str, Names] = {
     "dates": lambda k: np.datetime64("2026-01-01") + np.timedelta64(k, "ns"),
     "near floats": lambda k: np.nextafter(1.0, 2.0) if k == 1 else 1.0 + k,
     "strings of numbers": lambda k: ["1", "1.0", "01"][k],
+    "fractions": lambda k: fractions.Fraction(k, 7),
+    "decimals": lambda k: decimal.Decimal(k) / 3,
+    "names of an enumeration": lambda k: list(_Color)[k],
+    "UUIDs": lambda k: uuid.UUID(int=k),
+    "time stamps": lambda k: datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=k))),
+    "texts that end in NUL": lambda k: "a" + "\0" * k,
+    "texts that end in blanks": lambda k: "a" + " " * k,
+    "accents": lambda k: ["\u00e9", "e\u0301", "e"][k],
+    "lone surrogates": lambda k: chr(0xD800 + k),
+    "infinities": lambda k: [float("inf"), float("-inf"), 0.0][k],
+    "nested tuples": lambda k: ((k,), ("a", (k,))),
 }
+
+
+class _Color(enum.Enum):
+    RED, GREEN, BLUE = 1, 2, 3
+
+
 UNSTABLE = ("OutputKernelTree", "OutputKernelForest", "OutputKernelBoosting", "OK3")  # drawn by position
 DRAWN = ("TPPK", "LocalModels", "QuantileCurvesCV", "NeuralRegressor")  # decoys, folds and batches by position
 DRAWN += ("KernelAutoencoder",)  # random codes by position

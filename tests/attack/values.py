@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from attack.containers import Variant, pandas_frame
+from attack.containers import Variant, pandas_frame, torch_tensor
 from attack.strangers import STRANGERS, Unreadable
 
 __all__ = [
@@ -177,9 +177,20 @@ def spoiled_matrix(name: str = "X") -> list[Variant]:
         Variant("pandas with a word", lambda X: pandas_frame(X).assign(word="a"), "refuse"),
         Variant("pandas with NA", lambda X: pandas_frame(_entry(np.nan)(X)).convert_dtypes(), missing),
         Variant("pandas with dates", lambda X: pandas_frame(X).assign(day=np.datetime64("2026-01-01")), "any"),
+        Variant("pandas with durations", lambda X: pandas_frame(X).assign(last=np.timedelta64(1, "D")), "refuse"),
+        Variant("pandas with periods", _periods, "refuse"),
+        Variant("torch, sparse", lambda X: torch_tensor(X).to_sparse(), "any"),
+        Variant("torch without data", lambda X: torch_tensor(X).to("meta"), "refuse"),
+        Variant("a set of tuples", lambda X: {tuple(np.atleast_1d(row).tolist()) for row in X}, "refuse"),
         Variant("a million rows", _huge, "any"),
         *ANYTHING,
     ]
+
+
+def _periods(X: Any) -> Any:
+    import pandas as pd
+
+    return pandas_frame(X).assign(last=pd.period_range("2026", periods=len(X), freq="D"))
 
 
 def _row_of(value: Any) -> Callable[[Any], Any]:

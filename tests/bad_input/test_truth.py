@@ -153,9 +153,9 @@ class TestCurves:
 class TestContainers:
     def test_what_torch_cannot_compute_with(self):
         torch = pytest.importorskip("torch")
-        with pytest.raises(TypeError, match=r"`X` must be an array of numbers, but it is of torch's layout"):
+        with pytest.raises(TypeError, match=r"`X`: Tensor of shape \(12, 3\) is of torch's layout"):
             IOKR(K).fit(torch.tensor(X).to_sparse(), torch.tensor(Y))
-        with pytest.raises(TypeError, match=r"`X` must be an array of numbers, but it is on torch's device 'meta'"):
+        with pytest.raises(TypeError, match=r"`X`: Tensor of shape \(12, 3\) is on torch's device 'meta'"):
             IOKR(K).fit(torch.tensor(X).to("meta"), torch.tensor(Y))
         sets = [torch.tensor(X[i : i + 2]) for i in range(6)]
         model = SetModel(K).fit(sets, [1, -1] * 3)

@@ -22,6 +22,7 @@ from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.local import OnePerNode
 from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
+from iokr.estimators.regression.selection import check_values
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss
@@ -157,11 +158,10 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         first, start = clone(self), None
         posed = first._pose(X, pairs, y, sample_weight)
         inputs = {name: value for name, value in vars(first).items() if name not in first.get_params()}
-        for alpha in alphas:
-            checked = check_number(alpha, "alphas", minimum=0.0, strict=True)
+        for alpha in check_values(alphas, "alphas", strict=True):
             model = clone(self).set_params(alpha=alpha)
             vars(model).update(inputs)
-            start = model._solve(posed.at(checked), start)
+            start = model._solve(posed.at(alpha), start)
             yield model
 
     def loo_path(
@@ -185,8 +185,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             raise ValueError(
                 f"Leaving out has a closed form for quadratic losses only, not {model.loss_!r}; set `cv=5`."
             )
-        checked = [check_number(alpha, "alphas", minimum=0.0, strict=True) for alpha in alphas]
-        for f in posed.strategy.leave_pair_out_path(posed, checked):
+        for f in posed.strategy.leave_pair_out_path(posed, check_values(alphas, "alphas", strict=True)):
             yield f[posed.data.inverse]
 
     def _pose(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PosedPairs:

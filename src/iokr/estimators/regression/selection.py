@@ -113,7 +113,7 @@ def check_values(values: Any, name: str, *, strict: bool) -> list[float]:
             raise TypeError
         items = [v.item() if hasattr(v, "item") else v for v in values]
     except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r}.") from None
+        raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r:.60}.") from None
     if not items:
         raise ValueError(f"`{name}` is empty; give at least one value.")
     return [check_number(v, name, minimum=0.0, strict=strict) for v in items]

@@ -7,6 +7,7 @@ from iokr._array import (
     NotPositiveDefinite,
     array_namespace,
     tensor_products,
+    unwarned,
 )
 from iokr._component import component
 from iokr._memory import available_memory, human_bytes
@@ -92,7 +93,7 @@ class MixedPrecision(Solver):
         if g == 0:
             return B / alpha, B * 0.0, 1
         xp = array_namespace(B)
-        with tensor_products(B):
+        with tensor_products(B), unwarned():  # α beyond float32 breaks down, and float64 takes over
             factor = points.packed(single=True).factor(alpha / g)
 
         def precondition(R: Array) -> Array:
