@@ -14,11 +14,11 @@ from attack.strangers import STRANGERS
 from attack.targets import Target, grid
 from attack.values import SCALARS
 from iokr import IOKR
-from iokr.kernels import RBF, Linear
+from iokr.kernels import RBF, Delta, Linear, Positional, Spearman, Spectrum, Subtree, WeisfeilerLehman
 from iokr.losses import Huber
 from samples import regression
 
-__all__ = ["component_targets", "kernel_instances", "objects"]
+__all__ = ["OUTPUT_KERNELS", "STRUCTURED", "component_targets", "kernel_instances", "objects"]
 
 N = 12
 STRUCTURED = {
@@ -32,6 +32,16 @@ STRUCTURED = {
     "Threshold": "fingerprints",
     "MinimumRisk": "fingerprints",
     "Identity": "vectors",
+}
+OUTPUT_KERNELS: dict[str, Any] = {  # which a decoder belongs to
+    "Assignment": Spearman(),
+    "Positions": Positional(Delta()),
+    "NGramPath": Spectrum(2),
+    "GraphEdits": WeisfeilerLehman(1),
+    "GraphBarycenter": WeisfeilerLehman(1),
+    "TreeEdits": Subtree(0.5),
+    "FixedPoint": RBF(0.5),
+    "Candidates": RBF(0.5),
 }
 
 
@@ -188,20 +198,8 @@ def _solve(name: str, solver: Any, X: Any, Y: Any, new: Any) -> Any:
 
 
 def _decode(name: str, decoder: Any, X: Any, new: Any) -> Any:
-    from iokr.kernels import Delta as D
-    from iokr.kernels import Positional, Spearman, Spectrum, Subtree, WeisfeilerLehman
-
-    kernels = {
-        "Assignment": Spearman(),
-        "Positions": Positional(D()),
-        "NGramPath": Spectrum(2),
-        "GraphEdits": WeisfeilerLehman(1),
-        "GraphBarycenter": WeisfeilerLehman(1),
-        "TreeEdits": Subtree(0.5),
-        "FixedPoint": RBF(0.5),
-    }
     y = objects(STRUCTURED.get(name, "vectors"))
-    return IOKR(RBF(0.5), output_kernel=kernels.get(name), decoder=decoder, alpha=0.5).fit(X, y).predict(new[:2])
+    return IOKR(RBF(0.5), output_kernel=OUTPUT_KERNELS.get(name), decoder=decoder, alpha=0.5).fit(X, y).predict(new[:2])
 
 
 def component_targets() -> Iterator[Case]:

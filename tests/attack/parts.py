@@ -8,27 +8,18 @@ from typing import Any
 import numpy as np
 
 import members
-from attack.components import STRUCTURED, objects
+from attack.components import OUTPUT_KERNELS, STRUCTURED, objects
 from attack.judge import LOOSE, Case, plain
 from attack.problems import NEW, UNLABELED, WEIGHT, N, X, Y
 from attack.targets import Target, grid
 from iokr import IOKR
 from iokr.embeddings import Curves
-from iokr.kernels import RBF, Delta, Linear, Nystroem, Positional, Spearman, Spectrum, WeisfeilerLehman
+from iokr.kernels import RBF, Linear, Nystroem
 from iokr.losses import EpsilonInsensitive, Huber, MaxMargin
 from iokr.manifolds import Laplacian
 
 __all__ = ["part_cases"]
 
-KERNELS: dict[str, Any] = {  # the output kernel that a decoder belongs to
-    "Assignment": Spearman(),
-    "Positions": Positional(Delta()),
-    "NGramPath": Spectrum(2),
-    "GraphEdits": WeisfeilerLehman(1),
-    "GraphBarycenter": WeisfeilerLehman(1),
-    "FixedPoint": RBF(0.5),
-    "Candidates": RBF(0.5),
-}
 LOSSES = {"IRLS": Huber(), "ADMM": EpsilonInsensitive(), "LBFGS": Huber(), "CoordinateDescent": MaxMargin()}
 NAMES = ("kernel", "output_kernel", "embedding", "decoder", "loss", "graph", "index", "curve", "candidates")
 
@@ -47,7 +38,7 @@ def _decoders() -> Iterator[Case]:
     """Outputs of the decoder's own domain, in other containers and spoiled; several settings of each."""
     for name, rows in members.DECODERS.items():
         domain = {"Positions": "strings"}.get(name, STRUCTURED.get(name, "vectors"))
-        y, kernel = objects(domain), KERNELS.get(name)
+        y, kernel = objects(domain), OUTPUT_KERNELS.get(name)
         for i, decoder in enumerate(rows[:2]):
 
             def call(y: Any, d: Any = decoder, k: Any = kernel) -> Any:

@@ -1,4 +1,4 @@
-"""Units of outputs, of weights and of the kernel change nothing but units, for every loss and every solver.
+"""`iokr.solvers._units`: units of outputs, weights and kernel change nothing but units, for every loss and solver.
 
 ψ → 2ᵏψ with lengths in the loss alike is h → 2ᵏᵉh where α → 2^(k(d − 2e))α, (e, d) the `homogeneity` of the loss;
 w → 2ʲw with α, μ → 2ʲα, 2ʲμ leaves h; so does G → 2ⁱG with α → 2ⁱα. Powers of two do not round: what is left are the

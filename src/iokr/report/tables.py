@@ -86,7 +86,7 @@ class Table:
         return all(cell is None or _is_number(cell) for cell in (row.get(column) for row in self.rows))
 
     def kinds(self) -> list[str]:
-        """"number" for each column of numbers, for the page."""
+        """ "number" for each column of numbers, for the page."""
         return ["number" if self.numeric(column) else "" for column in self.columns]
 
     def texts(self) -> list[list[str]]:
