@@ -67,9 +67,10 @@ def scaled_sq_distances(
         raise ValueError(f"`X` must have as many columns as what it is compared with, got {p} and {int(Z.shape[1])}.")
     if p != 1:
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
+        reach = _reach(x_norms, z_norms, scale)  # before the product, so that a device need not be waited for after it
         E = _from_product(A, x_norms, B, z_norms, scale)
-        if not _cancels(E, x_norms, z_norms, scale, _slack(p, min(_width(A), _width(B)))):
-            return _resolved(_at_most_zero(E), X, Z, scale, _reach(x_norms, z_norms, scale))
+        if not _cancels(E, x_norms, z_norms, reach, _slack(p, min(_width(A), _width(B)))):
+            return _resolved(_at_most_zero(E), X, Z, scale, reach)
     if p <= _FEW:
         return _from_differences(X, Z, scale)
     E = _at_most_zero(_recentred(X, Z, scale))
@@ -81,7 +82,8 @@ def _reach(x_norms: Array, z_norms: Array, scale: float) -> float:
     if 0 in (x_norms.shape[0], z_norms.shape[0]):
         return 0.0
     xp = array_namespace(x_norms)
-    return -scale * float((float(xp.max(x_norms)) ** 0.5 + float(xp.max(z_norms)) ** 0.5) ** 2)
+    rho = float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms)))
+    return -scale * rho * rho  # the power would raise an error, not be infinite
 
 
 def _resolved(E: Array, X: Any, Z: Any, scale: float, reach: float) -> Array:
@@ -152,28 +154,13 @@ def _width(X: Any) -> int:
     return int(np.diff(X.indptr).max(initial=0)) if is_sparse(X) else int(X.shape[1])
 
 
-def _cancels(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
-    """Whether the points are so far from 0, for their distances, that too many digits went."""
-    if 0 in E.shape:
+def _cancels(E: Array, x_norms: Array, z_norms: Array, reach: float, slack: float) -> bool:
+    """Whether the points are so far from 0, |s|ρ² at most, for their distances, that too many digits went."""
+    if 0 in E.shape or reach <= slack:
         return False
     xp = array_namespace(E)
-    if not is_numpy(E):
-        return _cancels_there(E, x_norms, z_norms, scale, slack)
-    i, j, reach = int(xp.argmax(x_norms)), int(xp.argmax(z_norms)), _reach(x_norms, z_norms, scale)
-    if reach <= slack:
-        return False
-    apart = max(-float(xp.min(E[i, :])), -float(xp.min(E[:, j])))  # |s|δ²
-    return not reach <= slack * apart
-
-
-def _cancels_there(E: Array, x_norms: Array, z_norms: Array, scale: float, slack: float) -> bool:
-    """The same where the arrays are: a device is waited for once, or twice."""
-    xp = array_namespace(E)
-    reach = -scale * float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms))) ** 2
-    if reach <= slack:
-        return False
     i, j = (xp.reshape(xp.argmax(norms), (1,)) for norms in (x_norms, z_norms))
-    nearest = float(xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1))))
+    nearest = float(xp.minimum(xp.min(xp.take(E, i, axis=0)), xp.min(xp.take(E, j, axis=1))))  # −|s|δ²
     return not reach <= -slack * nearest
 
 
