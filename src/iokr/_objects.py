@@ -193,6 +193,13 @@ def key(item: Any) -> Hashable:
     return item  # type: ignore[no-any-return]
 
 
+def _checked_key(item: Any, i: int) -> Hashable:
+    try:
+        return key(item)
+    except RecursionError:
+        raise BadObject("Object", i, " holds itself, or is nested too deep to be compared.") from None
+
+
 def keys(Y: Any) -> list[Hashable]:
     """The key of every object; rows of arrays and sparse matrices are objects, equal when their numbers are."""
     if is_sparse(Y) and Y.ndim == 1:
@@ -216,7 +223,7 @@ def keys(Y: Any) -> list[Hashable]:
             height = max(1, _ENTRIES // width)
             return [k for rows in blocks(values.shape[0], height) for k in _row_keys(values[rows])]
         Y = values if values.dtype.kind in "OmM" or values.ndim > 1 else values.tolist()
-    return [key(item) for item in Y]
+    return [_checked_key(item, i) for i, item in enumerate(Y)]
 
 
 def _row_keys(values: np.ndarray) -> Iterator[Hashable]:

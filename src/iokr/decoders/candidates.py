@@ -79,7 +79,8 @@ class _Pool:
     """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to them."""
 
     def __init__(self, Y: Any, embedding: Comparison, number: Callable[[int], Any] = int) -> None:
-        first, self.which = distinct(Y)
+        with error_context("candidates", number):
+            first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
         self.Y, self.first, self.size, self.embedding, self.number = Y, first, len(first), embedding, number
         self.reference = float(embedding.sq_norms(self._represent(slice(0, 1)))[0])
