@@ -152,7 +152,7 @@ def take_table(X: Any, rows: np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if type(X).__module__.startswith("pyarrow"):
-        return X.take(rows)
+        return X.take(rows) if hasattr(X, "take") else X.to_numpy()[rows]  # its tensors have no rows of their own
     return X[rows]
 
 

@@ -345,6 +345,8 @@ def renamed(cls: type, rename: Names, as_array: bool) -> None:
     names = {label: rename(k) for label, k in code.items()}
     y = [names[label] for label in LABELS]
     if as_array:
+        if isinstance(y[0], tuple):  # NumPy would take the entries for rows
+            return
         y = np.array(y)
         if y.ndim != 1 or list(y) != [names[label] for label in LABELS]:
             return

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
 from iokr._memory import check_matrix
-from iokr._validation import check_choice, check_computed
+from iokr._validation import check_choice, check_computed, check_numbers
 from iokr.kernels.algebra import SeveralKernels
 
 __all__ = ["Aligned", "alignment", "alignment_weights"]
@@ -110,7 +110,7 @@ class Aligned(SeveralKernels):
 
 
 def _checked_weights(weights: Any, count: int) -> np.ndarray:
-    found = np.asarray(weights, dtype=float)
+    found = check_numbers(weights, "weights")
     if found.shape != (count,) or not np.all(np.isfinite(found)) or np.any(found < 0) or not found.any():
         raise ValueError(
             f"`weights` must be {count} numbers of at least 0, one for each kernel and not all 0, got {weights!r:.60}."

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 METHODS = {"iokr": "LinkPredictor", "pairs": "PairModel", "stack": "LinkPredictor and PairModel together"}
-SAMPLE, MANY = 1000, 2000  # parameters are chosen on so many labelled nodes where there are more than MANY
+SAMPLE = 2000  # nodes on which parameters are chosen where there are more, half of them unlabelled if these take part
 COMPARED = 800  # labelled nodes in the folds that compare models, at most
 STACKED = ("iokr", "pairs")  # the models of a stack
 STACK_FOLDS = 3  # by which the models of a stack are weighed
@@ -185,9 +185,10 @@ def searches(task: Task, watch: Callable[[str, float, str], None] | None = None)
 
 def sample_size(task: Task) -> int | None:
     """On how many labelled nodes parameters are chosen; None is all, and all others that take part."""
-    n = len(task.network.labeled)
-    taking_part = len(task.ids) if task.options.unlabeled else n
-    return min(n, SAMPLE) if taking_part > MANY and not task.options.all else None
+    n, beside = len(task.network.labeled), task.options.unlabeled
+    if task.options.all or (len(task.ids) if beside else n) <= SAMPLE:
+        return None
+    return min(n, SAMPLE // 2 if beside else SAMPLE)
 
 
 def sample_of(task: Task, size: int, seed: int) -> tuple[Any, Any, NDArray[np.int64]]:

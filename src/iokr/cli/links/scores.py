@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._array import to_numpy
-from iokr.cli.links.methods import SAMPLE, Learned
+from iokr.cli.links.methods import Learned
 from iokr.cli.links.placed import Placed
 from iokr.estimators.links.probability import root_mean_square
 from iokr.estimators.pairs.network import AllPairsCV
 from iokr.kernels.base import Kernel
 
 __all__ = ["Scored"]
+
+_MEASURED = 1000  # labelled nodes between which the size of scores is measured
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -55,7 +57,7 @@ class Scored:
 
     def size(self, labeled: Numbers) -> float:
         """The root mean square of scores between labelled nodes, at most a thousand of them."""
-        some = labeled[np.linspace(0, len(labeled) - 1, min(SAMPLE, len(labeled))).astype(int)]
+        some = labeled[np.linspace(0, len(labeled) - 1, min(_MEASURED, len(labeled))).astype(int)]
         return root_mean_square(np.asarray(self.A[some] @ self.B[some].T))
 
     def scores(self, pairs: Numbers) -> Matrix:
