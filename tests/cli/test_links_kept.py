@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -78,12 +79,29 @@ def both(request, files, tmp_path_factory):
     given = ("-i", files / "nodes.tsv", "-e", files / "edges.tsv", *options)
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "sample":
-            patch.setattr(methods, "MANY", 35)
             patch.setattr(methods, "SAMPLE", 30)
         ran("links", "predict", *given, "-o", out / "direct", "--top", 400)
         trained = ran("links", "train", *given, "-o", out / "model.safetensors")
     ran("links", "predict", "--model", out / "model.safetensors", "-o", out / "kept", "--top", 400)
     return out, trained
+
+
+@pytest.mark.parametrize(
+    ("labeled", "nodes", "unlabeled", "everything", "size"),
+    [
+        (2000, 9000, False, False, None),
+        (2001, 9000, False, False, 2000),
+        (2001, 9000, False, True, None),
+        (1500, 2000, True, False, None),
+        (1500, 2001, True, False, 1000),
+        (700, 9000, True, False, 700),
+    ],
+)
+def test_parameters_are_chosen_on_two_thousand_nodes(labeled, nodes, unlabeled, everything, size):
+    """Of the nodes that take part; half of them labelled where others take part."""
+    options = SimpleNamespace(unlabeled=unlabeled, all=everything)
+    network = SimpleNamespace(labeled=np.arange(labeled))
+    assert methods.sample_size(SimpleNamespace(options=options, network=network, ids=range(nodes))) == size
 
 
 def test_the_list_of_a_kept_model_is_that_of_the_command(both):
