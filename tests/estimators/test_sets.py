@@ -173,7 +173,18 @@ def test_other_losses_and_scores():
     sets, y = sample()
     y = y + 0.1 * np.arange(len(y))
     assert SetModel(K, loss=Huber(0.3), alpha=0.1).fit(sets, y).score(sets, y) > 0.5
-    assert SetModel(K, alpha=0.1).fit(sets, y).score(sets, y, sample_weight=np.ones(len(y))) > 0.5
+    model = SetModel(K, alpha=0.1).fit(sets, y)
+    assert model.score(sets, y, sample_weight=np.ones(len(y))) == model.score(sets, y.astype(object)) > 0.5
+
+
+def test_labels_of_any_type_are_counted():
+    sets, y = sample()
+    names = np.where(y > 0, "yes", "no")
+    model, weight = SetModel(K, alpha=0.1).fit(sets, names), np.arange(len(y)) + 1.0
+    right = np.asarray(model.predict(sets)) == names
+    for truth in (names, names.astype(object), names.tolist()):
+        assert model.score(sets, truth) == right.mean()
+        assert model.score(sets, truth, sample_weight=weight) == pytest.approx(np.average(right, weights=weight))
 
 
 def test_bad_input_is_named():

@@ -21,6 +21,7 @@ from iokr._validation import (
     check_computed,
     check_home,
     check_number,
+    check_numbers,
     check_same_length,
     check_weight,
 )
@@ -240,7 +241,7 @@ class SetModel(KernelModel):
 
     def score(self, sets: Any, y: Any, sample_weight: Any = None) -> float:
         """The fraction of sets with the right label; R² for numbers."""
-        from sklearn.metrics import accuracy_score, r2_score
+        from sklearn.metrics import r2_score
 
         check_is_fitted(self)
         n = check_same_length(sets, y, "sets")
@@ -250,10 +251,10 @@ class SetModel(KernelModel):
             raise ValueError(f"`y` must have one label for each set, got shape {truth.shape}.")
         found = self.predict(sets)
         if not hasattr(self, "classes_"):
-            return float(r2_score(truth, to_numpy(found), sample_weight=weight))
+            return float(r2_score(check_numbers(y, "y"), to_numpy(found), sample_weight=weight))
         if not np.all(np.isin(truth, self.classes_)):
             raise ValueError(f"`y` must hold the labels of `fit`, {self.classes_.tolist()}, and has others.")
-        return float(accuracy_score(truth, found, sample_weight=weight))
+        return float(np.average(truth == to_numpy(found), weights=weight))
 
 
 def _means(g: Array, sizes: np.ndarray) -> Array:

@@ -235,6 +235,10 @@ def test_coverage_lies_between_0_and_1(coverage):
             call(NEW, coverage=coverage)
 
 
+def test_the_least_coverage_has_the_first_rank():
+    assert rank_needed(5e-324, 10) == rank_needed(1e-12, 10) == 1
+
+
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95, 0.99, 2 / 3])
 def test_too_few_rows_are_refused_with_the_number_needed(coverage):
     n = rows_needed(coverage)

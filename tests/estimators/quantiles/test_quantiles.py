@@ -205,6 +205,11 @@ class TestIntervals:
         with pytest.warns(UserWarning, match="too few"):
             assert np.isinf(fitted.interval(NEW, 0.99, "split")).all()
 
+    def test_the_least_coverage_is_within_every_other(self):
+        fitted = model().fit(X, Y)
+        least, some = fitted.interval(NEW, 5e-324), fitted.interval(NEW, 0.5)
+        assert np.all(np.diff(least) <= np.diff(some))
+
     def test_bad_arguments(self):
         fitted = model().fit(X, Y)
         for arguments in ((1.0,), (0.0,), (0.8, "bootstrap")):

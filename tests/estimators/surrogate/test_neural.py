@@ -60,8 +60,17 @@ def test_modules_of_ones_own():
         NeuralRegressor(torch.nn.Linear(X.shape[1], 3)).fit(X, Y)
     with pytest.raises(ValueError, match="does not take"):
         NeuralRegressor(torch.nn.Linear(X.shape[1] + 1, 2)).fit(X, Y)
-    with pytest.raises(TypeError, match="module"):
-        NeuralRegressor(5).fit(X, Y)
+    for module in (5, len, lambda p, q: q):
+        with pytest.raises(TypeError, match="module"):
+            NeuralRegressor(module).fit(X, Y)
+
+
+def test_weights_of_a_score_are_checked():
+    model, weight = NeuralRegressor(epochs=2).fit(X, Y), np.ones(len(X))
+    assert model.score(X, Y, sample_weight=weight) == model.score(X, Y)
+    weight[1] = -1
+    with pytest.raises(ValueError, match="`sample_weight`"):
+        model.score(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def rows_needed(coverage: float) -> int:
 def rank_needed(coverage: Any, n: int) -> int:
     """k = ⌈coverage · (n + 1)⌉; refused where it is above n, for then the set is everything."""
     value = check_coverage(coverage)
-    k = math.ceil(value * (n + 1) - 1e-9)
+    k = max(1, math.ceil(value * (n + 1) - 1e-9))
     if k > n:
         raise ValueError(
             f"A coverage of {value:g} needs at least {rows_needed(value)} rows to calibrate on, and there are {n}: "

@@ -271,7 +271,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         scored = [(np.sort(part.quantiles(take(rows.X, out), ends), axis=1), out) for part, out in parts]
         E = [np.maximum(Q[:, 0] - rows.y[out], rows.y[out] - Q[:, 1]) for Q, out in scored]
         size = sum(len(e) for e in E)
-        rank = int(np.ceil(coverage * (size + 1) - 1e-9))
+        rank = max(1, int(np.ceil(coverage * (size + 1) - 1e-9)))
         self.guarantee_ = _GUARANTEES[calibration].format(coverage=coverage, least=max(2 * coverage - 1, 0.0), n=size)
         if hasattr(self, "best_index_"):
             self.guarantee_ += " The parameters were selected on the same rows, which this does not count."

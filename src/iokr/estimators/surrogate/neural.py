@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import exponent, to_numpy, unwarned
 from iokr._component import Component, component
-from iokr._validation import check_integer, check_number, check_numbers, check_same_length, check_vectors
+from iokr._validation import check_integer, check_number, check_numbers, check_same_length, check_vectors, check_weight
 from iokr.estimators.inputs import check_inputs
 from iokr.kernels.vectors import Linear
 
@@ -166,8 +166,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
 
         truth, predicted = check_numbers(y, "y"), self.predict(X)
         check_same_length(predicted, truth, "X", "y")
+        weight = check_weight(sample_weight, len(truth), truth)
         k = exponent(float(np.max(np.abs(truth), initial=0.0)))
-        return float(r2_score(np.ldexp(truth, -k), np.ldexp(predicted, -k), sample_weight=sample_weight))
+        return float(r2_score(np.ldexp(truth, -k), np.ldexp(predicted, -k), sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,7 +255,13 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
                 raise TypeError(
                     f"`module` must be a torch module or a function that makes one, got {self.module!r:.60}."
                 )
-            return self.module(self.n_features_in_, self._width)
+            try:
+                made = self.module(self.n_features_in_, self._width)
+            except TypeError as error:
+                raise TypeError(f"`module` must take the numbers of features and of targets: {error}") from error
+            if not isinstance(made, nn.Module):
+                raise TypeError(f"`module` must make a torch module, got {made!r:.60}.")
+            return made
         widths = [self.n_features_in_, *self.hidden]
         layers: list[Any] = []
         for a, b in pairwise(widths):
