@@ -36,6 +36,7 @@ ENTRIES = ("signs", "normal")
 _EPS = float(np.finfo(np.float64).eps)
 _FIRST, _SHARE = 8, 8  # objects drawn at a time: at least 8, an eighth of those that there are
 _PER_ROW = 4  # objects in a sketch for each of its rows, by default
+_SPARSEST = 1e-9  # density of a sketch, at least: entries are divided by its root
 _PANEL, _IN_CACHE = 1 << 25, 1 << 21  # numbers of a panel of features; under NumPy, whose memory is new to it each time
 _DIGITS = 1e3  # times n·eps·max k(x, x), from which pivots are beyond doubt
 
@@ -47,9 +48,9 @@ def check_landmarks(rank: Any, tol: Any, pivots: Any) -> tuple[int, float | None
 
 
 def check_sketch(rank: Any, density: Any, entries: Any) -> tuple[int, float | None]:
-    """`rank` ≥ 1, 0 < `density` ≤ 1 or None, and known entries."""
+    """`rank` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and known entries."""
     check_choice(entries, "entries", ENTRIES)
-    share = None if density is None else check_number(density, "density", minimum=0.0, strict=True)
+    share = None if density is None else check_number(density, "density", minimum=_SPARSEST)
     if share is not None and share > 1:
         raise ValueError(f"`density` must be a fraction of at most 1, got {density!r}.")
     return check_integer(rank, "rank", minimum=1), share

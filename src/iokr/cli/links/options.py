@@ -94,7 +94,7 @@ Alphas = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads of linear algebra; default: one per core.")
+    int | None, typer.Option("--threads", min=1, max=1024, help="Threads of linear algebra; default: one per core.")
 ]
 ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-one-out chooses parameters by.")]
 Partners = Annotated[
