@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy
+from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy, unreadable
 from iokr._errors import BadObject, BadObjectType, error_context
 from iokr._tables import EXACT, exact_stack, is_table, read, take_table
 
@@ -109,6 +109,8 @@ def take(X: Any, rows: Any) -> Any:
     if is_sparse(X):
         return X.tocsr()[rows]
     if is_array(X) or isinstance(X, Parts):
+        if (why := unreadable(X)) is not None:
+            raise BadObjectType("Tensor", f"of shape {tuple(X.shape)}", f" {why}.")
         return take_rows(X, rows)
     if is_table(X):
         return take_table(X, rows)

@@ -140,6 +140,8 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = X.tocsr().astype(np.float64)
         if X.ndim != 2:
             raise ValueError(f"`{name}` must be a matrix with a row per object, got shape {X.shape}.")
+        if not X.has_canonical_format:  # an entry may be stored in parts
+            X.sum_duplicates()
         _check_finite(X.data, name, missing)
         return X
     if not is_array(X):

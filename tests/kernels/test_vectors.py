@@ -12,6 +12,21 @@ from iokr.kernels import RBF, Cosine, Laplacian, Linear, Nystroem, Polynomial
 from reference import assert_close
 from samples import vectors
 
+
+def test_entries_of_sparse_rows_stored_in_parts_are_their_sums():
+    A = sparse.csr_matrix(np.abs(vectors(12, 4)) * (vectors(12, 4) > 0))
+    halves = sparse.csr_matrix((np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), 2 * A.indptr), shape=A.shape)
+    before = halves.data.copy()
+    for kernel in (RBF(0.3), Laplacian(0.3), Linear(), Cosine(), Polynomial(2)):
+        assert_close(clone(kernel).fit(halves)(halves), clone(kernel).fit(A)(A), 1e-12)
+    np.testing.assert_array_equal(halves.data, before)
+
+
+def test_a_polynomial_of_no_columns_is_its_constant():
+    kernel, none = Polynomial(2, 1.0, 3.0), np.ones((9, 0))
+    assert_close(kernel.fit(none).gram(kernel.represent(none)).dense(), np.full((9, 9), 9.0), 1e-12)
+
+
 KERNELS = {
     "linear": (Linear(), reference.linear, lambda X, Z: sklearn_pairwise.linear_kernel(X, Z)),
     "polynomial": (

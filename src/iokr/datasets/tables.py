@@ -116,7 +116,7 @@ def _odd_in_words(cell: str, name: str) -> str:
 def table_of_cells(cells: Cells, n_text: int, names: frozenset[str], layout: Layout) -> FileTable:
     """The cells of a text file or a sheet as a table; arguments as in `read_table`."""
     if not cells.rows:
-        raise ValueError(f"{cells.name} holds no rows.")
+        raise ValueError(f"{cells.name} holds no rows; it must have `id` and features, or the two ends of links.")
     rows, lines = cells.rows, cells.lines
     _check_widths(cells, n_text)
     head = cells.header

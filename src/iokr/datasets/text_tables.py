@@ -193,8 +193,11 @@ def _opener(path: Path) -> Callable[[], IO[str]]:
         return lambda: _decoded(io.BytesIO(content), content[:2])
     if path.name.lower().endswith(".gz"):
         return lambda: io.TextIOWrapper(open_gzip(path), encoding="utf-8-sig", newline="")
-    with path.open("rb") as file:
-        mark = file.read(2)
+    try:
+        with path.open("rb") as file:
+            mark = file.read(2)
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot be read ({error.strerror}); give a file of text", str(path)) from None
     return lambda: _decoded(path.open("rb"), mark)
 
 

@@ -33,7 +33,7 @@ class SpectralEmbedding(CoordinateEmbedding):
         t, Q = eigh(self.kernel_.gram(S).detach(lower=True), overwrite=True)
         t, Q = to_numpy(t)[::-1], to_numpy(Q)[:, ::-1]
         tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)
-        r = int(np.count_nonzero(t > tol * max(t[0], 0.0)))
+        r = int(np.count_nonzero(t > min(tol, 1.0) * max(t[0], 0.0)))  # above 1 nothing is left
         if self.rank is not None:
             r = min(r, check_integer(self.rank, "rank", minimum=1))
         self.eigenvalues_, self._Q = np.array(t[:r]), np.ascontiguousarray(Q[:, :r])

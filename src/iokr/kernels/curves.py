@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, exp_, row_sq_norms, scaled_sq_distances, to_numpy
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    exp_,
+    row_sq_norms,
+    scaled_sq_distances,
+    to_numpy,
+    unwarned,
+)
 from iokr._component import component
 from iokr._curves import interpolate, quadrature_weights, read_curves
 from iokr._objects import Parts, as_objects
-from iokr._validation import check_number, check_vectors
+from iokr._validation import check_computed, check_number, check_vectors
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.vectors import RBF
@@ -216,7 +225,8 @@ class Periodic(Kernel):
         """Places on the circle, p/(2π) (cos θ − 1, sin θ) for each coordinate, and their squared norms."""
         X = check_vectors(X, sparse=False)
         xp = array_namespace(X)
-        away = X - asarray_like(self.center_, X)[None, :]
+        with unwarned():
+            away = check_computed(X - asarray_like(self.center_, X)[None, :], "Row", "x − c")
         arc = xp.remainder(xp.abs(away), self.period)  # exact
         arc = xp.where(arc > self.period / 2, arc - self.period, arc) * xp.sign(away)
         angle, radius = arc * (2 * np.pi / self.period), self.period / (2 * np.pi)

@@ -112,7 +112,7 @@ class Polynomial(Kernel):
     def _monomials(self, R: Array) -> Array:
         """√(d!/Π aᵢ!) Π zᵢ^aᵢ over all a with Σ aᵢ = d, z = (√γ x, √c₀)."""
         xp, d = array_namespace(R), self.degree
-        rows = xp.concat([self.gamma_**0.5 * R, self.coef0**0.5 * xp.ones_like(R[:, :1])], axis=1)
+        rows = xp.concat([self.gamma_**0.5 * R, self.coef0**0.5 * xp.ones_like(xp.sum(R, axis=1))[:, None]], axis=1)
         chosen = np.array(list(itertools.combinations_with_replacement(range(int(rows.shape[1])), d)))
         repeats = [math.prod(math.factorial(c) for c in Counter(row).values()) for row in chosen.tolist()]
         columns = rows.T

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from iokr._array import Array, asarray_like
 from iokr._component import component
 from iokr._matrices import check_psd
+from iokr._tables import read
 from iokr.gram.base import Gram
 from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram
@@ -159,4 +160,4 @@ def tensor_product(kernel: Kernel, A: Any = None) -> Kernel | OperatorKernel:
     >>> tensor_product(RBF(1.0), [[1.0, 0.5], [0.5, 1.0]])
     Decomposable(A=[[1.0, 0.5], [0.5, 1.0]], kernel=RBF(gamma=1.0))
     """
-    return kernel if A is None else Decomposable(kernel, A)
+    return kernel if A is None else Decomposable(kernel, read(A))

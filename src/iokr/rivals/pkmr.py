@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy
+from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy, unwarned
 from iokr._component import component
 from iokr._validation import check_choice, check_number
 from iokr.kernels.base import Kernel
@@ -72,8 +72,12 @@ class PKMR(LinkRival):
         if self.penalty == "norm":
             self.form_ = spectral_filter(U, K_Y, 1 / (s[:, None] * s[None, :] + self.alpha))
             return
+        with unwarned():
+            penalty = self.alpha * eye_like(s.shape[0], s) / s[None, :]
+        if not bool(xp.all(xp.isfinite(penalty))):
+            raise ValueError(f"`alpha` = {self.alpha:.3g} divided by the least eigenvalue of K overflows; lower it.")
         T = U.T @ K_Y @ U
-        w, V = eigh((T + T.T) / 2 - self.alpha * eye_like(s.shape[0], s) / s[None, :])
+        w, V = eigh((T + T.T) / 2 - penalty)
         self.rank_ = int(np.sum(to_numpy(w) > 0))
         w, V = w[w.shape[0] - self.rank_ :], V[:, w.shape[0] - self.rank_ :]
         self.coefficients_ = U @ (V * xp.sqrt(w)[None, :] / s[:, None])

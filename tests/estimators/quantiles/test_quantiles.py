@@ -210,6 +210,14 @@ class TestIntervals:
         least, some = fitted.interval(NEW, 5e-324), fitted.interval(NEW, 0.5)
         assert np.all(np.diff(least) <= np.diff(some))
 
+    def test_folds_without_a_row_that_counts(self):
+        weight = np.zeros(len(X))
+        weight[3] = 1.0
+        with pytest.raises(ValueError, match="`sample_weight` is zero for every row of a training part"):
+            QuantileCurvesCV(RBF(10.0), solver=ADMM(1e-3)).fit(X, Y, sample_weight=weight)
+        with pytest.raises(ValueError, match="`kernel` is empty"):
+            QuantileCurvesCV([]).fit(X, Y)
+
     def test_bad_arguments(self):
         fitted = model().fit(X, Y)
         for arguments in ((1.0,), (0.0,), (0.8, "bootstrap")):

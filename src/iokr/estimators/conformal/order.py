@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import is_numeric
+from iokr._objects import error_context, is_numeric
+from iokr._tables import read
 from iokr._validation import check_number
 
 __all__ = ["INCOMPLETE", "check_complete", "check_coverage", "kth", "rank_needed", "rows_needed"]
@@ -20,6 +21,8 @@ def check_complete(y: Any) -> None:
     """Refuse missing entries: the score of a row that is partly known is not that of a row that is known."""
     if is_sparse(y) or not is_numeric(y):
         return
+    with error_context("y"):
+        y = read(y)
     values = to_numpy(y) if is_array(y) and not is_numpy(y) else np.asarray(y)
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise ValueError(INCOMPLETE)

@@ -14,7 +14,7 @@ from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
 from iokr._memory import check_matrix
 from iokr._objects import n_objects, take
-from iokr._validation import check_computed, check_integer, check_number, check_same_length
+from iokr._validation import check_choice, check_computed, check_integer, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import (
@@ -249,6 +249,7 @@ class LinkRegression(KernelModel):
         ``source``, ``target`` and ``score``.
         """
         check_is_fitted(self)
+        check_choice(known, "known", (True, False))
         if top is not None:
             check_integer(top, "top", minimum=1)
         above = -np.inf if top is not None and threshold is None else None

@@ -159,6 +159,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         if not self.intercept:
             return 0.0
         order = np.argsort(rows.y)
+        if not len(order):
+            raise ValueError("`sample_weight` is zero for every row of a training part; fewer folds, or other weights.")
         w = np.ones(len(order)) if rows.weight is None else rows.weight[order]
         cumulated = np.cumsum(w)
         half = cumulated[-1] / 2

@@ -84,6 +84,8 @@ class QuantileCurvesCV(Searching, QuantileRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
         kernels = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
+        if not kernels:
+            raise ValueError("`kernel` is empty; give at least one kernel.")
         kernels = [check_kernel(kernel) for kernel in kernels]
         rows = self._rows(X, y, sample_weight, kernels[0])
         alphas, crossings = (

@@ -23,6 +23,7 @@ from iokr.kernels.vectors import Linear
 
 __all__ = ["NeuralRegressor"]
 
+_FASTEST = 1e30  # step of the optimizer, in float32
 _SEEDING = Lock()  # torch has one source of random numbers for all threads
 
 
@@ -166,6 +167,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
 
         truth, predicted = check_numbers(y, "y"), self.predict(X)
         check_same_length(predicted, truth, "X", "y")
+        if truth.size != predicted.size:
+            raise ValueError(f"`y` must have shape {predicted.shape}, as predictions have, got {truth.shape}.")
         weight = check_weight(sample_weight, len(truth), truth)
         k = exponent(float(np.max(np.abs(truth), initial=0.0)))
         return float(r2_score(np.ldexp(truth, -k), np.ldexp(predicted, -k), sample_weight=weight))
@@ -179,7 +182,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         check_integer(self.epochs, "epochs", minimum=1)
         check_integer(self.batch_size, "batch_size", minimum=1)
         check_integer(self.patience, "patience", minimum=1)
-        check_number(self.lr, "lr", minimum=0.0, strict=True)
+        if check_number(self.lr, "lr", minimum=0.0, strict=True) > _FASTEST:
+            raise ValueError(f"`lr` must be at most {_FASTEST:g}, got {self.lr:g}: steps would leave all numbers.")
         check_number(self.weight_decay, "weight_decay", minimum=0.0)
         if not 0 <= check_number(self.validation, "validation") < 1:
             raise ValueError(f"`validation` must be at least 0 and below 1, got {self.validation!r}.")

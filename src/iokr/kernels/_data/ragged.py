@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from iokr._memory import human_bytes
+
 __all__ = ["LANES", "Ragged", "pair_tiles", "side_by_side"]
 
 LANES = 32  # objects that compiled loops compare with another at once: what a step waits for, another does not
 
+_COPIES = 4  # of such an array, about
 _CELLS = 1 << 15  # of the arrays in which pairs of objects are compared at once, which stay in the cache: 256 kB
 
 
@@ -67,6 +70,18 @@ def pair_tiles(
     `compare(x, z)` takes as many objects on either side and compares them one to one, in arrays of |x| |z| entries for
     each pair, or with `flat` of |x|.
     """
+    try:
+        return _tiles(R, S, compare, paired, flat)
+    except MemoryError:
+        x, z = (int(T.lengths.max(initial=0)) for T in (R, S))
+        raise MemoryError(
+            f"`X`: a comparison of {x} entries with {z} needs about {human_bytes(8.0 * _COPIES * x * z)}; cut them."
+        ) from None
+
+
+def _tiles(
+    R: Ragged, S: Ragged, compare: Callable[[Ragged, Ragged], np.ndarray], paired: bool, flat: bool
+) -> np.ndarray:
     if paired:
         diagonal = np.empty((len(R), 1))
         for rows in _groups(R, 1, 1 if flat else int(S.lengths.max(initial=1))):
