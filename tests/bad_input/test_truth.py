@@ -20,6 +20,7 @@ from iokr import (
     Functional,
     FunctionalCV,
     IOKRClassifier,
+    LinkPredictorCV,
     MultiTaskCV,
     NeuralRegressor,
     PairModel,
@@ -28,9 +29,12 @@ from iokr import (
     SharedCandidates,
 )
 from iokr._curves import read_curves
-from iokr.kernels import L2, RBF, Delta, Linear
+from iokr.embeddings import Eigen
+from iokr.kernels import L2, RBF, Delta, Linear, Periodic
 from iokr.losses import Huber
 from iokr.metrics import average_precision_pairs, hamming, kendall_tau, roc_auc_pairs, subset_accuracy
+from iokr.model_selection import cross_val_rank
+from iokr.rivals import PKMR
 
 RNG = np.random.default_rng(0)
 X, Y, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(12, 2)), RNG.normal(size=(5, 3))
@@ -161,6 +165,31 @@ class TestContainers:
         model = SetModel(K).fit(sets, [1, -1] * 3)
         with pytest.raises(TypeError, match="are in different libraries or devices"):
             model.decision_function([X[:2]])
+
+    def test_tensors_whose_rows_cannot_be_taken(self):
+        torch = pytest.importorskip("torch")
+        with pytest.raises(TypeError, match=r"Tensor of shape \(12, 3\) is of torch's layout"):
+            cross_val_rank(
+                IOKR(K, output_kernel=Delta()), torch.tensor(X).to_sparse(), LABELS, SharedCandidates(LABELS)
+            )
+        with pytest.raises(TypeError, match=r"`y`: Tensor of shape \(12, 2\) is on torch's device 'meta'"):
+            Conformal(IOKR(K)).fit(torch.tensor(X), torch.tensor(Y).to("meta"))
+
+    def test_numbers_that_leave_the_floats_in_a_step(self):
+        largest = np.sign(X) * np.finfo(float).max
+        with pytest.raises(ValueError, match=r"`X`: Row . has numbers too large"):
+            Periodic().fit(largest)(largest)
+        with pytest.raises(ValueError, match=r"`alpha` = 1e\+308"):
+            PKMR(K, alpha=1e308).fit(1e-3 * X, np.eye(12)[::-1])
+        assert Eigen(tol=1e308).fit_transform(Y, RBF(0.5).fit(Y)).shape == (12, 0)
+        pytest.importorskip("torch")
+        with pytest.raises(ValueError, match="`lr` must be at most"):
+            NeuralRegressor(lr=1e300).fit(X, Y)
+
+    def test_a_mask_where_yes_or_no_is_meant(self):
+        model = LinkPredictorCV(RBF(0.5)).fit(X, np.eye(12)[::-1])
+        with pytest.raises((TypeError, ValueError), match="`known`"):
+            model.predict_links(top=3, known=np.ones(12, dtype=bool))
 
     def test_types_without_a_module_and_tensors_of_arrow(self):
         expected = IOKR(K).fit(X, Y).predict(NEW)
