@@ -125,3 +125,10 @@ def test_a_weight_of_any_size_counts_until_k():
     np.testing.assert_allclose(found, Y[4:5])
     everywhere = Neighbors(3, kernel=RBF(0.4)).fit(X, Y, sample_weight=np.full(20, 1e300))
     np.testing.assert_allclose(everywhere.predict(X), Y)
+
+
+def test_many_rows_are_not_asked_for_the_memory_of_an_exact_fit():
+    X = np.zeros((200_000, 1))
+    X[:, 0] = np.arange(200_000)
+    model = Neighbors(1, kernel=RBF(1.0)).fit(X, X)
+    np.testing.assert_array_equal(model.predict(X[[5, 199_999]]), X[[5, 199_999]])

@@ -276,7 +276,7 @@ def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections
     near = next((name for name in nodes.ids.tolist() if alike(name) == alike(stranger)), None)
     return (
         f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like {stranger!r}, "
-        f"the nodes are like {(str(nodes.ids[0]) if near is None else near)!r}{_apart(stranger, near)}."
+        f"`nodes` are like {(str(nodes.ids[0]) if near is None else near)!r}{_apart(stranger, near)}."
     )
 
 

@@ -110,6 +110,8 @@ class OutputKernelBoosting(OutputTrees):
         """
         n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
         nu = self._nu = check_number(self.learning_rate, "learning_rate", minimum=0.0, strict=True)
+        if nu >= 2:  # residuals of the training rows are multiplied by |1 − ν|
+            raise ValueError(f"`learning_rate` must be below 2, from where on residuals grow, got {nu:g}.")
         if check_number(self.subsample, "subsample", minimum=0.0, strict=True) > 1:
             raise ValueError(f"`subsample` must be a fraction of the rows, at most 1, got {self.subsample!r}.")
         progress = begin(self, n_trees, X=X, y=y)
