@@ -133,7 +133,7 @@ def check_data(
 
 def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
     """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
-    if not isinstance(kernel, Kernel) or kernel.pairwise or not hasattr(estimator, "solver"):  # neighbours solve nothing
+    if not isinstance(kernel, Kernel) or kernel.pairwise or not hasattr(estimator, "solver"):  # neighbours
         return
     quadratic = estimator.loss is None or estimator.loss.quadratic
     stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix
