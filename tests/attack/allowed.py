@@ -25,6 +25,7 @@ ALLOWED: list[tuple[str, str, str]] = [
     ("BipartitePredictor/*links=pandas with NA", "wrong", "NaN among the links is what is not known (docstring)"),
     ("model_selection.cross_val_rank/*", "wrong", "an output that is no candidate has an infinite rank"),
     ("kernels.Columns/*=pandas with [wdp]*", "wrong", "columns that are not selected do not count (its docstring)"),
+    ("kernels.Columns/*=an object entry", "wrong", "columns that are not selected do not count (its docstring)"),
     ("kernels.Features/*", "traceback", "errors of the user's transformer are passed on as they are"),
     ("kernels.FromFunction/*", "traceback", "errors of the user's function are passed on as they are"),
     ("kernels.FromFunction/*int8", "wrong", "the user's function computes in the type of the rows that it is given"),

@@ -119,7 +119,7 @@ class EmpiricalMap(FeatureKernel):
 
 @component
 class Columns(Kernel):
-    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns.
+    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns, whatever the others hold.
 
     One column is its values, several are vectors of numbers, so that kernels on columns of different kinds can be added
     and multiplied: `Columns(Spectrum(2), "name") * Columns(RBF(), ["mass", "charge"])`.
