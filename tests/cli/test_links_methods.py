@@ -82,7 +82,7 @@ def test_models_are_compared_by_folds_of_nodes_and_the_better_one_is_used(run):
     areas = [row["AUC-ROC %"]["mean"] for row in compared["rows"]]
     assert {row["model"] for row in compared["rows"]} == set(METHODS.values()), "the two, and their stack"
     assert compared["rows"][0]["model"] == won and areas == sorted(areas, reverse=True)
-    behind = compared["rows"][1]["behind the best, ROC"]["mean"]
+    behind = compared["rows"][1]["minus the best, ROC"]["mean"]
     assert behind == pytest.approx(areas[1] - areas[0])
 
 

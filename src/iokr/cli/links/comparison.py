@@ -141,8 +141,8 @@ def compared_table(evaluated: Sequence[Evaluated], n: int, many: int, scoring: s
                 "model": METHODS[one.method],
                 "AUC-ROC %": Spread.of(100 * one.areas[:, 0], digits=1),
                 "AUC-PR %": Spread.of(100 * one.areas[:, 1], digits=1),
-                "behind the best, ROC": None if one is evaluated[0] else Spread.of(behind[:, 0], digits=1),
-                "behind the best, PR": None if one is evaluated[0] else Spread.of(behind[:, 1], digits=1),
+                "minus the best, ROC": None if one is evaluated[0] else Spread.of(behind[:, 0], digits=1),
+                "minus the best, PR": None if one is evaluated[0] else Spread.of(behind[:, 1], digits=1),
             }
         )
     part = f"all {n} labelled nodes" if n == many else f"a sample of {n} of {many} labelled nodes"

@@ -99,7 +99,7 @@ def _methods_table(found: dict[str, Any], chosen: str, scoring: str) -> Table:
     for method in sorted(found, key=lambda method: -_score(found[method], scoring)):
         mine, best = (found[name].query("setting == 'known-new'").reset_index() for name in (method, chosen))
         behind = {
-            f"behind the best, {short}": None
+            f"minus the best, {short}": None
             if method == chosen
             else Spread.of((100 * (mine[name] - best[name])).dropna(), digits=1)
             for short, name in (("ROC", "roc_auc"), ("PR", "average_precision"))
