@@ -280,8 +280,12 @@ def run(
             done += 1
             progress(done, len(cases), what)
 
+        def work(case: Any) -> Any:
+            with threadpool_limits(1, user_api="openmp"):  # which counts its threads in each thread of ours
+                return study.work(case, plan, data)
+
         far = None if elsewhere is None else lambda missing: elsewhere(missing, info["data"])
-        found = cells.fill(cases, lambda case: study.work(case, plan, data), step, n_jobs or usable_cores(), far)
+        found = cells.fill(cases, work, step, n_jobs or usable_cores(), far)
         progress(len(cases), len(cases), "drawing the page")
         report = study.page(Results({case: cells[str(case)] for case in cases}, found), plan, data)
         report = replace(report, files={**report.files, **cells.files()})
