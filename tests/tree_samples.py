@@ -1,14 +1,28 @@
 """All small trees, and the fewest edits between two, slow and obvious."""
 
 from functools import cache
+from importlib import import_module
 from itertools import product
 
-__all__ = ["every_tree", "fewest_edits", "parts"]
+__all__ = ["every_tree", "fewest_edits", "networkx_tree", "parts"]
 
 
 def parts(tree) -> tuple:
     """(label, children)."""
     return (tree[0], tuple(tree[1:])) if isinstance(tree, (tuple, list)) else (tree, ())
+
+
+def networkx_tree(tree, G=None):
+    """The same as a NetworkX graph, labels being the attribute `word`."""
+    G = import_module("networkx").DiGraph() if G is None else G
+    label, children = parts(tree)
+    number = len(G)
+    G.add_node(number, word=label)
+    for child in children:
+        below = len(G)
+        networkx_tree(child, G)
+        G.add_edge(number, below)
+    return G
 
 
 @cache

@@ -54,7 +54,7 @@ def _posed() -> Iterator[tuple[str, Any, Any]]:
         for solvers in members.SOLVERS.values():
             solver = LBFGS(1e-8) if isinstance(solvers[0], LBFGS) else solvers[0]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore")  # asked only whether the solver takes the loss
                 try:
                     _model(loss, solver).fit(X, Y)
                 except ValueError:

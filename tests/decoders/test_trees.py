@@ -16,7 +16,7 @@ from iokr.decoders._search.trees import productions, subtrees, tree_edits
 from iokr.kernels import RBF, Delta, GaussianOf, Normalized, Subtree
 from iokr.kernels._data.trees import Preorder, preorder, tree_nodes
 from reference import assert_close
-from tree_samples import every_tree, fewest_edits, parts
+from tree_samples import every_tree, fewest_edits, networkx_tree, parts
 
 KERNELS = [
     Subtree(depth=1),
@@ -197,20 +197,8 @@ def test_answers_are_no_larger_than_training_trees_unless_asked():
 
 def test_networkx_trees_come_back_as_such():
     networkx = pytest.importorskip("networkx")
-
-    def grown(tree, G=None):
-        G = networkx.DiGraph() if G is None else G
-        label, children = parts(tree)
-        number = len(G)
-        G.add_node(number, word=label)
-        for child in children:
-            below = len(G)
-            grown(child, G)
-            G.add_edge(number, below)
-        return G
-
     kernel = Normalized(Subtree(0.5, label="word")) + Subtree(label="word", depth=1)
-    found = model(kernel, TreeEdits(), map(grown, TREES)).predict(CODES[NEW])
+    found = model(kernel, TreeEdits(), map(networkx_tree, TREES)).predict(CODES[NEW])
     expected = model(Normalized(Subtree(0.5)) + Subtree(depth=1), TreeEdits()).predict(CODES[NEW])
     assert any(y not in list(TREES[SEEN]) for y in expected)
     for G, y in zip(found, expected, strict=True):

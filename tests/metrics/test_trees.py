@@ -5,7 +5,7 @@ import pytest
 
 from iokr.datasets import sample
 from iokr.metrics import tree_edit_distance
-from tree_samples import fewest_edits, parts
+from tree_samples import fewest_edits, networkx_tree
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -22,21 +22,9 @@ def test_labels_are_compared_by_value():
 
 
 def test_networkx_trees():
-    networkx = pytest.importorskip("networkx")
-
-    def grown(tree, G=None):
-        G = networkx.DiGraph() if G is None else G
-        label, children = parts(tree)
-        number = len(G)
-        G.add_node(number, word=label)
-        for child in children:
-            below = len(G)
-            grown(child, G)
-            G.add_edge(number, below)
-        return G
-
+    pytest.importorskip("networkx")
     Y, Z = sample("trees", 6), sample("trees", 6, 1)
-    assert tree_edit_distance([grown(y) for y in Y], Z, label="word") == tree_edit_distance(Y, Z)
+    assert tree_edit_distance([networkx_tree(y) for y in Y], Z, label="word") == tree_edit_distance(Y, Z)
 
 
 def test_refusals():

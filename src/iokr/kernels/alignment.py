@@ -70,7 +70,7 @@ class Aligned(SeveralKernels):
     weights: Sequence[float] | None = None
 
     @property
-    def supervised(self) -> bool:  # type: ignore[override]
+    def supervised(self) -> bool:  # type: ignore[override]  # derived here, a constant elsewhere
         """Whether there are weights to learn."""
         return self.weights is None
 
@@ -103,7 +103,8 @@ class Aligned(SeveralKernels):
 
     def fixed(self) -> Aligned:
         """The same kernels, not fitted, with the weights that were learned: on other objects they stay as they are."""
-        return clone(self).set_params(weights=[float(w) for w in self.weights_])  # type: ignore[no-any-return]
+        fixed: Aligned = clone(self).set_params(weights=[float(w) for w in self.weights_])
+        return fixed
 
     def _sum(self, parts: Iterable[Array]) -> Array:
         return reduce(add, (float(w) * part for w, part in zip(self.weights_, parts, strict=True)))

@@ -54,7 +54,7 @@ class Insensitive(RadialLoss):
         self.base.check(Psi)
 
     @property
-    def homogeneity(self) -> tuple[int, int] | None:  # type: ignore[override]
+    def homogeneity(self) -> tuple[int, int] | None:  # type: ignore[override]  # derived here, a constant elsewhere
         """That of φ."""
         self._check_base()
         form: tuple[int, int] | None = self.base.homogeneity

@@ -15,7 +15,7 @@ _inside: list[int] = []  # threads of torch before, once for each that is inside
 def need_torch() -> None:
     """Import torch before there are threads: those that ask whether an array is torch's must not find it half read."""
     try:
-        import torch  # noqa: F401
+        import torch  # noqa: F401  # for its effect
     except ImportError as error:
         raise ImportError("`surrogate` needs torch; install `iokr[torch]`.") from error
 

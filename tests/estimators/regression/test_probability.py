@@ -83,7 +83,7 @@ def test_refused_in_words():
         model(loss=Huber(1.0)).fit(X, y).predict_proba(NEW, NAMES)
     assert not hasattr(IOKR(RBF(0.5)), "predict_proba")  # vectors: no candidates, as scikit-learn's regressors
     with pytest.raises(AttributeError) as refused:
-        IOKR(RBF(0.5)).predict_proba  # noqa: B018
+        IOKR(RBF(0.5)).predict_proba  # noqa: B018  # asked for, not called
     assert "Linear()" in str(refused.value.__cause__)
 
 

@@ -16,11 +16,11 @@ from iokr.cli.links.explanation import explain_across
 from iokr.cli.links.model import Options, formula_notes
 from iokr.cli.links.page import live_parts
 from iokr.cli.links.placed import Asked, numbers_of, read_list
-from iokr.cli.links.words import edges_tsv, live_links, views_in_words
+from iokr.cli.links.words import link_files, live_links, views_in_words
 from iokr.estimators.areas import areas_of
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.links.probability import fit_logistic
-from iokr.report import Network, Report, Table, run_info, to_cytoscape, to_graphml
+from iokr.report import Network, Report, Table, run_info
 from iokr.report.progress import Progress
 
 __all__ = ["AcrossOutcome", "FoundAcross", "PlacedAcross", "learn_across", "notes_across", "predict_across"]
@@ -219,12 +219,7 @@ class FoundAcross:
 
     def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
         """The list, and the network with it."""
-        network = self._network()
-        return {
-            "edges.tsv": edges_tsv(self.rows, cell),
-            "network.graphml": to_graphml(network),
-            "network.cyjs": to_cytoscape(network),
-        }
+        return link_files(self.rows, self._network(), cell)
 
     def _network(self) -> Network:
         placed = self.placed

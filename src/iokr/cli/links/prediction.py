@@ -17,8 +17,8 @@ from iokr.cli.links.page import live_parts, precision_parts
 from iokr.cli.links.placed import Asked, Placed
 from iokr.cli.links.ranking import ranked, rows_of, threshold_of
 from iokr.cli.links.scores import Scored
-from iokr.cli.links.words import chosen_table, edges_tsv, live_links
-from iokr.report import Network, Report, run_info, to_cytoscape, to_graphml
+from iokr.cli.links.words import chosen_table, link_files, live_links
+from iokr.report import Network, Report, run_info
 from iokr.report.progress import Progress
 
 __all__ = ["Found", "predict_links"]
@@ -105,12 +105,7 @@ class Found:
 
     def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
         """The list, and the network with it."""
-        network = self._network()
-        return {
-            "edges.tsv": edges_tsv(self.rows, cell),
-            "network.graphml": to_graphml(network),
-            "network.cyjs": to_cytoscape(network),
-        }
+        return link_files(self.rows, self._network(), cell)
 
     def notes(self) -> tuple[str, ...]:
         """What scores, probabilities and kinds of pairs mean."""

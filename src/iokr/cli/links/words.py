@@ -10,13 +10,13 @@ import numpy as np
 from iokr.cli.links.methods import METHODS, Learned
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.vectors import RBF
-from iokr.report import LiveTable, Table
+from iokr.report import LiveTable, Network, Table, to_cytoscape, to_graphml
 from iokr.report.tables import tab_separated
 
 if TYPE_CHECKING:
     from iokr.cli.links.model import Task
 
-__all__ = ["chosen_table", "edges_tsv", "live_links", "views_in_words"]
+__all__ = ["chosen_table", "edges_tsv", "link_files", "live_links", "views_in_words"]
 
 
 def live_links(found: list[dict[str, Any]], details: Any = (), *, safe: bool = False) -> LiveTable:
@@ -31,6 +31,15 @@ def edges_tsv(found: list[dict[str, Any]], cell: Callable[[Any], str] = str) -> 
     """The whole list; `cell` writes a value."""
     head = [name.replace(" ", "_") for name in found[0]]
     return tab_separated(head, ([_written(value, cell) for value in row.values()] for row in found))
+
+
+def link_files(found: list[dict[str, Any]], network: Network, cell: Callable[[Any], str]) -> dict[str, str]:
+    """The list, and the network with it."""
+    return {
+        "edges.tsv": edges_tsv(found, cell),
+        "network.graphml": to_graphml(network),
+        "network.cyjs": to_cytoscape(network),
+    }
 
 
 def _written(value: Any, cell: Callable[[Any], str]) -> str:

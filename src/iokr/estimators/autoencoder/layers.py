@@ -26,9 +26,8 @@ def codes_gradient(kernel: Kernel, Z: Matrix, K: Matrix, M: Matrix) -> Matrix:
     """∂⟨M, K(Z)⟩/∂Z for a symmetric M: 2MZ, or −4γ (diag(Q1) − Q) Z with Q = M∘K for a Gaussian."""
     if isinstance(kernel, Linear):
         return np.asarray(2 * M @ Z)
-    assert isinstance(kernel, RBF)
-    Q = M * K
-    gamma = float(kernel.gamma)  # type: ignore[arg-type]
+    assert isinstance(kernel, RBF) and kernel.gamma is not None
+    Q, gamma = M * K, float(kernel.gamma)
     return np.asarray(-4 * gamma * (Q.sum(axis=1)[:, None] * Z - Q @ Z))
 
 

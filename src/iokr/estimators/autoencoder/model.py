@@ -37,7 +37,7 @@ __all__ = ["KernelAutoencoder"]
 _RANK = 1e-10  # eigenvalues of K₁ below this part of the largest are rounding
 
 
-@component
+@component  # the mixins of scikit-learn are untyped
 class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StructuredEstimator):  # type: ignore[misc]
     """min Σ_i ℓ(f₂(f₁(x_i)), ψ(y_i)) + (α/2)‖f₂‖² + (α₁/2)‖f₁‖², f₁ into ℝᵈ, f₂ into the features of the outputs.
 
@@ -126,7 +126,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     manifold = None
     solver = None
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
         """Find codes of the inputs that tell the outputs.
 

@@ -194,7 +194,7 @@ class KernelRegression(LazyAnswers):
             return self._cast(xp.broadcast_to(V, (V.shape[0], q)))
         return self._cast(V[:, 0] if len(gamma) == 1 and problem.mask is None else V)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: Any, candidates: Any = None) -> Any:
         """exp(−‖h(x) − ψ(y)‖²/T) / Σ_y' exp(−‖h(x) − ψ(y')‖²/T), (m, c): a probability for every candidate.
 
