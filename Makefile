@@ -63,7 +63,7 @@ numeric: $(STAMP)/test
 	$(BIN)/python tools/numeric.py --jobs $(JOBS) $(if $(CORES),--cores $(CORES))
 
 doctest: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) --doctest-modules src
+	$(PYTEST) -n $(JOBS) --doctest-modules src lab/src
 
 lint: $(STAMP)/dev
 	$(BIN)/ruff check .
@@ -91,15 +91,15 @@ $(STAMP)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMP) && touch $@
 
-$(STAMP)/report: pyproject.toml | $(STAMP)/venv
-	$(PIP) -e '.[report]'
+$(STAMP)/report: pyproject.toml lab/pyproject.toml | $(STAMP)/venv
+	$(PIP) -e '.[report]' -e ./lab
 	@touch $@
 
 # torch is held at one version, here alone: the newest build would bring gigabytes along.
-$(STAMP)/test: pyproject.toml | $(STAMP)/venv
-	$(PIP) torch==2.13.0 -e '.[report,test]'
+$(STAMP)/test: pyproject.toml lab/pyproject.toml | $(STAMP)/venv
+	$(PIP) torch==2.13.0 -e '.[report,test]' -e ./lab
 	@touch $@ $(STAMP)/report
 
-$(STAMP)/dev: pyproject.toml $(STAMP)/test | $(STAMP)/venv
-	$(PIP) -e '.[dev]'
+$(STAMP)/dev: pyproject.toml lab/pyproject.toml $(STAMP)/test | $(STAMP)/venv
+	$(PIP) -e '.[dev]' -e ./lab
 	@touch $@

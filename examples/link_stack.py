@@ -20,7 +20,7 @@ import numpy as np
 from iokr import LinkPredictor, LinkStack
 from iokr.kernels import RBF, Columns
 from iokr.metrics import average_precision_pairs, roc_auc_pairs
-from iokr.rivals import PairLinks
+from iokr_lab.baselines import PairLinks
 
 # %%
 # The network

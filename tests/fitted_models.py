@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 import iokr
 import members
 import reference
-from iokr import kernels, losses, manifolds, operator_kernels, rivals
-from iokr._objects import as_objects
+from iokr import kernels, losses, manifolds, operator_kernels
+from iokr.data.objects import as_objects
 from iokr.decoders import (
     Assignment,
     FixedPoint,
@@ -29,6 +29,7 @@ from iokr.decoders import (
     TreeEdits,
 )
 from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
+from iokr_lab import baselines as rivals
 
 N, M = 14, 5
 LEVELS = (0.25, 0.5, 0.75)

@@ -19,7 +19,7 @@ import iokr.manifolds
 import iokr.operator_kernels
 import iokr.solvers
 import reference
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.datasets import sample
 from iokr.decoders import (
     Assignment,

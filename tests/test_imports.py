@@ -104,7 +104,7 @@ def test_importing_an_estimator_loads_little_more_than_scikit_learns_base():
 
 def test_importing_an_estimator_is_lazy_about_the_rest_of_the_package():
     loaded = {name.split(".")[1] for name in loaded_by("from iokr import IOKR") if name.startswith("iokr.")}
-    assert loaded.isdisjoint({"cli", "report", "rivals", "datasets"})
+    assert loaded.isdisjoint({"cli", "apps", "files", "chem", "datasets"})
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_importing_an_estimator_is_lazy_about_the_rest_of_the_package():
         "import iokr",
         "from iokr import IOKR, IOKRCV, LinkPredictorCV",
         "from iokr.cli import app; app(['links', '--help'], standalone_mode=False)",
-        "import iokr.rivals, iokr.report, iokr.datasets, iokr.model_selection, iokr.metrics",
+        "import iokr.apps.report, iokr.datasets, iokr.model_selection, iokr.metrics",
     ],
 )
 def test_the_library_never_loads_the_laboratory(statement):
@@ -126,7 +126,9 @@ def defaults(function):
     return [part for part in (*function.args.defaults, *function.args.kw_defaults) if part is not None]
 
 
-@pytest.mark.parametrize("module", [*PUBLIC, "iokr.metrics.displays", "iokr.rivals", "iokr.datasets", "iokr.chem"])
+@pytest.mark.parametrize(
+    "module", [*PUBLIC, "iokr.metrics.displays", "iokr_lab.baselines", "iokr.datasets", "iokr.chem"]
+)
 def test_no_public_signature_names_what_is_private(module):
     """What a reader sees as `alphas=_ALPHAS` says nothing."""
     found = importlib.import_module(module)

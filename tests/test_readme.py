@@ -31,7 +31,7 @@ def files(tmp_path_factory):
     pd.DataFrame(names[pairs], columns=["source", "target"]).to_csv(folder / "edges.tsv", sep="\t", index=False)
     if any("msms" in command for command in COMMANDS):
         pytest.importorskip("rdkit")
-        from iokr.cli.msms.demo import write_demo
+        from iokr.apps.msms.demo import write_demo
 
         write_demo(folder, n=40, unknowns=3)
     return folder
@@ -91,7 +91,8 @@ def test_modules_it_names_exist(name):
 def test_commands_it_names_exist(command):
     from iokr.cli import app
 
-    assert command in typer.main.get_command(app).commands
+    commands = typer.main.get_command(app)
+    assert command in commands.list_commands(typer.Context(commands))
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"`?make (\w+)`?", TEXT))))

@@ -5,7 +5,7 @@
     private     private methods and attributes (`x._name`) of objects of another module
     grams       `isinstance` on a Gram outside a method called `refuses`
     lines       files of more than 400 lines
-    laboratory  modules of `iokr` that import `iokr_lab`, but for the commands `reproduce` and `bench`
+    laboratory  modules of `iokr` that import `iokr_lab`
     loaded      modules of `iokr_lab` that `import iokr` and `iokr links` load
     walk        functions and files that one fit passes through, above the limits of `tools/walk.py`
 
@@ -28,7 +28,7 @@ from pathlib import Path
 
 LIMIT = 400
 LIBRARY, LABORATORY = "iokr", "iokr_lab"
-MAY_IMPORT_THE_LABORATORY = {"iokr.cli.reproduce", "iokr.cli.bench"}
+MAY_IMPORT_THE_LABORATORY = {"iokr_lab.cli.reproduce", "iokr_lab.cli.bench"}
 TEMPLATES = (
     "iokr.solvers",
     {"Solver", "Path"},
@@ -86,10 +86,11 @@ class House:
     @cached_property
     def modules(self) -> dict[str, Module]:
         found = {}
-        for path in sorted((self.root / "src").rglob("*.py")):
-            parts = path.relative_to(self.root / "src").with_suffix("").parts
-            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            found[name] = Module(name, path, str(path.relative_to(self.root)))
+        for source in (self.root / "src", self.root / "lab" / "src"):
+            for path in sorted(source.rglob("*.py")):
+                parts = path.relative_to(source).with_suffix("").parts
+                name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                found[name] = Module(name, path, str(path.relative_to(self.root)))
         return found
 
     @cached_property
@@ -211,7 +212,7 @@ def laboratory(house: House) -> list[str]:
     """Imports of the laboratory in the library, by statement or by name."""
     found = []
     for module in house.modules.values():
-        if module.name.split(".")[0] != LIBRARY or module.name in MAY_IMPORT_THE_LABORATORY:
+        if module.name.split(".")[0] != LIBRARY:
             continue
         lines = {i.line for i in module.imports if i.source.split(".")[0] == LABORATORY}
         lines |= {node.lineno for node in ast.walk(module.tree) if _imports_by_name(node)}
@@ -396,7 +397,11 @@ def walk(house: House) -> list[str]:
 
 
 def _python(house: House, *arguments: str, folder: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(house.root / "src"), "MPLBACKEND": "Agg", "NO_COLOR": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(str(house.root / part) for part in ("src", "lab/src")),
+        "MPLBACKEND": "Agg",
+        "NO_COLOR": "1",
+    }
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -42,7 +42,7 @@ end_at_signals()  # first, as `iokr` does
 import sys, time
 from dataclasses import dataclass
 import iokr_lab
-from iokr.report import Report
+from iokr.apps.report import Report
 from iokr_lab import study
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Scenario:
     def inputs(self, folder: Path) -> None:
         """The files that it reads."""
         if self.is_file:
-            from iokr.cli.msms.demo import write_demo
+            from iokr.apps.msms.demo import write_demo
 
             write_demo(folder, n=45, unknowns=6)
             return
@@ -163,7 +163,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def repaired(out: Path) -> None:
     """As the next run does first."""
-    from iokr._folders import ResultFolder
+    from iokr._system.folders import ResultFolder
     from iokr.cli.shared import new_file
 
     with new_file(out, force=True) if out.suffix else ResultFolder(out).reserved():

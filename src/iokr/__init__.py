@@ -4,45 +4,11 @@ Learn h : X → F, F the feature space of an output kernel, then decode h(x) int
 they are first used, so importing the package is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "IOKR": "iokr.estimators.regression.iokr",
-    "IOKRCV": "iokr.estimators.regression.cv",
-    "IOKRClassifier": "iokr.estimators.plain.classifier",
-    "IOKRRegressor": "iokr.estimators.plain.regressor",
-    "Functional": "iokr.estimators.functional.model",
-    "FunctionalCV": "iokr.estimators.functional.cv",
-    "BipartitePredictor": "iokr.estimators.bipartite",
-    "KernelAutoencoder": "iokr.estimators.autoencoder.model",
-    "LinkPredictor": "iokr.estimators.links.predictor",
-    "LinkPredictorCV": "iokr.estimators.links.cv",
-    "LinkStack": "iokr.estimators.links.stack",
-    "MultiTask": "iokr.estimators.multitask.model",
-    "MultiTaskCV": "iokr.estimators.multitask.cv",
-    "PairModel": "iokr.estimators.pairs.model",
-    "PairModelCV": "iokr.estimators.pairs.cv",
-    "Neighbors": "iokr.estimators.neighbors",
-    "NeuralRegressor": "iokr.estimators.surrogate.neural",
-    "SetModel": "iokr.estimators.sets",
-    "Surrogate": "iokr.estimators.surrogate.model",
-    "OutputKernelTree": "iokr.estimators.trees.tree",
-    "OutputKernelForest": "iokr.estimators.trees.forest",
-    "OutputKernelBoosting": "iokr.estimators.trees.boosting",
-    "QuantileCurves": "iokr.estimators.quantiles.model",
-    "QuantileCurvesCV": "iokr.estimators.quantiles.cv",
-    "Conformal": "iokr.estimators.conformal.model",
-    "Identification": "iokr.estimators.identification.model",
-    "CandidateSets": "iokr.decoders.candidate_sets",
-    "SharedCandidates": "iokr.decoders.candidate_sets",
-    "Stream": "iokr._chunks",
-    "Unlabeled": "iokr.estimators.inputs",
-    "load": "iokr.files.model",
-    "save": "iokr.files.model",
-}
 
 __all__ = [
     "IOKR",
@@ -81,15 +47,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from iokr._chunks import Stream
-    from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
+    from iokr.data.candidates import CandidateSets, SharedCandidates
+    from iokr.data.chunks import Stream
+    from iokr.data.unlabeled import Unlabeled
     from iokr.estimators.autoencoder.model import KernelAutoencoder
     from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal
     from iokr.estimators.functional.cv import FunctionalCV
     from iokr.estimators.functional.model import Functional
     from iokr.estimators.identification.model import Identification
-    from iokr.estimators.inputs import Unlabeled
     from iokr.estimators.links.cv import LinkPredictorCV
     from iokr.estimators.links.predictor import LinkPredictor
     from iokr.estimators.links.stack import LinkStack
@@ -113,11 +79,4 @@ if TYPE_CHECKING:
     from iokr.files.model import load, save
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'iokr' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__)

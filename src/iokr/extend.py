@@ -22,7 +22,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import Component, component
-from iokr._validation import check_choice, check_integer, check_number, check_stops, check_vectors
+from iokr._validation.arguments import check_choice, check_integer, check_number, check_stops, check_vectors
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import CoordinateEmbedding, Embedding, EuclideanEmbedding, KernelEmbedding
 from iokr.gram.base import Gram

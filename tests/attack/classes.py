@@ -12,6 +12,7 @@ import numpy as np
 
 import iokr
 import iokr.chem
+import iokr_lab.baselines
 import members
 from attack.containers import Variant
 from attack.judge import Case, Wrong
@@ -19,7 +20,7 @@ from attack.problems import NEW, PAIRS, WEIGHT, N, X, Y
 from attack.targets import Target, folders, public
 from attack.values import SCALARS
 from iokr import IOKR, IOKRCV, PairModel, Stream
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.kernels import RBF, Nystroem
 
 __all__ = ["class_cases", "unknown"]
@@ -206,7 +207,7 @@ def unknown() -> list[str]:
     return [
         f"{folder.__name__}.{name}"
         for folder in folders()
-        if folder not in (iokr, iokr.rivals)
+        if folder not in (iokr, iokr_lab.baselines)
         for name, member in public(folder).items()
         if inspect.isclass(member) and hasattr(member, "fit") and name not in known
     ]

@@ -107,7 +107,7 @@ def invoke(arguments: list[str]) -> Any:
 @cache
 def _spectra() -> dict[str, bytes]:
     """Small files of spectra and candidates, fingerprints among them, and a model of them."""
-    from iokr.cli.msms.demo import write_demo
+    from iokr.apps.msms.demo import write_demo
 
     home = os.environ.get("XDG_CACHE_HOME")
     with TemporaryDirectory() as name, contextlib.chdir(name):

@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import Ridge
 
 import iokr
-import iokr.rivals
+import iokr_lab.baselines
 import members
 from attack.targets import HOOKS, grid, parameters, public
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.estimators.quantiles.base import QuantileRegression
 from iokr.kernels import RBF, Delta, Jaccard, Kendall, Spectrum, Subtree, WeisfeilerLehman
 from samples import regression
@@ -59,7 +59,7 @@ COMMON: dict[str, Any] = {
 GIVEN: dict[str, Any] = {  # arguments that some constructors ask for
     "regressor": Ridge(),
     "model": iokr.IOKR(RBF(0.5), alpha=0.5),
-    "models": [iokr.LinkPredictor(RBF(0.5)), iokr.rivals.TPPK(RBF(0.5))],
+    "models": [iokr.LinkPredictor(RBF(0.5)), iokr_lab.baselines.TPPK(RBF(0.5))],
 }
 
 # name: (arguments of the constructor, arguments of fit, further valid arguments of methods)
@@ -135,7 +135,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 def estimators() -> dict[str, type]:
     """Every public class with `fit` that is no component, by name."""
     found = {}
-    for folder in (iokr, iokr.rivals):
+    for folder in (iokr, iokr_lab.baselines):
         for name, cls in public(folder).items():
             if inspect.isclass(cls) and hasattr(cls, "fit") and name not in found:
                 found[name] = cls

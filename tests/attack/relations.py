@@ -20,7 +20,7 @@ from attack.estimators import answer, build
 from attack.judge import LOOSE, TIGHT, Case, Wrong, check_finite, check_same, plain
 from attack.problems import ADJACENCY, LABELED, LABELS, NEW, PAIRS, PROBLEMS, WEIGHT, N, X, Y, estimators, fitting
 from attack.targets import parameters
-from iokr._objects import take
+from iokr.data.objects import take
 from iokr.estimators.quantiles.base import QuantileRegression
 from iokr.solvers import ADMM
 

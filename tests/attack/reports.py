@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attack.judge import Case, Wrong
-from iokr.report import LiveTable, Network, Report, Table, Text, text_of, to_cytoscape, to_graphml, write_run
+from iokr.apps.report import LiveTable, Network, Report, Table, Text, text_of, to_cytoscape, to_graphml, write_run
 
 __all__ = ["report_cases"]
 

@@ -27,7 +27,7 @@ from attack.values import (
     spoiled_vector,
     spoiled_weight,
 )
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 
 __all__ = ["Target", "folders", "grid", "parameters", "public", "variants"]
 

@@ -18,7 +18,7 @@ from attack.judge import Case, Wrong, check_finite, check_same
 from attack.problems import unknown as unknown_estimators
 from attack.server import attempt
 from iokr import IOKR
-from iokr._memory import check_memory
+from iokr._system.memory import check_memory
 
 SAMPLE = 300
 TESTS = Path(__file__).parents[1]

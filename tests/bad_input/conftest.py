@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR, IOKRCV
-from iokr._objects import BadObject
+from iokr.data.objects import BadObject
 from iokr.kernels import RBF
 
 

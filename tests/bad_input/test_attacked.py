@@ -1,6 +1,6 @@
 """What the attack found: one refusal for every kind of input, each by the argument's name.
 
-`iokr._validation`, `iokr._objects`, `iokr.estimators.inputs`, `iokr.metrics.displays.axes`.
+`iokr._validation.arguments`, `iokr.data.objects`, `iokr.estimators.inputs`, `iokr.metrics.displays.axes`.
 """
 
 from fractions import Fraction
@@ -20,16 +20,16 @@ from iokr import (
     QuantileCurves,
     QuantileCurvesCV,
 )
-from iokr._objects import key
-from iokr._validation import check_folds, check_integer, check_number
+from iokr._validation.arguments import check_folds, check_integer, check_number
+from iokr.data.objects import key
 from iokr.embeddings import Identity
 from iokr.kernels import RBF, Cosine, Hamming, Linear, Mallows, order_ranks
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.metrics import rbf_loss, roc_auc_pairs
 from iokr.model_selection import cross_val_rank
-from iokr.rivals import KernelCCA
 from iokr.solvers import ReducedRank
+from iokr_lab.baselines import KernelCCA
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))

@@ -1,6 +1,6 @@
 """A fit that cannot fit into memory is refused before it is begun.
 
-Tests of `iokr._memory`.
+Tests of `iokr._system.memory`.
 """
 
 import re
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array
 
-import iokr._memory
+import iokr._system.memory
 from iokr import IOKR, IOKRCV, LinkPredictor, OutputKernelTree, PairModel
+from iokr.apps.links.baselines import PKMR
 from iokr.embeddings import Eigen, Implicit, KernelPCA
 from iokr.kernels import (
     RBF,
@@ -28,7 +29,6 @@ from iokr.losses import Square
 from iokr.manifolds import Laplacian as GraphLaplacian
 from iokr.operator_kernels import ConditionalCovariance, Covariance
 from iokr.problem import Problem
-from iokr.rivals import PKMR
 from iokr.solvers import Cholesky
 from iokr.solvers import Eigen as EigenSolver
 
@@ -37,14 +37,14 @@ N = 300  # one Gram matrix: 720 kB
 
 def never(x, z):
     """A kernel that the user brings, which is not to be asked."""
-    assert iokr._memory.available_memory() != 100_000
+    assert iokr._system.memory.available_memory() != 100_000
     return float(x @ z)
 
 
 @pytest.fixture
 def little(monkeypatch):
     """A machine with 100 kB left."""
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 100_000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 100_000)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def refused_early(monkeypatch, call, *large):
     """`call` is refused, and has not allocated a twentieth of a matrix before."""
     import tracemalloc
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 100_000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 100_000)
     tracemalloc.start()
     try:
         with pytest.raises(MemoryError, match=r"needs about .* are available.* To reduce memory"):
@@ -185,7 +185,7 @@ class Elsewhere:
     def __init__(self, monkeypatch, free):
         self.asked = []
         self.free = free
-        monkeypatch.setattr(iokr._memory, "available_memory", self)
+        monkeypatch.setattr(iokr._system.memory, "available_memory", self)
 
     def __call__(self, like=None):
         self.asked.append("host" if like is None else type(like).__module__.split(".")[0])
@@ -220,21 +220,21 @@ def test_what_a_library_holds(large, solver, host, device):
 
 
 def test_enough_memory_is_no_obstacle(monkeypatch, large):
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 8 * N * N * 20)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 8 * N * N * 20)
     IOKR().fit(*large)
     IOKRCV().fit(*large)
     IOKR(Covariance(RBF(0.5)), output_kernel=RBF(0.5)).fit(*large)
 
 
 def test_the_estimate_is_real():
-    assert 10_000_000 < iokr._memory.available_memory() < 10**16
+    assert 10_000_000 < iokr._system.memory.available_memory() < 10**16
 
 
 def test_the_largest_exact_fit_fits():
     for free in (10**8, 24 * 10**9, 150 * 10**9):
-        n = iokr._memory.largest_exact(free)
+        n = iokr._system.memory.largest_exact(free)
         assert 4 * n * n <= 0.9 * free < 4 * (1.2 * n) ** 2
-    assert iokr._memory.largest_exact(0) == 0
+    assert iokr._system.memory.largest_exact(0) == 0
 
 
 def test_doctor_shows_free_device_memory(monkeypatch):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import members
 import reference
 from iokr import IOKR, IOKRCV, LinkPredictor, OutputKernelTree, PairModel
-from iokr._objects import BadObject, as_objects
+from iokr.data.objects import BadObject, as_objects
 from iokr.kernels import (
     RBF,
     Cosine,

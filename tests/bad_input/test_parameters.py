@@ -1,6 +1,6 @@
 """Parameters of a wrong kind or value.
 
-Tests of `iokr._validation`.
+Tests of `iokr._validation.arguments`.
 """
 
 import numpy as np

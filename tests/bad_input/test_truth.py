@@ -1,6 +1,7 @@
 """Answers that were wrong without a word, each right or refused by name now.
 
-Tests of `iokr._validation`, `iokr._tables`, `iokr._curves`, `iokr.decoders.candidate_sets`, `iokr.estimators.outputs`,
+Tests of `iokr._validation.arguments`, `iokr.data.frames`, `iokr.data.curves`, `iokr.data.candidates`,
+`iokr.estimators.outputs`,
 `iokr.metrics.outputs` and `iokr.metrics.pairs`.
 """
 
@@ -28,13 +29,13 @@ from iokr import (
     SetModel,
     SharedCandidates,
 )
-from iokr._curves import read_curves
+from iokr.apps.links.baselines import PKMR
+from iokr.data.curves import read_curves
 from iokr.embeddings import Eigen
 from iokr.kernels import L2, RBF, Delta, Linear, Periodic
 from iokr.losses import Huber
 from iokr.metrics import average_precision_pairs, hamming, kendall_tau, roc_auc_pairs, subset_accuracy
 from iokr.model_selection import cross_val_rank
-from iokr.rivals import PKMR
 
 RNG = np.random.default_rng(0)
 X, Y, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(12, 2)), RNG.normal(size=(5, 3))

@@ -1,6 +1,6 @@
 """Values of every kind, in every argument: answered right, or refused by the argument's name.
 
-Tests of `iokr._tables` and `iokr._objects` through the models.
+Tests of `iokr.data.frames` and `iokr.data.objects` through the models.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 from iokr.chem import MassSpectrum, PeakCosine, cosine, modified_cosine
 from iokr.datasets import sample
 from iokr.kernels import EmpiricalMap, Linear, Normalized

@@ -1,6 +1,6 @@
 """The command line as users meet it: what it prints where, what it writes, and its exit codes.
 
-Tests of `iokr.cli.bench`, `iokr.cli.commands`, `iokr.cli.demo.command`, `iokr.cli.doctor`, `iokr.cli.group` and
+Tests of `iokr_lab.cli.bench`, `iokr.cli.commands`, `iokr.cli.demo`, `iokr.cli.doctor`, `iokr.cli.group` and
 `iokr.cli.shared`.
 """
 
@@ -15,8 +15,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import iokr
+from iokr.apps.report import Report, Spread, Table
 from iokr.cli import app
-from iokr.report import Report, Spread, Table
 from iokr_lab import EXPERIMENTS, Experiment
 
 
@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch):
 
 def runs(monkeypatch, function):
     """The demo and every experiment call `function`."""
-    monkeypatch.setattr(import_module("iokr.cli.demo.network"), "demonstrate", function)
+    monkeypatch.setattr(import_module("iokr.apps.demo"), "demonstrate", function)
     monkeypatch.setattr(Experiment, "run", lambda self, **options: function(**options))
 
 

@@ -1,6 +1,7 @@
 """A disk that is full at any write: a line that names the file, exit code 1, and the old result as it was.
 
-Tests of `iokr.cli.msms.training`, `iokr.cli.msms.identification`, `iokr.cli.msms.evaluation`, `iokr.cli.links.training`
+Tests of `iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`,
+`iokr.apps.links.training`
 and `iokr.cli.shared`.
 """
 
@@ -71,8 +72,8 @@ def made(tmp_path_factory):
     pytest.importorskip("rdkit")
     from typer.testing import CliRunner
 
+    from iokr.apps.msms.demo import write_demo
     from iokr.cli import app
-    from iokr.cli.msms.demo import write_demo
 
     folder = tmp_path_factory.mktemp("spectra")
     write_demo(folder, n=30, unknowns=4)

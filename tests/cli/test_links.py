@@ -1,7 +1,7 @@
 """`iokr links`: files in, ranked links and figures out; bad files are named, odd rows listed.
 
-Tests of `iokr.cli.links.command`, `iokr.cli.links.cross_validation`, `iokr.cli.links.defaults`,
-`iokr.cli.links.model` and `iokr.cli.links.prediction`.
+Tests of `iokr.cli.links`, `iokr.apps.links.cross_validation`, `iokr.apps.links.defaults`,
+`iokr.apps.links.model` and `iokr.apps.links.prediction`.
 """
 
 import csv

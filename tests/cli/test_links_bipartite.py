@@ -1,6 +1,6 @@
 """Two kinds of nodes: nothing within a kind is ever predicted, a header is no edge.
 
-Tests of `iokr.cli.links.across` and `iokr.cli.links.bipartite`.
+Tests of `iokr.apps.links.across` and `iokr.apps.links.bipartite`.
 """
 
 import csv
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from iokr.apps.links.across import Across
+from iokr.apps.links.explanation import explain_across
+from iokr.apps.links.model import Options
 from iokr.cli import app
-from iokr.cli.links.across import Across
-from iokr.cli.links.explanation import explain_across
-from iokr.cli.links.model import Options
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.kernels import RBF
 

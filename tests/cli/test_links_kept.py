@@ -1,6 +1,6 @@
 """What `iokr links train` keeps is what `iokr links predict` would have used, whichever model that is.
 
-Tests of `iokr.cli.links.kept` and `iokr.cli.links.training`.
+Tests of `iokr.apps.links.kept` and `iokr.apps.links.training`.
 """
 
 import csv
@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import iokr
+from iokr.apps.links import methods
 from iokr.cli import app
-from iokr.cli.links import methods
 from iokr.datasets import make_communities
 from iokr.estimators.pairs.network import AllPairsCV
 from iokr.files import load_beside

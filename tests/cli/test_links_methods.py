@@ -1,8 +1,9 @@
 """Models compared by folds of nodes, what speaks for a link, lists of pairs, and the page used in a browser.
 
-Tests of `iokr.cli.links.clock`, `iokr.cli.links.comparison`, `iokr.cli.links.explanation`, `iokr.cli.links.learning`,
-`iokr.cli.links.methods`, `iokr.cli.links.page`, `iokr.cli.links.placed`, `iokr.cli.links.ranking`,
-`iokr.cli.links.scores` and `iokr.cli.links.words`.
+Tests of `iokr.apps.links.clock`, `iokr.apps.links.comparison`, `iokr.apps.links.explanation`,
+`iokr.apps.links.learning`,
+`iokr.apps.links.methods`, `iokr.apps.links.page`, `iokr.apps.links.placed`, `iokr.apps.links.ranking`,
+`iokr.apps.links.scores` and `iokr.apps.links.words`.
 """
 
 import csv
@@ -17,15 +18,15 @@ from sklearn.base import clone
 from typer.testing import CliRunner
 
 from browser import CHROMIUM, MISSING, Browser
+from iokr.apps.links.clock import Clock
+from iokr.apps.links.comparison import Evaluated
+from iokr.apps.links.explanation import explain, shared_neighbours, similarity
+from iokr.apps.links.learning import work
+from iokr.apps.links.methods import METHODS, fit_method, searches
+from iokr.apps.links.model import Options, Task
+from iokr.apps.links.ranking import ranked
+from iokr.apps.links.scores import Scored
 from iokr.cli import app
-from iokr.cli.links.clock import Clock
-from iokr.cli.links.comparison import Evaluated
-from iokr.cli.links.explanation import explain, shared_neighbours, similarity
-from iokr.cli.links.learning import work
-from iokr.cli.links.methods import METHODS, fit_method, searches
-from iokr.cli.links.model import Options, Task
-from iokr.cli.links.ranking import ranked
-from iokr.cli.links.scores import Scored
 from iokr.datasets import make_communities
 from iokr.estimators.links.cv import LinkPredictorCV
 

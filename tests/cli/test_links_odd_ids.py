@@ -1,6 +1,6 @@
 """Ids that other programs would change come back letter by letter, in every file and on the page.
 
-Tests of `iokr.cli.links` as a whole, `iokr.datasets.text_tables` and `iokr.datasets.sheets`.
+Tests of `iokr.cli.links` as a whole, `iokr.apps.readers.text_tables` and `iokr.apps.readers.sheets`.
 """
 
 import csv
@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from browser import CHROMIUM, MISSING, Browser
+from iokr.apps.readers import read_network, read_nodes
 from iokr.cli import app
-from iokr.datasets import make_communities, read_network, read_nodes
+from iokr.datasets import make_communities
 
 openpyxl = pytest.importorskip("openpyxl")
 

@@ -1,6 +1,6 @@
 """Several tables of the same nodes: a kernel each, in one model; one value where one is meant.
 
-Tests of `iokr.cli.links.inputs`, `iokr.cli.links.options` and `iokr.cli.links.usage`.
+Tests of `iokr.apps.links.inputs`, `iokr.cli.links_options` and `iokr.cli.links_usage`.
 """
 
 import csv
@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from iokr.apps.links.model import Options, Task
+from iokr.apps.readers import read_views
 from iokr.cli import app
-from iokr.cli.links.model import Options, Task
-from iokr.datasets import make_communities, read_views
+from iokr.datasets import make_communities
 
 FEW = ("--alphas", "0.1,1", "--method", "iokr")
 

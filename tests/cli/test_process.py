@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "jinja2", "torch", "cupy", "iokr.report")
+HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "jinja2", "torch", "cupy", "iokr.apps.report")
 
 
 def iokr(*arguments, **options):

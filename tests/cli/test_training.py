@@ -1,6 +1,6 @@
 """A model of a network is kept in a file, and nodes that come later are placed by it.
 
-Tests of `iokr.cli.links.training` and `iokr.cli.show`.
+Tests of `iokr.apps.links.training` and `iokr.cli.show`.
 """
 
 import csv

@@ -11,7 +11,7 @@ from numpy.linalg import eigvalsh
 from sklearn.base import BaseEstimator, clone
 
 from iokr import IOKR
-from iokr._objects import take
+from iokr.data.objects import take
 from iokr.kernels import Kernel, Normalized
 from members import KERNELS, objects
 from reference import assert_close

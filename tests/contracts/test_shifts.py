@@ -15,7 +15,7 @@ import members
 import reference
 from iokr import IOKR, IOKRCV, MultiTask, OutputKernelTree
 from iokr._array import to_numpy
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.embeddings import Eigen, Implicit
 from iokr.kernels import RBF, Centered, Features, GlobalAlignment, Laplacian, Linear, Normalized
 from iokr.manifolds import Heat

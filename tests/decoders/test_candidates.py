@@ -1,6 +1,6 @@
 """The nearest of finitely many outputs; see also tests/estimators/test_ranking.py for whole rankings.
 
-Tests of `iokr.decoders.candidate_sets`.
+Tests of `iokr.data.candidates`.
 """
 
 import numpy as np

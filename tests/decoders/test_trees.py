@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
+from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders import Candidates, TreeEdits
 from iokr.decoders._search.linear import output_bounds
 from iokr.decoders._search.trees import productions, subtrees, tree_edits
 from iokr.kernels import RBF, Delta, GaussianOf, Normalized, Subtree
-from iokr.kernels._data.trees import Preorder, preorder, tree_nodes
 from reference import assert_close
 from tree_samples import every_tree, fewest_edits, networkx_tree, parts
 

@@ -1,6 +1,6 @@
 """Progress through scikit-learn's callbacks, and nothing at all where it has none.
 
-Tests of `iokr._progress`.
+Tests of `iokr.estimators.progress`.
 """
 
 import subprocess

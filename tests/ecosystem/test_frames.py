@@ -24,7 +24,7 @@ from iokr import (
     OutputKernelTree,
     Surrogate,
 )
-from iokr._tables import as_frame, frame_of
+from iokr.data.frames import as_frame, frame_of
 from iokr.decoders import Threshold
 from iokr.kernels import RBF, Delta, Linear
 from iokr.metrics import PredictionDisplay, decoded_scorer

@@ -8,7 +8,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 
 from iokr import IOKR, CandidateSets, OutputKernelForest, SharedCandidates
-from iokr._objects import as_objects, key, keys
+from iokr.data.objects import as_objects, key, keys
 from iokr.decoders import Assignment, GraphEdits, NGramPath, Positions, Threshold, TreeEdits
 from iokr.kernels import (
     RBF,

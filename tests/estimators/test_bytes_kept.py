@@ -21,9 +21,10 @@ from iokr import (
     OutputKernelTree,
     PairModel,
 )
+from iokr.apps.links.baselines import Naive
 from iokr.kernels import RBF, Linear
 from iokr.manifolds import Laplacian
-from iokr.rivals import LocalModels, Naive
+from iokr_lab.baselines import LocalModels
 
 N = 600
 SLACK = 200_000  # bytes: small arrays, vectors with a number per row

@@ -337,7 +337,8 @@ def test_names_are_unique_and_lead_back():
     names = {name: class_of(name) for name in HELD}
     assert all(name_of(cls) == name for name, cls in names.items())
     for folder in FOLDERS:
-        module = __import__(f"iokr.{folder}", fromlist=["*"])
+        home = "iokr_lab.baselines" if folder == "rivals" else f"iokr.{folder}"
+        module = __import__(home, fromlist=["*"])
         classes = [getattr(module, name) for name in module.__all__ if isinstance(getattr(module, name), type)]
         assert all(class_of(name_of(cls)) is cls for cls in classes)
     for name in ("os.system", "kernels.order_ranks", "kernels.base", "save", "builtins.eval", "", None, 3, "kernels."):

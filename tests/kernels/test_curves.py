@@ -1,4 +1,5 @@
-"""Kernels of input curves against their formulas; what reads curves, `iokr._curves`, is tested with `Functional`."""
+"""Kernels of input curves against their formulas; what reads curves, `iokr.data.curves`, is tested with
+`Functional`."""
 
 import numpy as np
 

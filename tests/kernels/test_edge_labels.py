@@ -1,6 +1,6 @@
 """Labels of edges in the graph kernels, beside loops over nodes and paths.
 
-Tests of `iokr.kernels._data.graphs`.
+Tests of `iokr.data.graphs`.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import floyd_warshall
 
 import iokr
 from iokr import IOKR
-from iokr._objects import concat
+from iokr.data.objects import concat
 from iokr.decoders import GraphEdits
 from iokr.kernels import RBF, Paths, ShortestPath, WeisfeilerLehman
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from iokr._compile import compiling
-from iokr._spectra import read_spectra
+from iokr._system.compile import compiling
+from iokr.chem.spectra import read_spectra
 from iokr.datasets import sample
 from iokr.kernels import Normalized, ProbabilityProduct
 from reference import assert_close

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from iokr._formulas import ELECTRON, formula_mass, parse_formula, write_formula
 from iokr.chem import MassSpectrum
+from iokr.chem.formulas import ELECTRON, formula_mass, parse_formula, write_formula
 from iokr.kernels import Subformulas
 from iokr.kernels.subformulas import explain_peaks
 from reference import assert_close

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from iokr import IOKR
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.decoders import Assignment, Positions, TreeEdits
 from iokr.kernels import RBF, Delta, Kendall, Positional, Spearman, Spectrum, Subtree, Tanimoto
 from iokr.metrics import (

@@ -187,7 +187,7 @@ def test_conjugate_gradients_when_the_blocks_do_not_fit(monkeypatch):
     dense = Dense()
     exact = dense.fit(IOKR(BlockKernel(delayed_blocks), alpha=ALPHA))
     monkeypatch.setattr(iokr.solvers.auto, "available_memory", lambda like=None: 2000)
-    monkeypatch.setattr("iokr._memory.available_memory", lambda like=None: 1 << 40)
+    monkeypatch.setattr("iokr._system.memory.available_memory", lambda like=None: 1 << 40)
     model = dense.fit(IOKR(BlockKernel(delayed_blocks), alpha=ALPHA))
     assert isinstance(model.solver_.chosen_, ConjugateGradient)
     assert "does not fit" in str(model.solver_)

@@ -155,12 +155,12 @@ def test_a_gram_that_only_multiplies(semi):
 
 
 def test_a_check_may_foresee_a_penalty(monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
     posed = problem()[0]
     plain, penalised = Auto().memory(posed), Auto().memory(replace(posed, awaits_penalty=True))
     assert plain < penalised
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: (plain + penalised) / 2)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: (plain + penalised) / 2)
     assert isinstance(Auto().check(posed).solver, Cholesky)
     with pytest.raises(MemoryError, match="points"):
         Auto().check(posed, penalised=True)

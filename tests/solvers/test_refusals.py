@@ -63,9 +63,9 @@ def test_an_indefinite_kernel_is_noticed(solver):
 
 
 def test_a_fit_that_needs_more_memory_than_there_is(monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 1000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 1000)
     s = regression(4, n=20)
     with pytest.raises(MemoryError, match=r"bytes.*1000 bytes.*To reduce memory"):
         IOKR(RBF(GAMMA)).fit(s.X, s.Y)

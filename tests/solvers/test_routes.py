@@ -8,9 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-import iokr._memory
+import iokr._system.memory
 from iokr import IOKR, IOKRCV, Stream
-from iokr._memory import device_errors
+from iokr._system.memory import device_errors
 from iokr.embeddings import Nystroem as OutputNystroem
 from iokr.kernels import RBF, Nystroem
 from iokr.losses import Huber
@@ -26,7 +26,7 @@ Y = np.sin(X @ rng.normal(size=(3, 2)))
 
 @pytest.fixture
 def little(monkeypatch):
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: FREE)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: FREE)
     monkeypatch.setattr("iokr.gram.scalar._PRODUCT", 1 << 19)  # a panel of 4 MB
 
 
@@ -77,7 +77,7 @@ def test_the_approximate_route_runs_in_the_memory_that_it_says(little, monkeypat
 
 
 def test_where_features_of_all_rows_do_not_fit_chunks_are_named(monkeypatch):
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 15_000_000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 15_000_000)
     monkeypatch.setattr("iokr.solvers._routes.ROWS", 300)
     words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
     found = re.search(r"rank=(\d+)\)` as the kernel, (\d.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`, ", words)

@@ -3,13 +3,18 @@
 `MassSpectrum`, `Cleaning` and the similarities of spectra need no extra; molecules and fingerprints need `iokr[chem]`.
 """
 
-from iokr._bits import Bits
-from iokr._spectra import MassSpectra, MassSpectrum
-from iokr.chem.cleaning import Cleaning
-from iokr.chem.fingerprints import Fingerprints
-from iokr.chem.graphs import graph_smiles, molecule_graph
-from iokr.chem.molecules import BadMolecule, Molecule
-from iokr.chem.similarities import PeakCosine, cosine, modified_cosine
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.chem.cleaning import Cleaning
+    from iokr.chem.similarities import PeakCosine, cosine, modified_cosine
+    from iokr.chem.spectra import MassSpectra, MassSpectrum
+    from iokr.chem.structures.fingerprints import Fingerprints
+    from iokr.chem.structures.graphs import graph_smiles, molecule_graph
+    from iokr.chem.structures.molecules import BadMolecule, Molecule
+    from iokr.data.bits import Bits
 
 __all__ = [
     "BadMolecule",
@@ -25,3 +30,5 @@ __all__ = [
     "modified_cosine",
     "molecule_graph",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._spectra import MassSpectra, MassSpectrum, read_spectra
-from iokr._validation import check_integer, check_number, check_numbers
+from iokr._validation.arguments import check_integer, check_number, check_numbers
+from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
 
 __all__ = ["Cleaning"]
 

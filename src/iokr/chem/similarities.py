@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from iokr._compile import compiled
 from iokr._component import Component, component
-from iokr._objects import error_context, n_objects
-from iokr._spectra import MassSpectra, read_spectra
-from iokr._validation import check_choice, check_number
+from iokr._system.compile import compiled
+from iokr._validation.arguments import check_choice, check_number
+from iokr.chem.spectra import MassSpectra, read_spectra
+from iokr.data.objects import error_context, n_objects
 
 __all__ = ["PeakCosine", "cosine", "modified_cosine"]
 

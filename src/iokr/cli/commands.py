@@ -1,28 +1,41 @@
 """The sub-commands of `iokr`, each from its file."""
 
 import sys
+from typing import Any
 
 import typer
 
-from iokr.cli.bench import bench
-from iokr.cli.demo.command import demo
+from iokr.cli.added import ADDED, added_command
+from iokr.cli.demo import demo
 from iokr.cli.doctor import doctor
 from iokr.cli.group import Commands
-from iokr.cli.links.command import links
-from iokr.cli.msms.command import msms
-from iokr.cli.reproduce import reproduce
+from iokr.cli.links import links
+from iokr.cli.msms import msms
 from iokr.cli.shared import guarded, show_version
 from iokr.cli.show import show
 
 __all__ = ["app"]
 
+
+class WithAdded(Commands):
+    """Our commands, and those of other distributions."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Ours first."""
+        return [*super().list_commands(ctx), *ADDED]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Others are imported when they are asked for by name."""
+        return super().get_command(ctx, cmd_name) or added_command(cmd_name)
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=WithAdded,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, reproduce, bench, show, doctor):
+for command in (demo, show, doctor):
     app.command()(guarded(command))
 app.add_typer(links)
 app.add_typer(msms)

@@ -18,7 +18,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
     """Print versions, devices, threads, memory and the data folder."""
-    from iokr.report import Table
+    from iokr.apps.report import Table
 
     sections = {
         "Versions": _versions(),
@@ -46,7 +46,7 @@ def _versions() -> dict[str, str]:
 
 def _devices() -> dict[str, str]:
     """Processors, and the accelerators that torch and CuPy see; the only place that imports them to look."""
-    from iokr.report import usable_cores
+    from iokr.apps.report import usable_cores
 
     return {"cpu": f"{usable_cores()} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
 
@@ -91,7 +91,7 @@ def _linear_algebra() -> dict[str, str]:
 
 
 def _memory() -> dict[str, str]:
-    from iokr._memory import available_memory, container_limit, human_bytes, largest_exact
+    from iokr._system.memory import available_memory, container_limit, human_bytes, largest_exact
 
     def words(n: int | None, otherwise: str) -> str:
         return otherwise if n is None else human_bytes(n)
@@ -137,7 +137,7 @@ def _physical_memory() -> int | None:
 
 def _data() -> dict[str, str]:
     """The data folder, and the data sets in it."""
-    from iokr._memory import human_bytes
+    from iokr._system.memory import human_bytes
     from iokr.datasets import data_files, data_home
 
     def state(name: str) -> str:

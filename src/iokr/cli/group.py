@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from iokr._text import printable
+from iokr._system.text import printable
 
 __all__ = ["Commands"]
 

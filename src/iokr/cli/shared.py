@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iokr._text import printable
+from iokr._system.text import printable
 from iokr.cli.signals import INTERRUPTED
 
 if TYPE_CHECKING:
-    from iokr.report import Report, Table
-    from iokr.report.progress import Progress
+    from iokr.apps.report import Report, Table
+    from iokr.apps.report.progress import Progress
 
 __all__ = [
     "Force",
@@ -199,7 +199,7 @@ def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spr
     Only a `format` that does not go to a terminal has every character as it is.
     """
     if format is not None:
-        from iokr.report import Report
+        from iokr.apps.report import Report
 
         text = Report("", "", tuple(tables)).table_text(format, spreadsheet_safe=spreadsheet_safe)
         typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
@@ -249,7 +249,7 @@ def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()
     """Work whose result is a file, with others beside it: whether they can be written is asked before, what a killed
     run left of them is removed, and no other run may write them meanwhile.
     """
-    from iokr._files import locked, remove_unfinished
+    from iokr._system.files import locked, remove_unfinished
 
     for file in (path, *beside):
         _check_new(file, force, inputs)
@@ -263,7 +263,7 @@ def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()
 
 def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
     """No link, no folder, no input of the command, and nothing unforced."""
-    from iokr._files import refuse_link
+    from iokr._system.files import refuse_link
 
     refuse_link(path)
     if path.is_dir():
@@ -284,8 +284,8 @@ def perform(
     --force, --format, --quiet and --verbose are read from the command; `more` are the files of the folder beyond those
     of every run.
     """
-    from iokr._folders import ResultFolder
-    from iokr.report import check_folder, require_report_packages, write_run
+    from iokr._system.folders import ResultFolder
+    from iokr.apps.report import check_folder, require_report_packages, write_run
 
     force, format, quiet, verbose = (context.params[name] for name in ("force", "format", "quiet", "verbose"))
     suffix, safe = format or Format.tsv, bool(context.params.get("spreadsheet_safe"))

@@ -21,9 +21,9 @@ def show(
 
     The header is read, nothing else; with --verify all of the file. A file that is damaged is named, exit code 1.
     """
+    from iokr.apps.report import Table
     from iokr.files import describe
     from iokr.files import verify as verify_hashes
-    from iokr.report import Table
 
     sections = describe(file)
     if verify:

@@ -2,7 +2,7 @@
 
 The handler raises nothing: an exception that comes between any two instructions is lost in destructors and callbacks,
 becomes another one in imports, and a traceback when the interpreter shuts down. It tidies up what is being written
-(`iokr._files.abandon`) and ends the process.
+(`iokr._system.files.abandon`) and ends the process.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ def _end(number: int, frame: FrameType | None) -> None:
         signal.signal(other, signal.SIG_IGN)
     lines = ["\x1b[?25h"] if sys.stderr is not None and sys.stderr.isatty() else []  # bars hide the cursor
     with contextlib.suppress(Exception):  # whatever is wrong, it ends
-        files = sys.modules.get("iokr._files")
+        files = sys.modules.get("iokr._system.files")
         if files is not None:
             files.abandon()
         lines += [_NAMES[signal.Signals(number)], *(words() for words in _words)]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from iokr._memory import check_memory
-from iokr._objects import as_objects
-from iokr._validation import check_choice, check_integer, check_numbers
+from iokr._system.memory import check_memory
+from iokr._validation.arguments import check_choice, check_integer, check_numbers
+from iokr.data.objects import as_objects
 
 __all__ = ["make_blocks"]
 

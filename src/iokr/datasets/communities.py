@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr._validation import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number
 from iokr.datasets.edges import adjacency_of
 
 if TYPE_CHECKING:

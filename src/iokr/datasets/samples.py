@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from iokr._objects import as_objects
-from iokr._spectra import MassSpectrum
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.chem.spectra import MassSpectrum
+from iokr.data.objects import as_objects
 
 __all__ = ["DOMAINS", "sample"]
 

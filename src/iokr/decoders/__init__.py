@@ -1,17 +1,22 @@
 """Pre-images: from h(x) back to an output."""
 
-from iokr.decoders.assignment import Assignment
-from iokr.decoders.barycenter import GraphBarycenter
-from iokr.decoders.base import Decoder
-from iokr.decoders.candidates import Candidates
-from iokr.decoders.descent import FixedPoint
-from iokr.decoders.edits import GraphEdits
-from iokr.decoders.identity import Identity
-from iokr.decoders.ngrams import NGramPath
-from iokr.decoders.positions import Positions
-from iokr.decoders.risk import MinimumRisk
-from iokr.decoders.threshold import Threshold
-from iokr.decoders.trees import TreeEdits
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.decoders.assignment import Assignment
+    from iokr.decoders.barycenter import GraphBarycenter
+    from iokr.decoders.base import Decoder
+    from iokr.decoders.candidates import Candidates
+    from iokr.decoders.descent import FixedPoint
+    from iokr.decoders.edits import GraphEdits
+    from iokr.decoders.identity import Identity
+    from iokr.decoders.ngrams import NGramPath
+    from iokr.decoders.positions import Positions
+    from iokr.decoders.risk import MinimumRisk
+    from iokr.decoders.threshold import Threshold
+    from iokr.decoders.trees import TreeEdits
 
 __all__ = [
     "Assignment",
@@ -27,3 +32,5 @@ __all__ = [
     "Threshold",
     "TreeEdits",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders._search.orders import kemeny_positions
 from iokr.decoders.base import Decoder

@@ -9,8 +9,8 @@ import numpy as np
 
 from iokr._array import Array, to_numpy
 from iokr._component import component
-from iokr._objects import BadObject, as_objects, error_context, is_numeric, key
-from iokr._validation import check_choice, check_integer, check_number
+from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr.data.objects import BadObject, as_objects, error_context, is_numeric, key
 from iokr.decoders._losses.graphs import GraphLoss
 from iokr.decoders._search.transport import (
     Arrays,

@@ -11,10 +11,10 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, error_context, take
-from iokr._validation import check_choice
+from iokr._validation.arguments import check_choice
+from iokr.data.candidates import CandidateSets, flatten_sets, index_in_set, shared_sequence
+from iokr.data.objects import distinct, error_context, take
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, index_in_set, shared_sequence
 from iokr.embeddings.base import Embedding
 
 __all__ = ["Candidates", "Comparison", "compare_sets", "rank_sets", "rank_shared"]

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from iokr._array import Array, asarray_like, blocks, is_array, smallest_k, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors

@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import connected_components
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects
-from iokr._validation import check_choice, check_integer
+from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.objects import as_objects
 from iokr.decoders._search.linear import output_bounds
 from iokr.decoders._search.local import descend
 from iokr.decoders.candidates import rank_shared

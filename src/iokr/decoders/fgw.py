@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr._objects import BadObject, BadObjectType, key
+from iokr.data.graphs import edge_label_matrix, edge_values
+from iokr.data.objects import BadObject, BadObjectType, key
 from iokr.decoders._search.transport import Arrays, canonical_order, fused_distance, import_ot
-from iokr.kernels._data.graphs import edge_label_matrix, edge_values
 
 __all__ = ["SoftGraph", "arrays_of", "canonical", "fgw_distance", "in_order", "soft_graph"]
 

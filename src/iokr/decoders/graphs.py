@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._array import Array, is_sparse, to_numpy
-from iokr._objects import as_objects, key, n_objects
+from iokr.data.graphs import Graph, graphs
+from iokr.data.objects import as_objects, key, n_objects
 from iokr.decoders._search.linear import kernel_option, output_costs
 from iokr.decoders.base import Decoder
 from iokr.decoders.fgw import in_order
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels._data.graphs import Graph, graphs
 from iokr.kernels.base import Kernel
 
 __all__ = ["GraphDecoder", "Sketch", "given_labels", "graph_kernel", "label_names"]

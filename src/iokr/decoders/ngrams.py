@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.data.objects import as_objects
 from iokr.decoders._search.linear import count_bound, output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding

@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._array import Array, blocks, is_array
 from iokr._component import component
-from iokr._objects import as_objects, key
+from iokr.data.objects import as_objects, key
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders._search.viterbi import best_paths
 from iokr.decoders.base import Decoder

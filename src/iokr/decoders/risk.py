@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import distinct, error_context, take
+from iokr.data.objects import distinct, error_context, take
 from iokr.decoders._losses.base import PairLoss
 from iokr.decoders._losses.functions import FunctionLoss
 from iokr.decoders._losses.graphs import GraphLoss

@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_sparse, to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, is_numeric
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.data.objects import as_objects, is_numeric
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, KernelEmbedding

@@ -11,8 +11,9 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects, key
-from iokr._validation import check_choice, check_integer
+from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.objects import as_objects, key
+from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders._search.linear import kernel_option, output_bounds, output_costs
 from iokr.decoders._search.local import descend
 from iokr.decoders._search.trees import productions, subtrees, tree_edits
@@ -20,7 +21,6 @@ from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.decoders.fgw import in_order
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels._data.trees import Preorder, preorder, tree_nodes
 
 __all__ = ["TreeEdits"]
 

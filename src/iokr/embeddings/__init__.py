@@ -1,14 +1,19 @@
 """How ψ(y) is held: as given vectors, through the kernel trick, or in coordinates."""
 
-from iokr.embeddings.base import Embedding, EuclideanEmbedding
-from iokr.embeddings.basis import Basis
-from iokr.embeddings.curves import Curves
-from iokr.embeddings.eigen import Eigen, KernelPCA
-from iokr.embeddings.explicit import Explicit
-from iokr.embeddings.identity import Identity
-from iokr.embeddings.implicit import Implicit
-from iokr.embeddings.nystroem import Nystroem
-from iokr.embeddings.sketch import Sketch
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.embeddings.base import Embedding, EuclideanEmbedding
+    from iokr.embeddings.basis import Basis
+    from iokr.embeddings.curves import Curves
+    from iokr.embeddings.eigen import Eigen, KernelPCA
+    from iokr.embeddings.explicit import Explicit
+    from iokr.embeddings.identity import Identity
+    from iokr.embeddings.implicit import Implicit
+    from iokr.embeddings.nystroem import Nystroem
+    from iokr.embeddings.sketch import Sketch
 
 __all__ = [
     "Basis",
@@ -23,3 +28,5 @@ __all__ = [
     "Nystroem",
     "Sketch",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -23,11 +23,11 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._bits import Bits
 from iokr._component import Component
-from iokr._memory import check_memory
-from iokr._objects import error_context
-from iokr._validation import check_computed, check_not_tiny, check_vectors
+from iokr._system.memory import check_memory
+from iokr._validation.arguments import check_computed, check_not_tiny, check_vectors
+from iokr.data.bits import Bits
+from iokr.data.objects import error_context
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.vectors import Linear

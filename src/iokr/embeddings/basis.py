@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._curves import interpolate
-from iokr._validation import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number
+from iokr.data.curves import interpolate
 
 __all__ = ["Basis", "FittedBasis", "FourierBasis", "FunctionBasis", "NamedBasis", "SplineBasis", "TableBasis"]
 

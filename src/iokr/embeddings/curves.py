@@ -8,9 +8,9 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._curves import CurveTable, interpolate, quadrature_weights, read_curves
-from iokr._objects import BadObject, error_context
-from iokr._validation import check_choice, check_computed
+from iokr._validation.arguments import check_choice, check_computed
+from iokr.data.curves import CurveTable, interpolate, quadrature_weights, read_curves
+from iokr.data.objects import BadObject, error_context
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.embeddings.basis import Basis
 from iokr.kernels.base import Kernel

@@ -9,8 +9,8 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, eigh, eigh_arrays, is_numpy, matmul, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._objects import take
-from iokr._validation import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number
+from iokr.data.objects import take
 from iokr.embeddings.base import CoordinateEmbedding, as_vectors
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel

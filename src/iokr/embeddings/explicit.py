@@ -8,9 +8,9 @@ import numpy as np
 
 from iokr._array import Array, empty_like, is_array, is_sparse
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import error_context
-from iokr._validation import check_computed
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_computed
+from iokr.data.objects import error_context
 from iokr.embeddings.base import EuclideanEmbedding, as_vectors
 from iokr.kernels.base import FeatureKernel, Kernel
 from iokr.kernels.vectors import Linear

@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, row_sq_norms
 from iokr._component import component
-from iokr._objects import error_context
-from iokr._validation import check_choice, check_computed, check_vectors
+from iokr._validation.arguments import check_choice, check_computed, check_vectors
+from iokr.data.objects import error_context
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
 

@@ -1,30 +1,35 @@
 """Compositions of the components: the only place with `fit(X, y)` and `predict(X)`."""
 
-from iokr.estimators.autoencoder.model import KernelAutoencoder
-from iokr.estimators.bipartite import BipartitePredictor
-from iokr.estimators.conformal.model import Conformal
-from iokr.estimators.functional.cv import FunctionalCV
-from iokr.estimators.functional.model import Functional
-from iokr.estimators.identification.model import Identification
-from iokr.estimators.links.cv import LinkPredictorCV
-from iokr.estimators.links.predictor import LinkPredictor
-from iokr.estimators.multitask.cv import MultiTaskCV
-from iokr.estimators.multitask.model import MultiTask
-from iokr.estimators.neighbors import Neighbors
-from iokr.estimators.pairs.cv import PairModelCV
-from iokr.estimators.pairs.model import PairModel
-from iokr.estimators.plain.classifier import IOKRClassifier
-from iokr.estimators.plain.regressor import IOKRRegressor
-from iokr.estimators.quantiles.cv import QuantileCurvesCV
-from iokr.estimators.quantiles.model import QuantileCurves
-from iokr.estimators.regression.cv import IOKRCV
-from iokr.estimators.regression.iokr import IOKR
-from iokr.estimators.sets import SetModel
-from iokr.estimators.surrogate.model import Surrogate
-from iokr.estimators.surrogate.neural import NeuralRegressor
-from iokr.estimators.trees.boosting import OutputKernelBoosting
-from iokr.estimators.trees.forest import OutputKernelForest
-from iokr.estimators.trees.tree import OutputKernelTree
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.estimators.autoencoder.model import KernelAutoencoder
+    from iokr.estimators.bipartite import BipartitePredictor
+    from iokr.estimators.conformal.model import Conformal
+    from iokr.estimators.functional.cv import FunctionalCV
+    from iokr.estimators.functional.model import Functional
+    from iokr.estimators.identification.model import Identification
+    from iokr.estimators.links.cv import LinkPredictorCV
+    from iokr.estimators.links.predictor import LinkPredictor
+    from iokr.estimators.multitask.cv import MultiTaskCV
+    from iokr.estimators.multitask.model import MultiTask
+    from iokr.estimators.neighbors import Neighbors
+    from iokr.estimators.pairs.cv import PairModelCV
+    from iokr.estimators.pairs.model import PairModel
+    from iokr.estimators.plain.classifier import IOKRClassifier
+    from iokr.estimators.plain.regressor import IOKRRegressor
+    from iokr.estimators.quantiles.cv import QuantileCurvesCV
+    from iokr.estimators.quantiles.model import QuantileCurves
+    from iokr.estimators.regression.cv import IOKRCV
+    from iokr.estimators.regression.iokr import IOKR
+    from iokr.estimators.sets import SetModel
+    from iokr.estimators.surrogate.model import Surrogate
+    from iokr.estimators.surrogate.neural import NeuralRegressor
+    from iokr.estimators.trees.boosting import OutputKernelBoosting
+    from iokr.estimators.trees.forest import OutputKernelForest
+    from iokr.estimators.trees.tree import OutputKernelTree
 
 __all__ = [
     "IOKR",
@@ -53,3 +58,5 @@ __all__ = [
     "SetModel",
     "Surrogate",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

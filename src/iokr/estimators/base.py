@@ -10,18 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import ShortArrays
-from iokr._memory import check_matrix
-from iokr._objects import is_numeric, keys, n_objects, take
-from iokr._progress import CallbackSupportMixin
-from iokr._tables import as_frame
-from iokr._validation import check_integer, check_same_length, check_weight
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_integer, check_same_length, check_weight
+from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.frames import as_frame
+from iokr.data.objects import is_numeric, keys, n_objects, take
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
 from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
 from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, check_columns, in_precision, like_fitted, r2
+from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.summary import Summarised
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, gemm, is_array, is_sparse, matmul, same_home, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import error_context, n_objects
-from iokr._tables import read
-from iokr._validation import check_choice, check_computed, check_integer, check_number, check_vectors
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_vectors
+from iokr.data.frames import read
+from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_kernel

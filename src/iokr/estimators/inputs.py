@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy, unwarned
-from iokr._objects import error_context, n_objects
-from iokr._tables import column_names, read
-from iokr._validation import check_vectors
+from iokr._validation.arguments import check_vectors
+from iokr.data.frames import column_names, read
+from iokr.data.objects import error_context, n_objects
+from iokr.data.unlabeled import Unlabeled
 from iokr.estimators.outputs import in_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
@@ -22,7 +23,6 @@ from iokr.solvers.base import Solver
 
 __all__ = [
     "Border",
-    "Unlabeled",
     "check_inputs",
     "check_isotropic",
     "check_kernel",
@@ -31,23 +31,6 @@ __all__ = [
     "check_unlabeled",
     "fresh_solver",
 ]
-
-
-class Unlabeled:
-    """Unlabelled inputs, wrapped so that folds do not cut them.
-
-    Examples
-    --------
-    >>> from iokr import Unlabeled
-    >>> Unlabeled([[0.0], [1.0]])
-    Unlabeled(2 objects)
-    """
-
-    def __init__(self, X: Any) -> None:
-        self.X = X
-
-    def __repr__(self) -> str:
-        return f"Unlabeled({n_objects(self.X)} objects)"
 
 
 @dataclass(frozen=True, eq=False)

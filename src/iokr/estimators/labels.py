@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_array, distinct, error_context
-from iokr._tables import read
-from iokr._validation import check_numbers
+from iokr._validation.arguments import check_numbers
+from iokr.data.frames import read
+from iokr.data.objects import as_array, distinct, error_context
 
 __all__ = ["code_labels"]
 

@@ -12,15 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, blocks, matmul, take_rows, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import error_context, n_objects
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_choice, check_integer
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.objects import error_context, n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode, known_rows
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF

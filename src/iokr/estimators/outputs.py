@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import as_array, as_objects, error_context, is_numeric, n_objects, take
-from iokr._tables import Frame, check_frame, is_table, read
-from iokr._validation import check_not_tiny
+from iokr._validation.arguments import check_not_tiny
+from iokr.data.candidates import CandidateSets, SharedCandidates
+from iokr.data.frames import Frame, check_frame, is_table, read
+from iokr.data.objects import as_array, as_objects, error_context, is_numeric, n_objects, take
 from iokr.decoders.base import Decoder
-from iokr.decoders.candidate_sets import CandidateSets, SharedCandidates
 from iokr.embeddings.base import Embedding, as_vectors
 from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.identity import Identity

@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array, matmul, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import error_context, n_objects, take
-from iokr._tables import read
-from iokr._validation import (
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import (
     check_choice,
     check_computed,
     check_home,
@@ -25,6 +23,8 @@ from iokr._validation import (
     check_same_length,
     check_weight,
 )
+from iokr.data.frames import read
+from iokr.data.objects import error_context, n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.labels import code_labels

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._files import write_atomically
+from iokr._system.files import write_atomically
 from iokr.files.arrays import ArrayReader
 from iokr.files.container import BadFile, Container, check_path, open_container, write_container
 from iokr.files.reading import Reader, UnknownClass

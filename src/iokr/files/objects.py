@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.files.arrays import ArrayReader
 
 __all__ = ["GRAPHS", "SPARSE", "Packer", "Unpacker", "is_graph", "kind_of", "make_sparse"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.files.arrays import ArrayReader, check_dtype
 from iokr.files.objects import SPARSE, Unpacker, make_sparse
 from iokr.files.registry import class_of

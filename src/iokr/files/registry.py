@@ -37,26 +37,26 @@ HELD = {
     "TaskMetric": "iokr.estimators.multitask.similarity",
     "Grown": "iokr.estimators.trees.growing",
     "Stage": "iokr.estimators.trees.boosting",
-    "Parts": "iokr._objects",
-    "Frame": "iokr._tables",
+    "Parts": "iokr.data.objects",
+    "Frame": "iokr.data.frames",
     "CholeskyFactor": "iokr._array.factorizations",
     "Landmarks": "iokr.kernels.landmarks",
     "SketchedLandmarks": "iokr.kernels.landmarks",
     "Vocabulary": "iokr.kernels._data.counts",
     "Counts": "iokr.kernels._data.counts",
-    "Ragged": "iokr.kernels._data.ragged",
+    "Ragged": "iokr.data.ragged",
     "PeakTable": "iokr.kernels._data.places",
     "PeakPlaces": "iokr.kernels._data.places:Places",
-    "Bits": "iokr._bits",
-    "MassSpectrum": "iokr._spectra",
-    "MassSpectra": "iokr._spectra",
+    "Bits": "iokr.data.bits",
+    "MassSpectrum": "iokr.chem.spectra",
+    "MassSpectra": "iokr.chem.spectra",
     "Bags": "iokr.kernels.structured.bags",
-    "Graph": "iokr.kernels._data.graphs",
+    "Graph": "iokr.data.graphs",
     "GraphLevels": "iokr.kernels.structured.graphs:Levels",
     "TreeColumns": "iokr.kernels.structured.trees:Subtrees",
     "SequencePositions": "iokr.kernels.structured.sequences:Positions",
     "GraphSketch": "iokr.decoders.graphs:Sketch",
-    "TreePreorder": "iokr.kernels._data.trees:Preorder",
+    "TreePreorder": "iokr.data.trees:Preorder",
     "Multiple": "iokr.gram.operators",
     "Symmetric": "iokr.gram.operators",
     "Oblique": "iokr.gram.operators",
@@ -94,6 +94,8 @@ def _import(name: str) -> type:
 def name_of(cls: type) -> str | None:
     """The name of a class in files; None for one that they may not name."""
     parts = cls.__module__.split(".")
+    if "baselines" in parts:
+        return f"rivals.{cls.__name__}" if _public("rivals", cls.__name__) is cls else None
     if parts[0] != "iokr":
         return None
     if _public("", cls.__name__) is cls:
@@ -116,7 +118,10 @@ def class_of(name: Any) -> type | None:
 
 
 def _public(folder: str, name: str) -> type | None:
-    module = import_module(f"iokr.{folder}".rstrip("."))
+    home = f"iokr.{folder}".rstrip(".")
+    if folder == "rivals":  # what models of the first format call the baselines
+        home = "iokr_lab.baselines"
+    module = import_module(home)
     cls = getattr(module, name, None) if name in module.__all__ else None
     return cls if isinstance(cls, type) else None
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from iokr._memory import human_bytes
+from iokr._system.memory import human_bytes
 from iokr.files.container import Container, open_container
 from iokr.files.model import read_structure
 from iokr.files.registry import class_of

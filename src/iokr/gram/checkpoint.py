@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 
 from iokr._array import to_numpy
-from iokr._files import write_atomically
+from iokr._system.files import write_atomically
 from iokr.gram.moments import Moments
 
 __all__ = ["Checkpoint", "fingerprint"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._memory import human_bytes
+from iokr._system.memory import human_bytes
 from iokr.gram.checkpoint import Checkpoint, fingerprint
 
 __all__ = ["DaskSource", "lazy_answer", "rank_shards"]

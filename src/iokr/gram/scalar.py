@@ -23,7 +23,7 @@ from iokr._array import (
     set_diagonal,
     take_rows,
 )
-from iokr._memory import available_memory, check_matrix
+from iokr._system.memory import available_memory, check_matrix
 from iokr.gram.base import Gram
 from iokr.gram.operators import Multiple, OutputOperator
 

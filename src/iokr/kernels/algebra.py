@@ -23,8 +23,8 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_computed
+from iokr._validation.arguments import check_computed
+from iokr.data.objects import Parts
 from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, fit_part
 
 __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]

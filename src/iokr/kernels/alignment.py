@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._validation import check_choice, check_computed, check_numbers
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_computed, check_numbers
 from iokr.kernels.algebra import SeveralKernels
 
 __all__ = ["Aligned", "alignment", "alignment_weights"]

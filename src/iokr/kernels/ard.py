@@ -20,8 +20,8 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_computed, check_vectors
+from iokr._validation.arguments import check_computed, check_vectors
+from iokr.data.objects import Parts
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import ROOM, median_gamma
 

@@ -21,10 +21,10 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import Component, component
-from iokr._matrices import check_psd
-from iokr._memory import check_matrix
-from iokr._objects import BadObject, Parts, as_objects, error_context, n_objects
-from iokr._validation import check_computed, check_home, check_number
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_computed, check_home, check_number
+from iokr._validation.matrices import check_psd
+from iokr.data.objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 

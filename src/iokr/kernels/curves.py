@@ -17,9 +17,9 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._curves import interpolate, quadrature_weights, read_curves
-from iokr._objects import Parts, as_objects
-from iokr._validation import check_computed, check_number, check_vectors
+from iokr._validation.arguments import check_computed, check_number, check_vectors
+from iokr.data.curves import interpolate, quadrature_weights, read_curves
+from iokr.data.objects import Parts, as_objects
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.vectors import RBF

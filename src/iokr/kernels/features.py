@@ -10,10 +10,10 @@ from sklearn.utils import get_tags
 
 from iokr._array import Array, array_namespace, is_array, is_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import as_objects
-from iokr._tables import column_names, read, select_columns
-from iokr._validation import check_computed, check_vectors
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_computed, check_vectors
+from iokr.data.frames import column_names, read, select_columns
+from iokr.data.objects import as_objects
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 

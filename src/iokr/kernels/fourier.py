@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, matmul
 from iokr._component import component
-from iokr._validation import check_choice, check_integer, check_vectors
+from iokr._validation.arguments import check_choice, check_integer, check_vectors
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 from iokr.kernels.landmarks import generator
 from iokr.kernels.vectors import RBF, Laplacian

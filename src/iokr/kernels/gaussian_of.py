@@ -6,8 +6,8 @@ from typing import Any
 
 from iokr._array import Array, array_namespace, unwarned
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_computed, check_number
+from iokr._validation.arguments import check_computed, check_number
+from iokr.data.objects import Parts
 from iokr.kernels.base import WrappedKernel
 
 __all__ = ["GaussianOf"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects, keys, n_objects
+from iokr.data.objects import as_objects, keys, n_objects
 from iokr.kernels.base import Kernel, PairwiseKernel
 
 __all__ = ["Delta", "FromFunction"]

@@ -25,8 +25,8 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._memory import check_matrix
-from iokr._validation import check_choice, check_computed, check_integer, check_number, check_random
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_random
 from iokr.kernels.base import Kernel
 
 __all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "check_sketch", "generator"]

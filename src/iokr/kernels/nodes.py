@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, diags_array
 
 from iokr._array import Array, blocks, eigh, is_sparse, to_numpy
 from iokr._component import component
-from iokr._memory import check_memory
-from iokr._validation import check_number, check_vectors
+from iokr._system.memory import check_memory
+from iokr._validation.arguments import check_number, check_vectors
 from iokr.kernels.base import FeatureKernel
 from iokr.kernels.precomputed import check_indices
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from iokr._array import Array, gemm, row_sq_norms
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_home
+from iokr._validation.arguments import check_home
+from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, WrappedKernel, fit_part

@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import component
-from iokr._objects import BadObject, as_array, error_context
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.data.objects import BadObject, as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, fit_part

@@ -9,9 +9,9 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows
 from iokr._component import component
-from iokr._matrices import check_psd
-from iokr._objects import Parts, as_array, n_objects
-from iokr._validation import check_vectors
+from iokr._validation.arguments import check_vectors
+from iokr._validation.matrices import check_psd
+from iokr.data.objects import Parts, as_array, n_objects
 from iokr.kernels.base import Kernel
 
 __all__ = ["Precomputed", "check_indices"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._spectra import MassSpectra, read_spectra
-from iokr._validation import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number
+from iokr.chem.spectra import MassSpectra, read_spectra
 from iokr.kernels._data.places import PeakTable, Places, near_pairs_diag, near_pairs_sums
 from iokr.kernels.base import Kernel
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from iokr._component import component
-from iokr._spectra import read_spectra
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.chem.spectra import read_spectra
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, sq_norms
 
 __all__ = ["CosineBinned"]

@@ -11,10 +11,10 @@ from scipy.spatial.distance import cdist
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._formulas import MASSES, parse_formula
-from iokr._objects import BadObject, Parts, key
-from iokr._spectra import read_spectra
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.chem.formulas import MASSES, parse_formula
+from iokr.chem.spectra import read_spectra
+from iokr.data.objects import BadObject, Parts, key
 from iokr.kernels.base import Kernel
 
 __all__ = ["Categories", "CollisionEnergy", "Formula", "Mass"]

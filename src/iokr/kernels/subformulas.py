@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from iokr._adducts import parse_adduct
 from iokr._component import component
-from iokr._formulas import ELECTRON, MASSES, VALENCES, parse_formula, write_formula
-from iokr._objects import BadObject
-from iokr._spectra import MassSpectrum, read_spectra
-from iokr._validation import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number
+from iokr.chem.adducts import parse_adduct
+from iokr.chem.formulas import ELECTRON, MASSES, VALENCES, parse_formula, write_formula
+from iokr.chem.spectra import MassSpectrum, read_spectra
+from iokr.data.objects import BadObject
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, numbered, sq_norms
 
 __all__ = ["Subformulas", "explain_peaks"]

@@ -28,8 +28,8 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_computed, check_integer, check_number, check_vectors
+from iokr._validation.arguments import check_computed, check_integer, check_number, check_vectors
+from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import FeatureKernel, Kernel

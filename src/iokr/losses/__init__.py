@@ -1,14 +1,19 @@
 """Losses ℓ(h, ψ), convex in h: what an error costs."""
 
-from iokr.losses.base import Loss
-from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
-from iokr.losses.expectile import Expectile
-from iokr.losses.huber import Huber
-from iokr.losses.insensitive import Insensitive
-from iokr.losses.margin import MaxMargin
-from iokr.losses.pinball import BoxLoss, Pinball
-from iokr.losses.radial import RadialLoss
-from iokr.losses.square import Square
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.losses.base import Loss
+    from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
+    from iokr.losses.expectile import Expectile
+    from iokr.losses.huber import Huber
+    from iokr.losses.insensitive import Insensitive
+    from iokr.losses.margin import MaxMargin
+    from iokr.losses.pinball import BoxLoss, Pinball
+    from iokr.losses.radial import RadialLoss
+    from iokr.losses.square import Square
 
 __all__ = [
     "BoxLoss",
@@ -23,3 +28,5 @@ __all__ = [
     "RadialLoss",
     "Square",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._array import Array, array_namespace
 from iokr._component import component
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
 from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["Insensitive"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
-from iokr._validation import check_numbers
+from iokr._validation.arguments import check_numbers
 from iokr.losses.base import Loss
 
 __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]

@@ -1,8 +1,15 @@
 """Penalties (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩: what unlabelled inputs say about h."""
 
-from iokr.manifolds.base import Manifold
-from iokr.manifolds.given import Given
-from iokr.manifolds.heat import Heat
-from iokr.manifolds.laplacian import IteratedLaplacian, Laplacian
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.manifolds.base import Manifold
+    from iokr.manifolds.given import Given
+    from iokr.manifolds.heat import Heat
+    from iokr.manifolds.laplacian import IteratedLaplacian, Laplacian
 
 __all__ = ["Given", "Heat", "IteratedLaplacian", "Laplacian", "Manifold"]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._array import Array, asarray_like
 from iokr._component import component
-from iokr._matrices import check_psd
+from iokr._validation.matrices import check_psd
 from iokr.gram.base import Gram
 from iokr.manifolds.base import Manifold
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._array import Array, array_namespace
 from iokr._component import component
-from iokr._validation import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number
 from iokr.gram.base import Gram
 from iokr.manifolds.base import Manifold
 from iokr.manifolds.laplacian import laplacian_spectrum

@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, eigh, eye_like, is_numpy, set_diagonal, top_k_columns
 from iokr._component import component
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
 from iokr.gram.base import Gram
 from iokr.manifolds.base import Manifold
 

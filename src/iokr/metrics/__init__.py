@@ -1,20 +1,25 @@
 """How good predictions are: losses between outputs, and rankings of pairs of nodes."""
 
-from iokr.metrics.displays import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
-from iokr.metrics.graphs import GraphEditDistance, graph_edit_distance, isomorphic_accuracy
-from iokr.metrics.intervals import coverage, pinball
-from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
-from iokr.metrics.pairs import (
-    average_precision_pairs,
-    early_precision,
-    pair_metrics,
-    precision_at_k,
-    prevalence_pairs,
-    roc_auc_pairs,
-)
-from iokr.metrics.scorers import DecodedScorer, decoded_scorer
-from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau
-from iokr.metrics.trees import tree_edit_distance
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.metrics.displays import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
+    from iokr.metrics.graphs import GraphEditDistance, graph_edit_distance, isomorphic_accuracy
+    from iokr.metrics.intervals import coverage, pinball
+    from iokr.metrics.outputs import f1_samples, hamming, mean_rank, rbf_loss, subset_accuracy, top_k_accuracy
+    from iokr.metrics.pairs import (
+        average_precision_pairs,
+        early_precision,
+        pair_metrics,
+        precision_at_k,
+        prevalence_pairs,
+        roc_auc_pairs,
+    )
+    from iokr.metrics.scorers import DecodedScorer, decoded_scorer
+    from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau
+    from iokr.metrics.trees import tree_edit_distance
 
 __all__ = [
     "CoverageDisplay",
@@ -47,3 +52,5 @@ __all__ = [
     "top_k_accuracy",
     "tree_edit_distance",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr._objects import error_context
-from iokr._validation import check_number
-from iokr.kernels._data.graphs import Graph, graphs
+from iokr._validation.arguments import check_number
+from iokr.data.graphs import Graph, graphs
+from iokr.data.objects import error_context
 from iokr.metrics.outputs import check_compared
 
 __all__ = ["GraphEditDistance", "graph_edit_distance", "isomorphic_accuracy"]

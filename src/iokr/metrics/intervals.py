@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import unwarned
-from iokr._validation import check_numbers, check_same_length, check_weight
+from iokr._validation.arguments import check_numbers, check_same_length, check_weight
 from iokr.losses.pinball import check_levels
 
 __all__ = ["coverage", "pinball"]

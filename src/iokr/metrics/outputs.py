@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse, unwarned
-from iokr._objects import as_array, equal_entries, is_numeric, keys
-from iokr._tables import EXACT, check_frame, frame_of
-from iokr._validation import check_integer, check_number, check_numbers, check_same_length
+from iokr._validation.arguments import check_integer, check_number, check_numbers, check_same_length
+from iokr.data.frames import EXACT, check_frame, frame_of
+from iokr.data.objects import as_array, equal_entries, is_numeric, keys
 
 __all__ = ["check_compared", "f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
 

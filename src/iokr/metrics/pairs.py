@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr._validation import check_integer, check_mask, check_numbers
+from iokr._validation.arguments import check_integer, check_mask, check_numbers
 
 __all__ = [
     "average_precision_pairs",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from iokr._objects import n_objects
-from iokr._tables import read
-from iokr._validation import check_choice
+from iokr._validation.arguments import check_choice
+from iokr.data.frames import read
+from iokr.data.objects import n_objects
 from iokr.metrics.graphs import isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
 from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau

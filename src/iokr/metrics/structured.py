@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._edits import coded, edit_matrix, hashable_sequences
-from iokr._objects import as_objects, error_context, key
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.data.edits import coded, edit_matrix, hashable_sequences
+from iokr.data.objects import as_objects, error_context, key
 from iokr.decoders.fgw import canonical, fgw_distance, soft_graph
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import error_context
-from iokr._tree_edits import coded_trees, tree_edit_matrix
-from iokr._validation import check_same_length
-from iokr.kernels._data.trees import keyed_trees
+from iokr._validation.arguments import check_same_length
+from iokr.data.objects import error_context
+from iokr.data.tree_edits import coded_trees, tree_edit_matrix
+from iokr.data.trees import keyed_trees
 
 __all__ = ["tree_edit_distance"]
 

@@ -1,12 +1,17 @@
 """Folds over objects and over nodes of a network, metrics out of fold, certificates of low rank."""
 
-from iokr.model_selection.certify import certify, select_rank
-from iokr.model_selection.links import cross_validate_links
-from iokr.model_selection.network import Network
-from iokr.model_selection.nodes import NodeKFold
-from iokr.model_selection.own import scores_without_own
-from iokr.model_selection.ranks import cross_val_rank
-from iokr.model_selection.tuning import tune
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.model_selection.certification import certify, select_rank
+    from iokr.model_selection.links import cross_validate_links
+    from iokr.model_selection.network import Network
+    from iokr.model_selection.nodes import NodeKFold
+    from iokr.model_selection.own import scores_without_own
+    from iokr.model_selection.ranks import cross_val_rank
+    from iokr.model_selection.tuning import tune
 
 __all__ = [
     "Network",
@@ -18,3 +23,5 @@ __all__ = [
     "select_rank",
     "tune",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

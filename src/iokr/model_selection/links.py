@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._objects import n_objects
+from iokr.data.objects import n_objects
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import pair_metrics
 from iokr.model_selection.nodes import check_labeled, node_folds
@@ -42,7 +42,7 @@ def cross_validate_links(
     Parameters
     ----------
     model : estimator with `fit(X, adjacency, labeled)` and `decision_function()`
-        `LinkPredictor`, or one of `iokr.rivals`.
+        `LinkPredictor`, or one of `iokr_lab.baselines`.
     X : array or sequence of N nodes
     adjacency : array or sparse matrix of shape (N, N)
         Symmetric; only rows and columns in `labeled` are read.

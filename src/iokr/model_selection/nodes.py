@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, to_numpy
-from iokr._objects import error_context, n_objects
-from iokr._tables import read
-from iokr._validation import check_choice, check_integer
+from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.frames import read
+from iokr.data.objects import error_context, n_objects
 
 __all__ = ["NodeKFold", "check_labeled", "node_folds"]
 

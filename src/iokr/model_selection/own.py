@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, to_numpy
-from iokr._objects import as_objects, keys, n_objects, take
-from iokr._validation import check_choice, check_groups
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
+from iokr._validation.arguments import check_choice, check_groups
+from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.objects import as_objects, keys, n_objects, take
 from iokr.decoders.candidates import compare_sets
 
 __all__ = ["groups_of_sets", "scores_without_own"]

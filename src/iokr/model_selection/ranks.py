@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr._objects import keys, n_objects, take
-from iokr._tables import is_table
-from iokr._validation import check_folds, check_same_length
-from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
+from iokr._validation.arguments import check_folds, check_same_length
+from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr.data.frames import is_table
+from iokr.data.objects import keys, n_objects, take
 
 __all__ = ["cross_val_rank"]
 

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._validation import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number
 from iokr.kernels.base import Kernel
 from iokr.kernels.gradients import log_gradients
 

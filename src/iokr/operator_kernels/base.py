@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace
 from iokr._component import Component, component
-from iokr._objects import Parts
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.data.objects import Parts
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram, SumGram, kronecker
 from iokr.gram.scalar import ScalarGram

@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows, unwarned
 from iokr._component import component
-from iokr._matrices import check_psd
-from iokr._objects import as_objects, n_objects
-from iokr._tables import read
-from iokr._validation import check_number, check_vectors
+from iokr._validation.arguments import check_number, check_vectors
+from iokr._validation.matrices import check_psd
+from iokr.data.frames import read
+from iokr.data.objects import as_objects, n_objects
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel

@@ -19,9 +19,9 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._component import component
-from iokr._matrices import check_psd
-from iokr._memory import check_memory
-from iokr._validation import check_choice, check_number
+from iokr._system.memory import check_memory
+from iokr._validation.arguments import check_choice, check_number
+from iokr._validation.matrices import check_psd
 from iokr.gram.base import Gram
 from iokr.gram.operators import Oblique, as_operator
 from iokr.gram.scalar import ScalarGram

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like
 from iokr._component import component
-from iokr._matrices import check_psd
-from iokr._tables import read
+from iokr._validation.matrices import check_psd
+from iokr.data.frames import read
 from iokr.gram.base import Gram
 from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram

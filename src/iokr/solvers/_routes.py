@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from iokr._array import Array, flops_per_second, is_cuda, packed_bytes
-from iokr._memory import human_bytes
+from iokr._system.memory import human_bytes
 from iokr.gram.moments import ROWS
 from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import product_rows

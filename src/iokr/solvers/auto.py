@@ -10,7 +10,7 @@ import numpy as np
 
 from iokr._array import is_cuda, slow_double
 from iokr._component import component
-from iokr._memory import available_memory, human_bytes
+from iokr._system.memory import available_memory, human_bytes
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import expected_time

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Component
-from iokr._memory import check_memory, device_errors
+from iokr._system.memory import check_memory, device_errors
 from iokr.gram.operators import OutputOperator, as_array
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import refusal

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_numpy
 from iokr._component import component
-from iokr._validation import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number
 from iokr.gram.operators import IdentityMatrix, OutputOperator
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rdkit")
 
+from iokr.apps.msms import training
+from iokr.apps.msms.demo import write_demo
 from iokr.cli import app
-from iokr.cli.msms import training
-from iokr.cli.msms.demo import write_demo
 
 PEAKS = "50.01 10\n63.02 30\n77.04 100\n95.05 20\n"
 PROFILE = "".join(f"{50 + i / 1000:.3f} {10 + i % 7}\n" for i in range(2500))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from iokr.cli.msms.kept import Kept
+from iokr.apps.msms.kept import Kept
 
 DAMAGED = [
     b"[]",

@@ -1,8 +1,8 @@
 """`iokr msms`: from files to ranked molecules, and what does not fit.
 
-Tests of `iokr.cli.msms.command`, `iokr.cli.msms.options`, `iokr.cli.msms.library`, `iokr.cli.msms.learning`,
-`iokr.cli.msms.training`, `iokr.cli.msms.identification`, `iokr.cli.msms.evaluation`, `iokr.cli.msms.demo`,
-`iokr.cli.msms.tables` and `iokr.cli.msms.page`.
+Tests of `iokr.cli.msms`, `iokr.apps.msms.options`, `iokr.apps.msms.library`, `iokr.apps.msms.learning`,
+`iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`, `iokr.apps.msms.demo`,
+`iokr.apps.msms.tables` and `iokr.apps.msms.page`.
 """
 
 import csv
@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 pytest.importorskip("rdkit")
 
 from iokr import CandidateSets, load
+from iokr.apps.msms.demo import write_demo
 from iokr.chem import Fingerprints
 from iokr.cli import app
-from iokr.cli.msms.demo import write_demo
 
 FAST = ["--fingerprints", "maccs", "--folds", "3"]
 
@@ -82,7 +82,7 @@ def test_every_query_has_its_rows(made):
 def test_the_table_is_what_rank_gives_in_python(made):
     """A query that is not in the library: the same scores from the model and the fingerprints."""
     paths, model, out = made
-    from iokr.datasets import read_spectra_files
+    from iokr.apps.readers import read_spectra_files
 
     spectra = read_spectra_files([paths["unknowns.mgf"]])
     identification = load(model)
@@ -175,7 +175,7 @@ def test_evaluate_shows_rivals_and_harder_folds(made, tmp_path):
 
 def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
     paths, model, _ = made
-    from iokr.cli.msms import training
+    from iokr.apps.msms import training
 
     done = []
 
@@ -202,7 +202,7 @@ def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
 
 def test_finished_queries_are_kept(made, tmp_path, monkeypatch):
     paths, model, _ = made
-    from iokr.cli.msms import identification
+    from iokr.apps.msms import identification
 
     monkeypatch.setattr(identification, "_BLOCK", 2)
     whole, calls = identification._answers, []

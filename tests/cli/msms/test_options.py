@@ -1,6 +1,6 @@
 """Options of `iokr msms`: harder folds side by side, spectra without structures, Parquet, other columns, memory.
 
-Tests of `iokr.cli.msms.arguments`, `iokr.cli.msms.judged`, `iokr.cli.msms.judging` and `iokr.cli.msms.stages`.
+Tests of `iokr.cli.msms_options`, `iokr.apps.msms.judged`, `iokr.apps.msms.judging` and `iokr.apps.msms.stages`.
 """
 
 import csv
@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 pytest.importorskip("rdkit")
 
 from iokr import load
+from iokr.apps.msms.demo import write_demo
+from iokr.apps.msms.stages import Stages
+from iokr.apps.readers import read_spectra_files
 from iokr.chem import Fingerprints
 from iokr.cli import app
-from iokr.cli.msms.demo import write_demo
-from iokr.cli.msms.stages import Stages
-from iokr.datasets import read_spectra_files
 
 FAST = ["--fingerprints", "maccs"]
 
@@ -213,7 +213,7 @@ def test_molecules_of_the_library_may_be_excluded(made, tmp_path):
 
 
 def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
-    from iokr.cli.msms import identification
+    from iokr.apps.msms import identification
 
     monkeypatch.setattr(identification, "MANY", 5)
     monkeypatch.setattr(identification, "BEST", 4)

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rdkit")
 
+from iokr.apps.msms.demo import write_demo
 from iokr.cli import app
-from iokr.cli.msms.demo import write_demo
 
 MANY, LARGEST = 2000, 15e6
 

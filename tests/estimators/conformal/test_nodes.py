@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from iokr import IOKR, Conformal, LinkPredictor, LinkPredictorCV, PairModel
 from iokr.kernels import RBF, Precomputed
 from iokr.losses import MaxMargin
-from iokr.rivals import TPPK
+from iokr_lab.baselines import TPPK
 
 
 def network(seed, n=100):

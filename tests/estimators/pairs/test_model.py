@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from iokr import PairModel
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 from iokr.kernels import RBF, Linear, Precomputed
 from iokr.losses import Huber, MaxMargin
 from iokr.solvers import Cholesky, ConjugateGradient, CoordinateDescent, Eigen

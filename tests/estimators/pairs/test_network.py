@@ -7,7 +7,7 @@ from iokr import LinkPredictor, LinkStack
 from iokr.datasets import make_communities
 from iokr.estimators.pairs.network import AllPairs, AllPairsCV
 from iokr.kernels import RBF
-from iokr.rivals import PairLinks
+from iokr_lab.baselines import PairLinks
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 from iokr.gram import PairGram
 from iokr.gram.pairs import loops
 from reference import assert_close

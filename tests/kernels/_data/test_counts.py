@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr._compile import compiled, compiling
+from iokr._system.compile import compiled, compiling
 from iokr.kernels._data import counts
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, sq_norms
 from reference import assert_close

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from iokr.data.ragged import Ragged
 from iokr.kernels._data.gapped import word_products, words_pay
-from iokr.kernels._data.ragged import Ragged
 from reference import assert_close
 
 STRINGS = ["abca", "ba", "", "caab", "bbacb"]

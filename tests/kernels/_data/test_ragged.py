@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
+from iokr.data.ragged import LANES, Ragged, pair_tiles, side_by_side
 
 rng = np.random.default_rng(0)
 OBJECTS = [rng.integers(0, 9, size=size) for size in (3, 0, 5, 1, 4)]

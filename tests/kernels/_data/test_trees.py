@@ -1,7 +1,7 @@
 """Trees as sequences of nodes beside a recursion."""
 
+from iokr.data.trees import Preorder, preorder, subtree_ends, tree_nodes
 from iokr.datasets import sample
-from iokr.kernels._data.trees import Preorder, preorder, subtree_ends, tree_nodes
 
 
 def written(tree, depth=0):

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
 from iokr import IOKR
-from iokr._objects import concat
+from iokr.data.objects import concat
 from iokr.kernels import GraKeL, ShortestPath, WeisfeilerLehman
 from reference import assert_close
 

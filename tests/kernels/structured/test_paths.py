@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr._objects import concat
+from iokr.data.objects import concat
 from iokr.kernels import Paths, Tanimoto, TanimotoOf
 from reference import assert_close
 

@@ -7,7 +7,7 @@ import pytest
 
 import reference
 from iokr import IOKR
-from iokr._objects import as_objects, concat
+from iokr.data.objects import as_objects, concat
 from iokr.kernels import RBF, Delta, EmpiricalMap, Linear, Polynomial, Positional
 from reference import assert_close
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iokr._compile import compiled, compiling
+from iokr._system.compile import compiled, compiling
 from iokr.kernels import GlobalAlignment
 from iokr.kernels.structured import series as module
 from reference import assert_close

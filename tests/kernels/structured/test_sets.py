@@ -6,9 +6,9 @@ from scipy import sparse
 
 import reference
 from iokr import IOKR
-from iokr._bits import Bits
-from iokr._compile import compiled, compiling
-from iokr._objects import concat
+from iokr._system.compile import compiled, compiling
+from iokr.data.bits import Bits
+from iokr.data.objects import concat
 from iokr.datasets import sample
 from iokr.kernels import Jaccard, Tanimoto
 from iokr.kernels.structured import sets

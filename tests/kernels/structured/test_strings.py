@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr._objects import concat
+from iokr.data.objects import concat
 from iokr.kernels import Mismatch, Normalized, Spectrum, Subsequence
 from iokr.kernels.structured.strings import agreement_weights, shared_words
 from reference import assert_close

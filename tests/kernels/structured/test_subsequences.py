@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from iokr._compile import compiled, compiling
+from iokr._system.compile import compiled, compiling
 from iokr.kernels import Subsequence
 from iokr.kernels._data import gapped
 from iokr.kernels.structured import subsequences
@@ -67,7 +67,7 @@ def test_slices_of_parsed_strings(route):
 
 def test_many_pairs_at_once_in_small_tiles(monkeypatch):
     """Tiles of pairs cover the block whatever their size."""
-    from iokr.kernels._data import ragged
+    from iokr.data import ragged
 
     X = words(23, 12)
     whole = Subsequence(2, 0.5)(X)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr._objects import concat
+from iokr.data.objects import concat
 from iokr.datasets import sample
 from iokr.kernels import RBF, Normalized, Subtree
 from reference import assert_close

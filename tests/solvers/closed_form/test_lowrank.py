@@ -132,9 +132,11 @@ def test_is_chosen_where_features_are_few():
 
 
 def test_many_points_need_little_memory(monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 8 * 2000 * 200)  # n × n: ten times that
+    monkeypatch.setattr(
+        iokr._system.memory, "available_memory", lambda like=None: 8 * 2000 * 200
+    )  # n × n: ten times that
     points = rng.normal(size=(2000, 3))
     assert IOKR(K, alpha=0.1).fit(points, points).score(points, points) > 0
     with pytest.raises(MemoryError, match="2000 points"):
@@ -193,9 +195,9 @@ def test_as_many_features_as_objects_are_no_low_rank():
 
 def test_few_columns_cost_little_time_and_memory(monkeypatch):
     """3 columns and 20 000 rows: 8n² bytes would be 3 GB."""
-    import iokr._memory
+    import iokr._system.memory
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 3 * 10**8)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 3 * 10**8)
     points = rng.normal(size=(20_000, 3))
     model = IOKRCV(Linear()).fit(points, points[:, 0])
     assert model.loo_errors_.min() < 1e-9

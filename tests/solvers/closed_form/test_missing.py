@@ -21,9 +21,9 @@ def test_leave_one_out_is_refitting(kind, holes):
 
 
 def test_memory_of_a_coupled_system(monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
     posed = problem("full", holes="entries")[0]
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 1000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 1000)
     with pytest.raises(MemoryError, match=r"observed entries coupled by A.*To reduce memory"):
         masked_path(Cholesky().path, posed)

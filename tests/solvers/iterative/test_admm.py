@@ -241,9 +241,9 @@ def test_parameters(parameter, value):
 
 
 def test_memory_is_stated_and_checked(monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 1000)
+    monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 1000)
     with pytest.raises(MemoryError, match="1000 bytes"):
         case("huber").fit(ADMM())
 

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 from iokr.solvers.iterative import box_qp
 from reference import assert_close
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 from iokr.kernels import RBF
 from iokr.losses import EpsilonInsensitive, Huber, MaxMargin, Square
 from iokr.operator_kernels import Decomposable

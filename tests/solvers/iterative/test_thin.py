@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from iokr import IOKR
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 from iokr.gram import ScalarGram
 from iokr.kernels import RBF, Nystroem
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Pinball
@@ -99,9 +99,11 @@ def test_reweighted_systems():
 
 @pytest.mark.parametrize("loss", [Huber(0.3), MaxMargin(), Pinball(0.3)], ids=repr)
 def test_thousands_of_points_in_little_memory(loss, monkeypatch):
-    import iokr._memory
+    import iokr._system.memory
 
-    monkeypatch.setattr(iokr._memory, "available_memory", lambda like=None: 8 * 4000 * 300)  # n × n: 13 times that
+    monkeypatch.setattr(
+        iokr._system.memory, "available_memory", lambda like=None: 8 * 4000 * 300
+    )  # n × n: 13 times that
     points = rng.normal(size=(4000, 3))
     y = np.sign(points[:, 0] + 0.1)
     model = IOKR(Nystroem(RBF(0.3), 15), loss=loss, alpha=1.0).fit(points, y)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from iokr._compile import compiling
+from iokr._system.compile import compiling
 
 
 @pytest.fixture(params=["compiled", "numpy"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.decoders._losses.base import PairLoss
 
 __all__ = ["FunctionLoss"]

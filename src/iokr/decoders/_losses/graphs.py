@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_objects, key, n_objects
+from iokr.data.objects import as_objects, key, n_objects
 from iokr.decoders._losses.base import PairLoss
 from iokr.decoders._search.transport import import_ot
 from iokr.decoders.fgw import canonical, fgw_distance, soft_graph

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import blocks, is_sparse, to_numpy
-from iokr._objects import as_objects, is_numeric
-from iokr._validation import check_numbers
+from iokr._validation.arguments import check_numbers
+from iokr.data.objects import as_objects, is_numeric
 from iokr.decoders._losses.base import PairLoss
 from iokr.kernels.structured.label_sets import Hamming
 

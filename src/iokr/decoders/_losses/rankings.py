@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from iokr._objects import is_numeric
+from iokr.data.objects import is_numeric
 from iokr.decoders._losses.base import PairLoss
 from iokr.decoders._search.orders import kemeny_positions
 from iokr.kernels.structured.rankings import check_rankings, spearman_features

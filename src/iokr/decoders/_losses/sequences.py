@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._edits import coded, edit_matrix, hashable_sequences
-from iokr._objects import as_objects
+from iokr.data.edits import coded, edit_matrix, hashable_sequences
+from iokr.data.objects import as_objects
 from iokr.decoders._losses.base import PairLoss
 
 __all__ = ["EditLoss"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import as_objects
-from iokr._tree_edits import coded_trees, tree_edit_matrix
+from iokr.data.objects import as_objects
+from iokr.data.tree_edits import coded_trees, tree_edit_matrix
+from iokr.data.trees import keyed_trees
 from iokr.decoders._losses.base import PairLoss
-from iokr.kernels._data.trees import keyed_trees
 
 __all__ = ["TreeEditLoss"]
 

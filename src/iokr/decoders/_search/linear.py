@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, asarray_like, to_numpy
-from iokr._objects import as_objects
+from iokr.data.objects import as_objects
 from iokr.embeddings.base import Embedding, KernelEmbedding
 from iokr.kernels._data.counts import CountKernel
 from iokr.kernels.algebra import Normalized

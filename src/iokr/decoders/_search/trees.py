@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from iokr.kernels._data.trees import Preorder, subtree_ends
+from iokr.data.trees import Preorder, subtree_ends
 
 __all__ = ["productions", "subtrees", "tree_edits"]
 

@@ -16,17 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import error_context, n_objects
-from iokr._progress import begin, end, with_callbacks
-from iokr._tables import as_frame
-from iokr._validation import check_integer, check_number, check_random, check_vectors
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_integer, check_number, check_random, check_vectors
+from iokr.data.frames import as_frame
+from iokr.data.objects import error_context, n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.autoencoder.layers import TwoLayers
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import as_fitted, encode
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF, Linear

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import asarray_like, is_sparse, to_numpy
-from iokr._objects import is_numeric
+from iokr.data.objects import is_numeric
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.embeddings.curves import Curves
 from iokr.estimators.base import StructuredEstimator

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import to_numpy
-from iokr._objects import take
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.objects import take
 from iokr.estimators.conformal.bounds import Bounds, largest, represented
 from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
 from iokr.estimators.conformal.order import kth

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import NotPositiveDefinite, asarray_like, eigh, inverse, to_numpy
-from iokr._memory import check_memory
+from iokr._system.memory import check_memory
 from iokr.estimators.inputs import Border
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
 from iokr.gram.operators import as_array

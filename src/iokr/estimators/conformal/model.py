@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array
 from iokr._component import Component, component
-from iokr._objects import as_objects
-from iokr._validation import check_choice, check_number, check_random, check_same_length
-from iokr.decoders.candidate_sets import CandidateSets
+from iokr._validation.arguments import check_choice, check_number, check_random, check_same_length
+from iokr.data.candidates import CandidateSets
+from iokr.data.objects import as_objects
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.estimators.base import StructuredEstimator, in_kind
 from iokr.estimators.conformal.closed import ClosedScores

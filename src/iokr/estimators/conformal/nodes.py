@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr._objects import n_objects
+from iokr.data.objects import n_objects
 from iokr.estimators.conformal.closed import smaller
 
 __all__ = ["NodeScores"]

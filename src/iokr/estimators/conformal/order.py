@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
-from iokr._objects import error_context, is_numeric
-from iokr._tables import read
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.data.frames import read
+from iokr.data.objects import error_context, is_numeric
 
 __all__ = ["INCOMPLETE", "check_complete", "check_coverage", "kth", "rank_needed", "rows_needed"]
 

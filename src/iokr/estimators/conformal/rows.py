@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._objects import take
+from iokr.data.objects import take
 from iokr.estimators.conformal.order import INCOMPLETE
 from iokr.estimators.regression.iokr import KernelRegression
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_sparse, to_numpy
-from iokr._objects import n_objects
-from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
+from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr.data.objects import n_objects
 from iokr.estimators.base import StructuredEstimator, coordinates_of
 from iokr.estimators.conformal.bounds import Bounds, largest, represented
 from iokr.estimators.conformal.closed import excess, scores_of, smaller

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array, matmul, take_rows, to_numpy, unwarned
-from iokr._curves import check_points, quadrature_weights, read_curves
-from iokr._tables import as_frame, frame_of
-from iokr._validation import check_choice, check_groups, check_integer, check_same_length, check_weight
+from iokr._validation.arguments import check_choice, check_groups, check_integer, check_same_length, check_weight
+from iokr.data.curves import check_points, quadrature_weights, read_curves
+from iokr.data.frames import as_frame, frame_of
 from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves

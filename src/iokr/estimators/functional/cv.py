@@ -11,11 +11,11 @@ import numpy as np
 
 from iokr._array import Array, to_numpy
 from iokr._component import component
-from iokr._objects import n_objects, take
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_groups
+from iokr._validation.arguments import check_groups
+from iokr.data.objects import n_objects, take
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.posing import Data, Given, solve, square
 from iokr.estimators.regression.selection import (
     ALPHAS,

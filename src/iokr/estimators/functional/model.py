@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from iokr._component import component
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
 from iokr.estimators.inputs import check_kernel
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import solve
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss

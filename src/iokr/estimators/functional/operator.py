@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._matrices import check_psd
+from iokr._validation.matrices import check_psd
 from iokr.embeddings.curves import Curves
 from iokr.kernels.base import Kernel
 from iokr.kernels.curves import Periodic

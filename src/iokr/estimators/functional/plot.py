@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
-from iokr._curves import read_curves
-from iokr._objects import n_objects, take
-from iokr._validation import check_numbers, check_same_length
+from iokr._validation.arguments import check_numbers, check_same_length
+from iokr.data.curves import read_curves
+from iokr.data.objects import n_objects, take
 
 __all__ = ["draw_curves"]
 

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
 from iokr._component import component
-from iokr._objects import as_objects, distinct, keys, n_objects, take
-from iokr._validation import (
+from iokr._validation.arguments import (
     check_choice,
     check_groups,
     check_integer,
@@ -24,7 +23,8 @@ from iokr._validation import (
     check_numbers,
     check_same_length,
 )
-from iokr.decoders.candidate_sets import CandidateSets, flatten_sets
+from iokr.data.candidates import CandidateSets, flatten_sets
+from iokr.data.objects import as_objects, distinct, keys, n_objects, take
 from iokr.estimators.identification.confidence import (
     group_means,
     nonconformity,

@@ -12,15 +12,15 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import take
-from iokr._progress import CallbackSupportMixin, begin, end, track, with_callbacks
-from iokr._validation import check_choice
+from iokr._validation.arguments import check_choice
+from iokr.data.objects import take
 from iokr.decoders.identity import Identity
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_of, score_of
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
 from iokr.estimators.links.search import LinkFold, LinkGrid, check_link_grid, search_by_folds, search_by_leave_one_out
 from iokr.estimators.outputs import encode
+from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, with_callbacks
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import ALPHAS, drop_single_axes

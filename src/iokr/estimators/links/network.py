@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, is_array, is_sparse, to_numpy
-from iokr._objects import error_context, n_objects, take
-from iokr._tables import read
+from iokr.data.frames import read
+from iokr.data.objects import error_context, n_objects, take
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import n_objects, take
-from iokr._validation import check_choice, check_computed, check_integer, check_number, check_same_length
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_same_length
+from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.network import (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, asarray_like, gemm, to_numpy
-from iokr._objects import error_context
+from iokr.data.objects import error_context
 from iokr.estimators.areas import AreaRule, areas_of, freedom
 from iokr.estimators.regression.posing import Data, Fit, pose, solve
 from iokr.estimators.regression.selection import Grid, Track, check_grid, check_values, closed_paths, solutions

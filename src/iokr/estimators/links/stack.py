@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import Component, component
-from iokr._memory import check_matrix
-from iokr._validation import check_choice, check_integer
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_integer
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.links.network import Network, check_network
 from iokr.estimators.links.probability import fit_logistic
@@ -71,7 +71,7 @@ class LinkStack(Component):
     >>> import numpy as np
     >>> from iokr import LinkPredictor, LinkStack
     >>> from iokr.kernels import RBF
-    >>> from iokr.rivals import TPPK
+    >>> from iokr_lab.baselines import TPPK
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2))
     >>> distance = ((X[:, None] - X[None]) ** 2).sum(axis=-1)

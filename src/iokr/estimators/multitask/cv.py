@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iokr._component import component
-from iokr._objects import n_objects
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_groups
+from iokr._validation.arguments import check_groups
+from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.similarity import check_coordinates, check_strength, task_operator, task_similarity
 from iokr.estimators.outputs import encode
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
 from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_grid, check_values, drop_single_axes
 from iokr.estimators.search import Searching, Tally

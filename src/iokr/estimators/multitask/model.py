@@ -10,8 +10,7 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_choice, check_groups, check_integer, check_number
+from iokr._validation.arguments import check_choice, check_groups, check_integer, check_number
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
@@ -25,6 +24,7 @@ from iokr.estimators.multitask.similarity import (
     task_similarity,
 )
 from iokr.estimators.outputs import encode
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose, solve
 from iokr.kernels.base import Kernel

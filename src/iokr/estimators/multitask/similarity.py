@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._matrices import check_symmetric
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr._validation.matrices import check_symmetric
 from iokr.embeddings.base import Embedding, EuclideanEmbedding
 from iokr.kernels.base import Kernel
 

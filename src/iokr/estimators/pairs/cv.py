@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._progress import CallbackSupportMixin, begin, end, track, with_callbacks
-from iokr._validation import check_choice, check_folds, check_same_length
+from iokr._validation.arguments import check_choice, check_folds, check_same_length
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
 from iokr.estimators.pairs.model import PairModel, choose_strategy
+from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, with_callbacks
 from iokr.estimators.regression.selection import ALPHAS, best_of, check_grid, check_values, drop_single_axes
 from iokr.estimators.search import Searching, Tally
 from iokr.losses.base import Loss

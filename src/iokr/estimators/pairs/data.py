@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._validation import check_same_length, check_weight
+from iokr._validation.arguments import check_same_length, check_weight
 from iokr.estimators.labels import code_labels
 from iokr.estimators.outputs import require_y
 from iokr.kernels.pairs import check_pairs

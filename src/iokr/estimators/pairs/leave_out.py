@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from iokr._array import cholesky, eigh, to_numpy
-from iokr._memory import check_memory
-from iokr._validation import check_integer
+from iokr._system.memory import check_memory
+from iokr._validation.arguments import check_integer
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.pairs.spectrum import CompletePairs

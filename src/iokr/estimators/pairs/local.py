@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iokr._array import Array, asarray_like, cholesky, to_numpy
-from iokr._validation import check_stops
+from iokr._validation.arguments import check_stops
 from iokr.estimators.pairs.leave_out import refit_scores
 from iokr.estimators.pairs.strategies import BothOrders, PosedPairs
 from iokr.gram.pairs.gram import PairGram

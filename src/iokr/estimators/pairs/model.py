@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._progress import CallbackSupportMixin, begin, end, with_callbacks
-from iokr._validation import check_choice, check_number, check_same_length
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_solver
 from iokr.estimators.outputs import single_precision
@@ -22,6 +21,7 @@ from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.local import OnePerNode
 from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
+from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
 from iokr.estimators.regression.selection import check_values
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_mix, check_pairs

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import eigh, matmul, to_numpy
 from iokr._component import Component, component
-from iokr._objects import take
+from iokr.data.objects import take
 from iokr.estimators.areas import AREAS, areas_of, score_of
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph

@@ -9,9 +9,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array
-from iokr._progress import CallbackSupportMixin, begin, end, inside
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import KernelModel
+from iokr.estimators.progress import CallbackSupportMixin, begin, end, inside
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.losses.base import Loss

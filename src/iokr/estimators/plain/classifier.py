@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from iokr._array import Array, array_namespace, is_array, row_sq_norms, to_numpy
 from iokr._component import component
-from iokr._objects import error_context
-from iokr._progress import with_callbacks
-from iokr._tables import read
-from iokr._validation import check_same_length, check_weight
+from iokr._validation.arguments import check_same_length, check_weight
+from iokr.data.frames import read
+from iokr.data.objects import error_context
 from iokr.estimators.outputs import require_y
 from iokr.estimators.plain.base import PlainModel
+from iokr.estimators.progress import with_callbacks
 from iokr.estimators.regression.iokr import left_out_values
 from iokr.estimators.regression.probability import softmax, temperature
 from iokr.estimators.regression.selection import ALPHAS

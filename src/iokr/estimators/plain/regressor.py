@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import array_namespace, asarray_like, to_numpy, unwarned
 from iokr._component import component
-from iokr._progress import with_callbacks
-from iokr._tables import as_frame, read
-from iokr._validation import check_choice, check_same_length, check_vectors, check_weight
+from iokr._validation.arguments import check_choice, check_same_length, check_vectors, check_weight
+from iokr.data.frames import as_frame, read
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
 from iokr.estimators.base import in_kind
 from iokr.estimators.outputs import as_outputs
 from iokr.estimators.plain.base import PlainModel
+from iokr.estimators.progress import with_callbacks
 from iokr.estimators.regression.iokr import left_out_values
 from iokr.estimators.regression.selection import ALPHAS
 from iokr.losses.base import Loss

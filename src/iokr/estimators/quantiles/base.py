@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
-from iokr._objects import n_objects, take
-from iokr._progress import CallbackSupportMixin
-from iokr._validation import check_choice, check_number, check_numbers, check_same_length, check_weight
+from iokr._validation.arguments import check_choice, check_number, check_numbers, check_same_length, check_weight
+from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
+from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.quantiles.levels import Levels
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram

@@ -11,10 +11,10 @@ import numpy as np
 
 from iokr._array import matmul, to_numpy
 from iokr._component import component
-from iokr._objects import n_objects
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_folds
+from iokr._validation.arguments import check_folds
+from iokr.data.objects import n_objects
 from iokr.estimators.inputs import check_kernel
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.estimators.regression.selection import best_of, check_values, drop_single_axes

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._matrices import check_psd
-from iokr._validation import check_number, check_numbers
+from iokr._validation.arguments import check_number, check_numbers
+from iokr._validation.matrices import check_psd
 from iokr.gram.operators import as_operator
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF

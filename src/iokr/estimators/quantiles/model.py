@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from iokr._component import component
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
 from iokr.estimators.inputs import check_kernel
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.kernels.base import Kernel

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, to_numpy
-from iokr._chunks import as_source
 from iokr._component import component
-from iokr._objects import n_objects, take
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_groups
+from iokr._validation.arguments import check_groups
+from iokr.data.chunks import as_source
+from iokr.data.objects import n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, encode
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.iokr import KernelRegression
 from iokr.estimators.regression.posing import Data, Given, check_data, check_observed, square
 from iokr.estimators.regression.selection import (

@@ -10,14 +10,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, eye_like, matmul, take_rows
-from iokr._chunks import as_source, row_blocks
 from iokr._component import component
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_choice, check_groups, check_number, check_same_length, check_weight
+from iokr._validation.arguments import check_choice, check_groups, check_number, check_same_length, check_weight
+from iokr.data.chunks import as_source, row_blocks
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import CoordinateEmbedding, Embedding
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import check_columns, encode
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.lazy import LazyAnswers
 from iokr.estimators.regression.posing import Data, Fit, check_data, solve
 from iokr.estimators.regression.probability import candidate_probabilities

@@ -8,8 +8,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, to_numpy
-from iokr._chunks import is_lazy
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.data.chunks import is_lazy
 from iokr.decoders.candidates import rank_shared
 from iokr.estimators.base import StructuredEstimator
 from iokr.gram.distributed import lazy_answer, rank_shards

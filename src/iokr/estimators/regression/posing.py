@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
-from iokr._objects import concat, error_context, take
-from iokr._tables import Frame, frame_of
-from iokr._validation import check_computed, check_number, check_same_length, check_weight
+from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
+from iokr.data.frames import Frame, frame_of
+from iokr.data.objects import concat, error_context, take
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
 from iokr.gram.base import Gram

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, to_numpy
-from iokr._objects import distinct, n_objects, take
-from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
+from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr.data.objects import distinct, n_objects, take
 from iokr.decoders.candidates import compare_sets
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import Targets

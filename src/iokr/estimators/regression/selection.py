@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array
-from iokr._objects import error_context
-from iokr._validation import check_folds, check_number
+from iokr._validation.arguments import check_folds, check_number
+from iokr.data.objects import error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, solve
 from iokr.estimators.search import Tally

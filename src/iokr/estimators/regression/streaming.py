@@ -23,9 +23,9 @@ from iokr._array import (
     row_sq_norms,
     to_numpy,
 )
-from iokr._memory import human_bytes
-from iokr._objects import Parts, error_context, n_objects, take
-from iokr._validation import check_integer, check_number
+from iokr._system.memory import human_bytes
+from iokr._validation.arguments import check_integer, check_number
+from iokr.data.objects import Parts, error_context, n_objects, take
 from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, Given, check_data

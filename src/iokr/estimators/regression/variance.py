@@ -19,7 +19,7 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
-from iokr._memory import check_memory
+from iokr._system.memory import check_memory
 from iokr.estimators.regression.posing import FittedInputs
 from iokr.gram.base import Gram
 from iokr.gram.blocks import kronecker

@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import error_context, keys, n_objects, take
-from iokr._progress import begin, end, with_callbacks
-from iokr._tables import frame_of, read
-from iokr._validation import check_same_length, check_weight
+from iokr._validation.arguments import check_same_length, check_weight
+from iokr.data.frames import frame_of, read
+from iokr.data.objects import error_context, keys, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.embeddings.base import Embedding
@@ -23,6 +22,7 @@ from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.nystroem import Nystroem
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.kernels.base import Kernel
 
 __all__ = ["Surrogate"]

@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import exponent, to_numpy, unwarned
 from iokr._component import Component, component
-from iokr._validation import check_integer, check_number, check_numbers, check_same_length, check_vectors, check_weight
+from iokr._validation.arguments import (
+    check_integer,
+    check_number,
+    check_numbers,
+    check_same_length,
+    check_vectors,
+    check_weight,
+)
 from iokr.estimators.inputs import check_inputs
 from iokr.kernels.vectors import Linear
 

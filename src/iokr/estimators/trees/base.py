@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy, unwarned
 from iokr._component import component
-from iokr._memory import check_matrix
-from iokr._objects import distinct, error_context, n_objects, take
-from iokr._tables import column_names, frame_of, read
-from iokr._validation import check_number, check_same_length, check_weight
+from iokr._system.memory import check_matrix
+from iokr._validation.arguments import check_number, check_same_length, check_weight
+from iokr.data.frames import column_names, frame_of, read
+from iokr.data.objects import distinct, error_context, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator

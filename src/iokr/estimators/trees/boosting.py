@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_sparse, row_sq_norms
 from iokr._component import component
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_integer, check_number, check_random
+from iokr._validation.arguments import check_integer, check_number, check_random
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.trees.base import OutputTrees, Training
 from iokr.estimators.trees.growing import Grown, grow, indicator, leaf_weights
 

@@ -12,10 +12,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from iokr._array import to_numpy
 from iokr._component import component
-from iokr._objects import take
-from iokr._progress import begin, end, track, with_callbacks
-from iokr._validation import check_choice, check_integer, check_random
+from iokr._validation.arguments import check_choice, check_integer, check_random
+from iokr.data.objects import take
 from iokr.estimators.outputs import as_outputs, r2
+from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.trees.base import AveragedTrees, Training, mean_outputs, weight_blocks
 from iokr.estimators.trees.growing import Grown, grow, indicator
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import eigh
-from iokr._validation import check_choice, check_integer, check_number
+from iokr._validation.arguments import check_choice, check_integer, check_number
 
 __all__ = ["SplitSpace", "on_grid", "principal_axes"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._component import component
-from iokr._progress import begin, end, with_callbacks
-from iokr._validation import check_random
+from iokr._validation.arguments import check_random
+from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.trees.base import AveragedTrees
 from iokr.estimators.trees.growing import grow
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, matmul, take_rows
-from iokr._memory import available_memory
+from iokr._system.memory import available_memory
 from iokr.gram.pairs.loops import Reads, fused_product, has_compiler, row_dots, scatter_rows
 from iokr.gram.scalar import ScalarGram
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from iokr._array import blocks
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 
 __all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from iokr._array import Array, matmul
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 from iokr.kernels.base import Kernel
 
 __all__ = ["CountKernel", "Counts", "Vocabulary", "inner", "name_rows", "numbered", "sq_norms"]

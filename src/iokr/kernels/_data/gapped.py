@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from iokr._array import blocks
-from iokr.kernels._data.ragged import Ragged
+from iokr.data.ragged import Ragged
 
 __all__ = ["word_products", "words_pay"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 
 __all__ = ["PeakTable", "Places", "near_pairs_diag", "near_pairs_sums"]
 

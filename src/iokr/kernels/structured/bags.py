@@ -10,9 +10,9 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, matmul, take_rows, unwarned
 from iokr._component import component
-from iokr._objects import BadObject, as_array, as_objects, n_objects
-from iokr._tables import read
-from iokr._validation import check_computed
+from iokr._validation.arguments import check_computed
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, as_array, as_objects, n_objects
 from iokr.kernels.base import Kernel, fit_part
 
 __all__ = ["Bags", "SetKernel"]

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from iokr._array import Array
 from iokr._component import component
-from iokr._objects import as_objects
-from iokr.kernels._data.graphs import Graph, graphs
+from iokr.data.graphs import Graph, graphs
+from iokr.data.objects import as_objects
 from iokr.kernels.base import Kernel
 
 __all__ = ["GraKeL"]

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from iokr._component import component
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.data.graphs import Graph, graphs
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
-from iokr.kernels._data.graphs import Graph, graphs
 
 __all__ = ["Levels", "ShortestPath", "WeisfeilerLehman"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_numpy, is_sparse
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_objects, is_numeric, n_objects
-from iokr._tables import read
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, BadObjectType, as_objects, is_numeric, n_objects
 from iokr.kernels.base import FeatureKernel
 
 __all__ = ["Hamming"]

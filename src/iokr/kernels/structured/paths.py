@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from iokr._component import component
-from iokr._validation import check_choice, check_integer
+from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.graphs import Graph, graphs
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
-from iokr.kernels._data.graphs import Graph, graphs
 
 __all__ = ["Paths"]
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
-from iokr._tables import EXACT, read
-from iokr._validation import check_number
+from iokr._validation.arguments import check_number
+from iokr.data.frames import EXACT, read
+from iokr.data.objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
 from iokr.kernels.base import FeatureKernel, Kernel
 
 __all__ = ["Kendall", "Mallows", "Spearman", "order_ranks", "pair_signs", "spearman_features"]

@@ -10,9 +10,9 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
-from iokr._tables import read
-from iokr._validation import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.base import Kernel, fit_part
 from iokr.kernels.generic import Delta

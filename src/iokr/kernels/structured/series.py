@@ -8,12 +8,12 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from iokr._array import Array, blocks, is_array, to_numpy
-from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, Parts, as_objects, n_objects
-from iokr._tables import read
-from iokr._validation import check_number
-from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
+from iokr._system.compile import compiled
+from iokr._validation.arguments import check_number
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, BadObjectType, Parts, as_objects, n_objects
+from iokr.data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels.base import Kernel
 
 __all__ = ["GlobalAlignment", "series"]

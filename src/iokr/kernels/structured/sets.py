@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, gemm, is_array, is_numpy, is_sparse, row_sizes, row_sq_norms, to_numpy
-from iokr._bits import Bits
-from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, Parts, as_objects, is_numeric, n_objects
-from iokr._tables import read
-from iokr._validation import check_computed, check_vectors
+from iokr._system.compile import compiled
+from iokr._validation.arguments import check_computed, check_vectors
+from iokr.data.bits import Bits
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, BadObjectType, Parts, as_objects, is_numeric, n_objects
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
 from iokr.kernels.base import Kernel
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from iokr._component import component
-from iokr._objects import BadObject, BadObjectType, as_objects, n_objects
-from iokr._validation import check_integer
+from iokr._validation.arguments import check_integer
+from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
+from iokr.data.ragged import Ragged
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
-from iokr.kernels._data.ragged import Ragged
 
 __all__ = ["Mismatch", "Spectrum", "letters", "name_words"]
 

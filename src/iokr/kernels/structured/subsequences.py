@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, blocks
-from iokr._compile import compiled
 from iokr._component import component
-from iokr._objects import Parts
-from iokr._validation import check_integer, check_number
+from iokr._system.compile import compiled
+from iokr._validation.arguments import check_integer, check_number
+from iokr.data.objects import Parts
+from iokr.data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, sq_norms
 from iokr.kernels._data.gapped import word_products, words_pay
-from iokr.kernels._data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels.base import Kernel
 from iokr.kernels.structured.strings import letters, name_words
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from iokr._component import component
-from iokr._objects import as_objects, key, n_objects
-from iokr._validation import check_choice, check_integer, check_number
+from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr.data.objects import as_objects, key, n_objects
+from iokr.data.trees import Node, tree_nodes
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
-from iokr.kernels._data.trees import Node, tree_nodes
 
 __all__ = ["Subtree", "Subtrees"]
 

@@ -1,9 +1,16 @@
 """Pictures of fitted models, in scikit-learn's manner: `from_estimator`, and an axis can be passed."""
 
-from iokr.metrics.displays.coverage import CoverageDisplay
-from iokr.metrics.displays.path import PathDisplay
-from iokr.metrics.displays.prediction import PredictionDisplay
-from iokr.metrics.displays.ranks import RankDisplay
-from iokr.metrics.displays.weights import WeightsDisplay
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.metrics.displays.coverage import CoverageDisplay
+    from iokr.metrics.displays.path import PathDisplay
+    from iokr.metrics.displays.prediction import PredictionDisplay
+    from iokr.metrics.displays.ranks import RankDisplay
+    from iokr.metrics.displays.weights import WeightsDisplay
 
 __all__ = ["CoverageDisplay", "PathDisplay", "PredictionDisplay", "RankDisplay", "WeightsDisplay"]
+
+__getattr__, __dir__ = lazy_names(__name__)

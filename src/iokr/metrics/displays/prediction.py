@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from iokr._array import to_numpy
-from iokr._tables import read
-from iokr._validation import check_number, check_numbers
+from iokr._validation.arguments import check_number, check_numbers
+from iokr.data.frames import read
 from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, finish
 
 __all__ = ["PredictionDisplay"]

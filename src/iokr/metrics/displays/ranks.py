@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr._objects import keys
-from iokr._tables import EXACT
-from iokr._validation import check_numbers, check_same_length
-from iokr.decoders.candidate_sets import CandidateSets, shared_sequence
+from iokr._validation.arguments import check_numbers, check_same_length
+from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr.data.frames import EXACT
+from iokr.data.objects import keys
 from iokr.metrics.displays.axes import axis, check_name, finish
 
 __all__ = ["RankDisplay"]

@@ -22,7 +22,7 @@ from iokr._array import (
     packed_bytes,
 )
 from iokr._component import component
-from iokr._memory import available_memory, check_memory, device_errors
+from iokr._system.memory import available_memory, check_memory, device_errors
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import refusal

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from iokr._array import eigh_arrays, is_numpy
 from iokr._component import component
-from iokr._validation import check_choice
+from iokr._validation.arguments import check_choice
 from iokr.problem import Problem
 from iokr.solvers.base import Path
 from iokr.solvers.closed_form.deformed import ManifoldPath, Shared

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from iokr._array import Array, asarray_like, cholesky, inverse, take_rows, to_numpy
-from iokr._memory import check_memory
+from iokr._system.memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel

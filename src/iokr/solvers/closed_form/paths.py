@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from iokr._memory import device_errors
+from iokr._system.memory import device_errors
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import refusal
 from iokr.solvers.base import Path, Solver, refuses_products

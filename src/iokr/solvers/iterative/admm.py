@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_numpy, row_sq_norms, to_numpy, unwarned
 from iokr._component import component
-from iokr._validation import check_stops
+from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes

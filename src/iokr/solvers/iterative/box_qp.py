@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from iokr._array import NotPositiveDefinite, cholesky
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 
 __all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box", "newton_directions"]
 

@@ -22,7 +22,7 @@ from iokr._array import (
     times_power,
 )
 from iokr._component import component
-from iokr._validation import check_integer, check_stops
+from iokr._validation.arguments import check_integer, check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns

@@ -6,7 +6,7 @@ import numpy as np
 
 from iokr._array import asarray_like, blocks, is_numpy, matmul, to_numpy
 from iokr._component import component
-from iokr._validation import check_stops
+from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box

@@ -6,7 +6,7 @@ from typing import cast
 
 from iokr._array import Array, array_namespace, cholesky, is_numpy
 from iokr._component import component
-from iokr._validation import check_stops
+from iokr._validation.arguments import check_stops
 from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products

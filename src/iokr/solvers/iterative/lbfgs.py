@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from iokr._array import Array, array_namespace, asarray_like
 from iokr._component import component
-from iokr._validation import check_integer, check_stops
+from iokr._validation.arguments import check_integer, check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.certificate import sharpened

@@ -10,8 +10,8 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._memory import available_memory, human_bytes
-from iokr._validation import check_number
+from iokr._system.memory import available_memory, human_bytes
+from iokr._validation.arguments import check_number
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import mixed_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, cholesky, matmul
-from iokr._compile import compiled
+from iokr._system.compile import compiled
 from iokr.solvers.iterative.box_qp import newton_directions
 
 __all__ = ["ThinQuadratic", "weighted_by_features"]

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from iokr._array import asarray_like, to_numpy
-from iokr._compile import compiled
 from iokr._component import component
-from iokr._validation import check_stops
+from iokr._system.compile import compiled
+from iokr._validation.arguments import check_stops
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution

@@ -1,0 +1,39 @@
+"""The methods that output kernel regression is compared with in link prediction: `fit(X, adjacency, labeled)`.
+
+Every rival scores any two nodes by `decision_function(X1, X2)`, but local models, which need one labelled node.
+"""
+
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.apps.links.baselines.base import LinkRival
+    from iokr.apps.links.baselines.naive import Naive
+    from iokr.apps.links.baselines.pkmr import PKMR
+    from iokr_lab.baselines.cca import KernelCCA
+    from iokr_lab.baselines.classifier import PairClassifier
+    from iokr_lab.baselines.em import EMCompletion
+    from iokr_lab.baselines.kde import KDE
+    from iokr_lab.baselines.local import LocalModels
+    from iokr_lab.baselines.metric import KernelMetricLearning
+    from iokr_lab.baselines.ok3 import OK3
+    from iokr_lab.baselines.pairs import PairLinks
+    from iokr_lab.baselines.tppk import TPPK
+
+__all__ = [
+    "KDE",
+    "OK3",
+    "PKMR",
+    "TPPK",
+    "EMCompletion",
+    "KernelCCA",
+    "KernelMetricLearning",
+    "LinkRival",
+    "LocalModels",
+    "Naive",
+    "PairClassifier",
+    "PairLinks",
+]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,0 +1,150 @@
+"""What users would pick instead: a classifier on features of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
+from iokr._component import component
+from iokr._validation.arguments import check_integer, check_number
+from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.kernels.base import Kernel
+from iokr.kernels.vectors import Linear
+from iokr_lab.baselines.vectors import check_features, eigen_basis, node_vectors
+
+__all__ = ["PairClassifier", "pair_features"]
+
+_PANEL = 1 << 23  # numbers of a block of pair features
+
+
+@component
+class PairClassifier(LinkRival):
+    """s(u, v) = logit P(link | u∘v, |u − v|, cos(u, v)): a classifier, by default gradient boosting, on pairs.
+
+    Products and absolute differences of the nodes' features, and their cosine, do not depend on the order of a pair.
+    Links are few among the pairs: of the others `unlinked` per link are drawn, so that probabilities are not those of
+    links; ranks are.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        None takes X as vectors. With a kernel on other objects features are its eigen-features diag(s)^(−½) Uᵀ k_u,
+        K = U diag(s) Uᵀ; with one on node numbers, as `Precomputed(matrix)`, `features` if given.
+    features : array or sparse matrix with a row for every node number, default=None
+    classifier : a classifier of scikit-learn, default=None
+        None is `HistGradientBoostingClassifier()`.
+    n_components : int, default=None
+        So many leading eigen-features; None is all.
+    unlinked : float, default=20.0
+        Pairs without a link per link, at most.
+    random_state : int, RandomState or None, default=None
+        Which of them, and the classifier's where it is None.
+
+    Attributes
+    ----------
+    classifier_ : the fitted classifier
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from iokr_lab.baselines import PairClassifier
+    >>> X, graph = np.array([[0.0], [0.1], [3.0], [3.1], [0.2]]), np.kron(np.eye(2), 1 - np.eye(2))
+    >>> model = PairClassifier(classifier=LogisticRegression()).fit(X, graph, labeled=[0, 1, 2, 3])
+    >>> scores = model.decision_function()
+    >>> bool(scores[4, 0] > scores[4, 2])
+    True
+    """
+
+    _: KW_ONLY
+    features: Any = None
+    classifier: Any = None
+    n_components: int | None = None
+    unlinked: float = 20.0
+    random_state: Any = None
+
+    def check_parameters(self) -> None:
+        check_features(self.features, self.kernel)
+        check_number(self.unlinked, "unlinked", minimum=0.0, strict=True)
+        if self.n_components is not None:
+            check_integer(self.n_components, "n_components", minimum=1)
+        given = self.classifier
+        asked = hasattr(given, "decision_function") or hasattr(given, "predict_proba")
+        if given is not None and (isinstance(given, type) or not (hasattr(given, "fit") and asked)):
+            raise TypeError(
+                f"`classifier` must have `fit` and `decision_function` or `predict_proba`, got {given!r:.60}."
+            )
+
+    def input_kernel(self, kernel: Kernel) -> Kernel:
+        return Linear() if self.kernel is None else super().input_kernel(kernel)  # represents vectors by themselves
+
+    def learn(self, K: Array, W: Array) -> None:
+        own = self.kernel is None or self.features is not None
+        self._basis = None if own else eigen_basis(K, self.n_components)
+        x = self._vectors(take_rows(self.R_fit_, self.labeled_), K)
+        linked = to_numpy(W) != 0
+        rows, columns = np.triu_indices(len(linked), k=1)
+        y = linked[rows, columns]
+        if y.all():
+            raise ValueError("Every two labelled nodes are linked; a classifier needs pairs without a link, too.")
+        rng = _random_state(self.random_state)
+        others = np.flatnonzero(~y)
+        most = max(1, round(min(self.unlinked * int(y.sum()), float(len(others)))))
+        others = others if len(others) <= most else rng.choice(others, size=most, replace=False)
+        kept = np.sort(np.concatenate([np.flatnonzero(y), others]))
+        pairs = pair_features(x[rows[kept]], x[columns[kept]])
+        self.classifier_ = self._fresh(rng).fit(pairs, y[kept])
+
+    def _fresh(self, rng: np.random.RandomState) -> Any:
+        """A clone, whose random state follows from ours."""
+        if self.classifier is None:
+            from sklearn.ensemble import HistGradientBoostingClassifier  # brings much of scikit-learn
+
+            return HistGradientBoostingClassifier(random_state=rng.randint(1 << 30))
+        classifier = clone(self.classifier)
+        if classifier.get_params(deep=False).get("random_state", 0) is None:
+            classifier.set_params(random_state=rng.randint(1 << 30))
+        return classifier
+
+    def _vectors(self, R: Any, K: Array) -> np.ndarray:
+        found = node_vectors(R, K, self.features, self._basis)
+        return np.asarray(found.toarray() if is_sparse(found) else to_numpy(found), dtype=float)
+
+    def compare(self, U: Nodes, V: Nodes) -> Array:
+        x = self._vectors(U.R, U.K)
+        z = x if V is U else self._vectors(V.R, V.K)
+        scores = np.empty((len(x), len(z)))
+        step = max(1, _PANEL // max(1, len(z) * (2 * x.shape[1] + 1)))
+        for start in range(0, len(x), step):
+            some = x[start : start + step]
+            left, right = np.repeat(some, len(z), axis=0), np.tile(z, (len(some), 1))
+            scores[start : start + step] = self._log_odds(pair_features(left, right)).reshape(len(some), -1)
+        return asarray_like(scores, self._border.home)
+
+    def _log_odds(self, pairs: np.ndarray) -> np.ndarray:
+        if hasattr(self.classifier_, "decision_function"):
+            return np.asarray(self.classifier_.decision_function(pairs))
+        p = np.clip(self.classifier_.predict_proba(pairs)[:, 1], 1e-12, 1 - 1e-12)
+        return np.asarray(np.log(p / (1 - p)))
+
+
+def _random_state(value: Any) -> np.random.RandomState:
+    try:
+        return check_random_state(value)  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise ValueError(
+            f"`random_state` must be None, a RandomState or a whole number from 0 to 2³² − 1, got {value!r:.60}."
+        ) from error
+
+
+def pair_features(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """[x∘z, |x − z|, cos(x, z)], the same for (z, x); the cosine with a row of zeros is 0."""
+    products = x * z
+    norms = np.sqrt(np.sum(x * x, axis=1) * np.sum(z * z, axis=1))
+    cosine = np.sum(products, axis=1) / np.where(norms > 0, norms, 1.0)
+    return np.hstack([products, np.abs(x - z), cosine[:, None]])

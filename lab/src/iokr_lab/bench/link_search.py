@@ -1,0 +1,135 @@
+"""Parameters of link prediction chosen on a sample, beside the search on all nodes: time, and links of new nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
+
+from iokr.apps.links.clock import Clock
+from iokr.apps.links.learning import work
+from iokr.apps.links.methods import fit_method, sample_size
+from iokr.apps.links.model import Options, Task
+from iokr.apps.links.prediction import predict_links
+from iokr.apps.links.scores import Scored
+from iokr.apps.report import Table
+from iokr.estimators.areas import areas_of
+from iokr_lab.bench.base import Run, Section, Verdict
+from iokr_lab.bench.grams import Matrix
+
+__all__ = ["SECTION", "command_files", "network"]
+
+FULL, SMALL = {"N": 5000, "p": 100, "new": 500}, {"N": 60, "p": 8, "new": 12}
+SECONDS, POINTS = 240.0, 0.5  # for the command, and what a sample may cost in AUC-ROC
+_SEMI = 2  # one in so many nodes is labelled where the others take part
+
+
+def network(rng: np.random.Generator, N: int, p: int, degree: float, noise: float = 0.5) -> tuple[Matrix, csr_array]:
+    """Nodes at positions in a square, linked to those nearby, and noisy features of the positions."""
+    Z = rng.uniform(size=(N, 2))
+    ends = cKDTree(Z).query_pairs(np.sqrt(degree / (np.pi * N)), output_type="ndarray")
+    half = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(N, N))
+    waves = np.sin(2 * np.pi * Z @ rng.standard_normal((2, p)) + rng.uniform(0, 2 * np.pi, size=p))
+    return waves + noise * rng.standard_normal((N, p)), csr_array(half + half.T)
+
+
+def command_files(folder: Path, *, seed: int, N: int, p: int, new: int, semi: bool) -> tuple[Options, np.ndarray, Any]:
+    """Files of a network as users bring them; (options, the nodes whose links nobody is told, all links).
+
+    Nodes lie in a square and are linked to those nearby; features are waves of the place, with noise.
+    """
+    rng = np.random.default_rng(seed)
+    X, W = network(rng, N, p, degree=10.0, noise=1.5)
+    order = rng.permutation(N)
+    labeled = np.sort(order[new:][: (N // _SEMI if semi else N)])
+    lines = ("\t".join([f"n{i}", *(f"{value:.6g}" for value in row)]) for i, row in enumerate(X))
+    head = "\t".join(["id", *(f"x{j}" for j in range(p))])
+    (folder / "nodes.tsv").write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    inside = np.isin(np.arange(N), labeled)
+    ends = W.tocoo()
+    told = (ends.row < ends.col) & inside[ends.row] & inside[ends.col]
+    pairs = zip(ends.row[told].tolist(), ends.col[told].tolist(), strict=True)
+    links = "".join(f"n{i}\tn{j}\n" for i, j in pairs)
+    (folder / "edges.tsv").write_text("source\ttarget\n" + links, encoding="utf-8")
+    (folder / "labeled.tsv").write_text("id\n" + "".join(f"n{i}\n" for i in labeled), encoding="utf-8")
+    asked: dict[str, Any] = {"ids": None, "labeled": str(folder / "labeled.tsv"), "missing": "reject", "scale": True}
+    more: dict[str, Any] = {"input_kernel": "gaussian", "combine": "mean", "beta": 1.0, "scoring": "roc_auc"}
+    nodes = (str(folder / "nodes.tsv"),)
+    options = Options(str(folder / "edges.tsv"), nodes, (), unlabeled=semi, **(asked | more))
+    return options, np.sort(order[:new]), W
+
+
+def _areas(scored: Scored, task: Task, new: np.ndarray, W: Any) -> list[float]:
+    """Both areas of pairs of a new node and a labelled one, in percent."""
+    labeled = task.network.labeled
+    truth = W[new][:, labeled].toarray() != 0
+    return [100 * area for area in areas_of(truth.ravel(), (scored.A[new] @ scored.B[labeled].T).ravel())]
+
+
+def _timed(what: Any) -> tuple[Any, float, float]:
+    """(answer, seconds, seconds of all cores)."""
+    start, cores = perf_counter(), process_time()
+    answer = what()
+    return answer, perf_counter() - start, process_time() - cores
+
+
+def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
+    tables, verdicts = [], []
+    for semi in (False, True):
+        size = SMALL if run.quick else FULL
+        words = "semi-supervised" if semi else "supervised"
+        with TemporaryDirectory(prefix="iokr-bench-") as place:
+            options, new, W = command_files(Path(place), seed=run.seed, semi=semi, **size)
+            told: list[str] = []
+
+            def progress(done: int, total: int, what: str, words: str = words, told: list[str] = told) -> None:
+                told.append(what)
+                run.step(f"{words}: {what}")
+
+            _, seconds, cores = _timed(
+                lambda o=options, p=progress: predict_links(o, top=1000, seed=run.seed, progress=p)
+            )
+            rows: list[dict[str, Any]] = [{"what": "the command", "seconds": seconds, "CPU seconds": cores}]
+            if not run.quick:
+                verdicts.append(Verdict(f"seconds of the command, {words}", seconds, at_most=SECONDS))
+            task = Task.of(options)
+            found = []
+            for everything in (False, True):
+                some = replace(task, options=replace(options, all=everything, method="iokr"))
+                clock = Clock(progress, work(some))
+                learned, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))
+                roc, precision = _areas(Scored.of(learned, some.placed), task, new, W)
+                found.append(roc)
+                chosen_on = sample_size(some) or len(task.network.labeled)
+                search = learned.searches["iokr"]
+                chosen = {"alpha": float(search.alpha_), "gamma": float(search.kernel_.gamma_)}
+                rows.append(
+                    {
+                        "what": "search on all (--all)" if everything else "search on a sample",
+                        "nodes": chosen_on,
+                        "seconds": seconds,
+                        "CPU seconds": cores,
+                        "AUC-ROC %": roc,
+                        "AUC-PR %": precision,
+                        **chosen,
+                    }
+                )
+            verdicts.append(
+                Verdict(f"AUC-ROC of the whole search, less a sample's, {words}", found[1] - found[0], POINTS)
+            )
+        note = (
+            f"{size['N']} nodes, {size['p']} features, {len(task.network.labeled)} labelled; areas on links of "
+            f"{size['new']} nodes whose links nobody was told. The command compares models, chooses, learns, ranks and "
+            f"draws; it told {len(set(told))} different lines of progress. The searches are `LinkPredictor`'s."
+        )
+        tables.append(Table(f"(c) {words}: parameters on a sample", rows, note))
+    return tables, verdicts
+
+
+SECTION = Section("parameters on a sample", _work)

@@ -1,0 +1,170 @@
+"""Rows in chunks, and chunks on two Dask workers: rows a second, memory, equal bits, ten million candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from importlib import import_module, util
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from iokr import IOKR, IOKRCV, Stream
+from iokr.apps.report import Figure, Table
+from iokr.embeddings.nystroem import Nystroem as FewOutputs
+from iokr.kernels.nystroem import Nystroem
+from iokr.kernels.vectors import RBF
+from iokr_lab.bench.base import Run, Section, Verdict
+from iokr_lab.bench.grams import smooth_vectors
+from iokr_lab.bench.scale.growth import growth_items
+
+__all__ = ["SECTIONS", "dask_missing", "made"]
+
+P, Q, ALPHA = 50, 16, 0.5
+_DIMENSIONS, _SHARD = 4, 250_000  # of the outputs that are ranked, and candidates at a time
+
+
+def made(seed: int, number: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """(X, Y) of a chunk, by its number alone."""
+    B = np.random.default_rng(seed).normal(size=(P, Q))
+    rng = np.random.default_rng([seed, number])
+    X = rng.normal(size=(rows, P))
+    return X, np.sin(X @ B / P**0.5) + 0.3 * rng.normal(size=(rows, Q))
+
+
+def _chunks(seed: int, n: int, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """n rows made a chunk at a time."""
+    for number, start in enumerate(range(0, n, rows)):
+        yield made(seed, number, min(rows, n - start))
+
+
+def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
+    """Rows a second, growth of the peak with n, `partial_fit` beside `fit`."""
+    import tracemalloc
+
+    m, rows = (20, 100) if run.quick else (2000, 8192)
+    kernel, sizes = Nystroem(RBF(1.0 / P), m), (500, 1000, 5000) if run.quick else (100_000, 300_000, 1_000_000)
+    table, grown = [], []
+    for n in sizes:
+        run.step(f"stream of {n} rows")
+        source = Stream(partial(_chunks, run.seed, n, rows))
+        tracemalloc.start()
+        start = perf_counter()
+        IOKR(kernel, alpha=ALPHA).fit(source)
+        seconds, peak = perf_counter() - start, tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        table.append({"n": n, "m": m, "seconds": seconds, "rows a second": n / seconds, "peak MB": peak / 1e6})
+        grown.append({"n": n, "seconds": seconds, "bytes": peak})
+    n = sizes[0]
+    run.step(f"partial_fit of {n} rows")
+    source = Stream(partial(_chunks, run.seed, n, rows))
+    whole, parts = IOKR(kernel, alpha=ALPHA).fit(source), IOKR(kernel, alpha=ALPHA)
+    for X, Y in _chunks(run.seed, n, rows):
+        parts.partial_fit(X, Y)
+    new = np.random.default_rng(1).normal(size=(100, P))
+    h = whole.predict(new)
+    apart = float(np.abs(parts.predict(new) - h).max() / np.abs(h).max())
+    start = perf_counter()
+    folds = IOKRCV(kernel, cv=3).fit(source)
+    several = perf_counter() - start
+    bound, peaks = 8.0 * (4 * m * m + 3 * rows * (P + Q + 2 * m)), [row["bytes"] for row in grown]
+    verdicts = [
+        Verdict("stream: peak / 8(4r² + 3·chunk·(p + q + 2r))", peaks[-1] / bound, at_most=1.0),
+        Verdict("stream: growth of the peak, ten times the rows", peaks[-1] / peaks[0], at_most=1.05),
+        Verdict("partial_fit beside fit, relative difference", apart, at_most=1e-10),
+    ]
+    note = (
+        f"Chunks of {rows} rows, made as they are asked for; 3-fold cross-validation of {len(folds.alphas)} alphas on "
+        f"{n} rows took {several:.3g} s."
+    )
+    growth = growth_items(f"streams, m = {m}", grown, time_power=1.0, memory="constant")
+    return [Table("Rows in chunks", table, note), *growth], verdicts
+
+
+def dask_missing() -> str | None:
+    """Why nothing can be run on Dask workers, or None."""
+    return None if util.find_spec("distributed") and util.find_spec("dask") else "dask is not installed"
+
+
+def _lazy_rows(seed: int, n: int, rows: int) -> tuple[Any, Any]:
+    """n rows as Dask arrays whose chunks are made by the workers."""
+    dask, da = import_module("dask"), import_module("dask.array")
+    parts = [dask.delayed(made, pure=True, nout=2)(seed, number, rows) for number in range(n // rows)]
+    X, Y = (
+        da.concatenate([da.from_delayed(part[k], (rows, width), dtype=np.float64) for part in parts])
+        for k, width in ((0, P), (1, Q))
+    )
+    return X, Y
+
+
+def _outputs(seed: int, number: int, rows: int) -> np.ndarray:
+    """A shard of candidates, by its number alone."""
+    return np.random.default_rng([seed, number, 1]).normal(size=(rows, _DIMENSIONS))
+
+
+def _lazy_candidates(seed: int, n: int, rows: int) -> Any:
+    dask, da = import_module("dask"), import_module("dask.array")
+    shards = [dask.delayed(_outputs, pure=True)(seed, number, rows) for number in range(n // rows)]
+    return da.concatenate([da.from_delayed(s, (rows, _DIMENSIONS), dtype=np.float64) for s in shards])
+
+
+def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
+    """Two workers with one thread each beside one process with one thread: a fit, and the best of many candidates."""
+    dask, distributed = import_module("dask"), import_module("distributed")
+    n, m, rows = (1000, 20, 100) if run.quick else (400_000, 1000, 20_000)
+    count, shard = (2000, 250) if run.quick else (10_000_000, _SHARD)
+    model, new = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA), np.random.default_rng(1).normal(size=(100, P))
+    X, Y = smooth_vectors(np.random.default_rng(run.seed), 400 if run.quick else 2000, P, _DIMENSIONS)
+    ranked = IOKR(RBF(1.0 / P), output_kernel=RBF(0.5), embedding=FewOutputs(20 if run.quick else 50), alpha=0.1)
+    ranked.fit(X, Y)
+
+    def fit() -> tuple[Any, float]:
+        start = perf_counter()
+        found = model.fit(*_lazy_rows(run.seed, n, rows)).predict(new)
+        return found, perf_counter() - start
+
+    def rank() -> tuple[Any, float]:
+        start = perf_counter()
+        found = ranked.rank(X[:20], _lazy_candidates(run.seed, count, shard), k=20)
+        return found, perf_counter() - start
+
+    with threadpool_limits(1), dask.config.set(scheduler="synchronous"):
+        run.step(f"Dask, one process, n = {n}")
+        single, alone = fit()
+        run.step(f"Dask, one process, {count} candidates")
+        (index, values), ranked_alone = rank()
+    with (
+        threadpool_limits(1),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        model.fit(*_lazy_rows(run.seed + 1, 2 * rows, rows))  # imports on the workers
+        run.step(f"Dask, two workers, n = {n}")
+        both, together = fit()
+        run.step(f"Dask, two workers, {count} candidates")
+        (index_there, values_there), ranked_together = rank()
+    table: list[dict[str, Any]] = [
+        {"what": f"a fit, n = {n}, m = {m}", "one process": alone, "two workers": together},
+        {"what": f"the best 20 of {count}, 20 queries", "one process": ranked_alone, "two workers": ranked_together},
+    ]
+    for row in table:
+        row["× half"] = row["two workers"] / (row["one process"] / 2)
+    apart = float(np.abs(single - both).max())
+    other = float(np.sum(index != index_there) + np.sum(values != values_there))
+    verdicts = [
+        Verdict("Dask: time / (single process / 2); ≤ 1.3 needs four cores", together / (alone / 2), at_most=1.6),
+        Verdict("Dask: difference to one process", apart, at_most=0.0),
+        Verdict(f"Dask: ranks and values of {count} candidates that differ", other, at_most=0.0),
+    ]
+    note = (
+        "Seconds; one BLAS thread each. Rows and candidates are made by the workers, from the numbers of their chunks."
+    )
+    return [Table("Dask", table, note)], verdicts
+
+
+SECTIONS = (
+    Section("rows in chunks", _streams),
+    Section("Dask", _dask, dask_missing),
+)

@@ -1,0 +1,311 @@
+"""What predicts curves in `curves`, ours and rivals: each from training pairs of curves to curves at new inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.data.curves import quadrature_weights
+from iokr.embeddings.basis import Basis
+from iokr.embeddings.curves import Curves
+from iokr.estimators.functional.cv import FunctionalCV
+from iokr.estimators.regression.cv import IOKRCV
+from iokr.gram.operators import as_operator
+from iokr.gram.scalar import ScalarGram
+from iokr.gram.separable import SeparableGram
+from iokr.kernels.curves import Periodic
+from iokr.kernels.vectors import RBF, Linear
+from iokr.losses.square import Square
+from iokr.problem import Problem
+from iokr.solvers.closed_form.masked_gradients import MaskedPath
+from iokr_lab.bench.plain_gradients import dense_masked, plain_gradients
+
+__all__ = [
+    "INTEGRAL",
+    "LINES",
+    "METHODS",
+    "WIDTHS",
+    "Pairs",
+    "against_the_others",
+    "closed_form",
+    "installed",
+    "predicted",
+    "sparse",
+    "steps",
+]
+
+Matrix = NDArray[np.float64]
+
+INPUT_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # over the median squared distance
+WIDTHS = (0.02, 0.1, 0.3)  # of the curve kernel, shares of the range
+RANKS = (3, 6, 12)
+POINTS = "point by point"
+INTEGRAL = tuple(f"kernel {width}" for width in WIDTHS)
+PRINCIPAL = tuple(f"components {rank}" for rank in RANKS)
+LINES = (POINTS, *INTEGRAL, *PRINCIPAL)
+
+OURS_INTEGRAL, OURS_COMPONENTS, OURS_BASIS = "iokr, integral kernel", "iokr, components", "iokr, basis"
+FDA = "scikit-fda, linear on components"
+METHODS = (
+    OURS_INTEGRAL,
+    OURS_COMPONENTS,
+    OURS_BASIS,
+    POINTS,
+    "components, then ridge",
+    "nearest curve",
+    "functional linear model",
+    FDA,
+    "mean curve",
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Inputs and output curves, NaN where nothing was seen."""
+
+    X: Matrix  # (n, p)
+    Y: Matrix  # (n, T)
+    points: Matrix  # (T,)
+    periodic: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return not bool(np.isnan(self.Y).any())
+
+    @property
+    def quadrature(self) -> str:
+        """Of its points."""
+        return "uniform" if self.periodic else "trapezoid"
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Pairs:
+        """Some of them."""
+        return replace(self, X=self.X[rows], Y=self.Y[rows])
+
+    def curve_kernel(self, width: float) -> Periodic | RBF:
+        """A Gaussian of this width on the points."""
+        gamma = 1 / (2 * width**2)
+        return Periodic(gamma) if self.periodic else RBF(gamma)
+
+    def options(self) -> dict[str, Any]:
+        """Of every `FunctionalCV`."""
+        return {"grid": self.points, "quadrature": self.quadrature}
+
+
+def input_kernels(X: Matrix) -> list[RBF]:
+    """Widths around the median."""
+    gamma = RBF().fit(X).gamma_
+    return [RBF(width * gamma) for width in INPUT_WIDTHS]
+
+
+# --------------------------------------------------------------------------------------------------------- closed form
+
+
+def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
+    """R² of leave-one-curve-out against the mean of the other curves, width and alpha by the same errors."""
+    kernels, options = input_kernels(pairs.X), pairs.options()
+    if space == POINTS:
+        embedding = Curves(pairs.points, quadrature=pairs.quadrature)
+        plain = IOKRCV(kernels, embedding=embedding).fit(pairs.X, pairs.Y)
+        H = plain.embedding_.vectors(plain.loo_decision_function())
+        model: Any = plain
+    else:
+        if space in INTEGRAL:
+            options["curve_kernel"] = pairs.curve_kernel(WIDTHS[INTEGRAL.index(space)])
+        else:
+            options["basis"] = Basis.principal(RANKS[PRINCIPAL.index(space)])
+        if not pairs.complete:
+            kernels = kernels[2:3]
+        model = FunctionalCV(kernels, **options).fit(pairs.X, pairs.Y)
+        H = model.loo_decision_function()
+    return {"r2": against_the_others(pairs, np.asarray(H)), "alpha": float(model.alpha_)}
+
+
+def against_the_others(pairs: Pairs, H: Matrix) -> float:
+    """1 − Σ∫(y − h)² / Σ∫(y − mean of the others)², over points that were seen."""
+    seen, Y = ~np.isnan(pairs.Y), np.nan_to_num(pairs.Y)
+    w = seen * quadrature_weights(pairs.quadrature, pairs.points)
+    counts = seen.sum(axis=0)
+    others = ((seen * Y).sum(axis=0) - Y) / np.maximum(counts - seen, 1)
+    return float(1 - np.sum(w * (Y - H) ** 2) / np.sum(w * (Y - others) ** 2))
+
+
+# --------------------------------------------------------------------------------------------------------------- folds
+
+
+@cache
+def installed(method: str) -> bool:
+    """Whether what the method needs can be imported."""
+    if method != FDA:
+        return True
+    try:
+        from skfda.preprocessing.dim_reduction import FPCA  # noqa: F401
+    except Exception:  # also where its own dependencies have moved on
+        return False
+    return True
+
+
+def predicted(method: str, train: Pairs, X: Matrix) -> Matrix:
+    """Curves at new inputs, every setting chosen on the training curves."""
+    rank = min(12, len(train.X) - 2, train.Y.shape[1])
+    if method == "mean curve":
+        return np.tile(train.Y.mean(axis=0), (len(X), 1))
+    if method == "nearest curve":
+        squares = ((X[:, None, :] - train.X[None, :, :]) ** 2).sum(axis=2)
+        return np.asarray(train.Y[squares.argmin(axis=1)])
+    if method == "functional linear model":
+        return _linear(train, X)
+    if method == FDA:
+        return _scikit_fda(train, X, rank)
+    kernels, options = input_kernels(train.X), train.options()
+    if method == POINTS:
+        embedding = Curves(train.points, quadrature=train.quadrature)
+        plain = IOKRCV(kernels, embedding=embedding).fit(train.X, train.Y)
+        return np.asarray(plain.embedding_.vectors(plain.decision_function(X)))
+    if method == "components, then ridge":
+        return _components(train, X, rank)
+    if method == OURS_INTEGRAL:
+        curve_kernels = [train.curve_kernel(width) for width in WIDTHS]
+        model = FunctionalCV(kernels, curve_kernel=curve_kernels, **options)
+    else:
+        model = _best_basis(method, kernels, options, train, rank)
+    return np.asarray(model.fit(train.X, train.Y).predict(X))
+
+
+def _best_basis(method: str, kernels: list[RBF], options: dict[str, Any], train: Pairs, rank: int) -> FunctionalCV:
+    """The size of a basis by 5 folds, which learn it anew."""
+    sizes = [size for size in RANKS if size <= rank]
+    if method == OURS_COMPONENTS:
+        bases = [Basis.principal(size) for size in sizes]
+    elif train.periodic:
+        bases = [Basis.fourier(2 * size + 1, period=1.0) for size in sizes if 2 * size + 1 <= train.Y.shape[1]]
+    else:
+        bases = [Basis.bsplines(max(size, 4)) for size in sizes]
+    order = np.random.default_rng(0).permutation(len(train.X))
+    models = [FunctionalCV(kernels, basis=basis, cv=5, **options) for basis in bases]
+    errors = [float(model.fit(train.X[order], train.Y[order]).cv_errors_.min()) for model in models]
+    return models[int(np.argmin(errors))]
+
+
+def _components(train: Pairs, X: Matrix, rank: int) -> Matrix:
+    """Principal scores of the outputs, each by kernel ridge with scikit-learn, settings by its search."""
+    from sklearn.decomposition import PCA
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.model_selection import GridSearchCV
+
+    root = np.sqrt(quadrature_weights(train.quadrature, train.points))
+    pca = PCA(n_components=min(6, rank)).fit(train.Y * root)
+    grid = {
+        "gamma": [kernel.gamma for kernel in input_kernels(train.X)],
+        "alpha": np.logspace(-4, 2, 13).tolist(),
+    }
+    search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5, scoring="neg_mean_squared_error")
+    return np.asarray(pca.inverse_transform(search.fit(train.X, pca.transform(train.Y * root)).predict(X)) / root)
+
+
+def _linear(train: Pairs, X: Matrix) -> Matrix:
+    """Ridge between coefficients in bases of both sides: a linear kernel on smoothed inputs, outputs in a basis."""
+    p, T = train.X.shape[1], train.Y.shape[1]
+    shift = train.X.mean(axis=0)
+    if p > 25:  # a curve on many points: its coefficients in 15 functions
+        s = np.linspace(0.0, 1.0, p, endpoint=not train.periodic)
+        basis = Basis.fourier(15, period=1.0) if train.periodic else Basis.bsplines(15)
+        Phi = basis.fitted(s)(s, 0)
+        smooth = Phi @ np.linalg.pinv(Phi)
+        inputs, new = (train.X - shift) @ smooth.T, (X - shift) @ smooth.T
+    else:
+        inputs, new = train.X - shift, X - shift
+    scale = float(np.sqrt(np.mean(np.sum(inputs**2, axis=1))))
+    d = min(15, T - 1 if train.periodic else T)
+    basis = Basis.fourier(d, period=1.0) if train.periodic else Basis.bsplines(max(d, 4))
+    model = FunctionalCV(Linear(), basis=basis, **train.options()).fit(inputs / scale, train.Y)
+    return np.asarray(model.predict(new / scale))
+
+
+def _scikit_fda(train: Pairs, X: Matrix, rank: int) -> Matrix:
+    """Principal components of both sides by scikit-fda, ridge between them by scikit-learn."""
+    import skfda
+    from skfda.preprocessing.dim_reduction import FPCA
+    from sklearn.linear_model import RidgeCV
+
+    def grid(values: Matrix, points: Matrix) -> Any:
+        return skfda.FDataGrid(values, points)
+
+    s = np.linspace(0.0, 1.0, train.X.shape[1])
+    inside, outside = FPCA(n_components=min(rank, train.X.shape[1])), FPCA(n_components=min(6, rank))
+    scores = inside.fit_transform(grid(train.X, s))
+    targets = outside.fit_transform(grid(train.Y, train.points))
+    model = RidgeCV(np.logspace(-6, 6, 25) * float(np.mean(scores**2))).fit(scores, targets)
+    curves = outside.inverse_transform(model.predict(inside.transform(grid(X, s))))
+    return np.asarray(curves.data_matrix[..., 0])
+
+
+# -------------------------------------------------------------------------------------------------------------- sparse
+
+
+def sparse(pairs: Pairs, share: float, noise: float, seed: tuple[int, ...]) -> dict[str, Any]:
+    """Mean ISE of complete test curves, learned from a share of the points of 25 curves, with noise."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(pairs.X))
+    train, test = pairs.take(order[:25]), pairs.take(order[25:])
+    n, T = train.Y.shape
+    Y = train.Y + noise * rng.normal(size=train.Y.shape)
+    seen = rng.permuted(np.arange(T) < round(share * T) * np.ones((n, 1)), axis=1)
+    masked = np.where(seen, Y, np.nan)
+    filled = np.stack([np.interp(pairs.points, pairs.points[seen[i]], Y[i, seen[i]], period=1.0) for i in range(n)])
+    kernel = RBF(RBF().fit(train.X).gamma_)
+    alphas = np.logspace(-3, 1, 9).tolist()
+    ours = FunctionalCV(kernel, curve_kernel=pairs.curve_kernel(0.1), alphas=alphas, **pairs.options())
+    ours.fit(train.X, masked)
+    embedding = Curves(pairs.points, quadrature=pairs.quadrature)
+    theirs = IOKRCV(kernel, embedding=embedding, alphas=alphas).fit(train.X, filled)
+    found = np.asarray(ours.predict(test.X))
+    other = np.asarray(theirs.embedding_.vectors(theirs.decision_function(test.X)))
+
+    def mean_ise(values: Matrix) -> float:
+        return float(((test.Y - values) ** 2).mean())
+
+    drawn = slice(None, None, 3)
+    return {
+        "masked": mean_ise(found),
+        "interpolated": mean_ise(other),
+        "points": np.round(pairs.points[drawn], 4).tolist(),
+        **{
+            name: np.round(values[:2, drawn], 4).tolist()
+            for name, values in (("truth", test.Y), ("curve", found), ("other", other))
+        },
+    }
+
+
+# --------------------------------------------------------------------------------------------------------------- steps
+
+
+def steps(share: float, seed: int, n: int = 40, T: int = 15) -> dict[str, Any]:
+    """Steps of conjugate gradients with and without the preconditioner, and the distance of h from a dense solve."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    theta = np.linspace(0.0, 1.0, T)
+    Y = np.sin(6 * theta + X[:, :1]) + 0.1 * rng.normal(size=(n, T))
+    order = rng.permutation(n * T).reshape(n, T)
+    mask = order < max(n, round(share * n * T))
+    mask[np.arange(n), rng.integers(T, size=n)] = True  # every curve is seen somewhere
+    kernel = RBF().fit(X)
+    A = RBF(1 / (2 * 0.1**2))(theta[:, None]) / T
+    alpha = 0.1
+    gram = SeparableGram(ScalarGram(kernel.block, kernel.represent(X), diag=kernel.diag), as_operator(A))
+    problem = Problem(gram, np.where(mask, Y, 0.0), Square(), alpha, mask=mask)
+    path = MaskedPath(problem)
+    C = np.asarray(path.coefficients(problem.Psi, alpha))
+    K = np.asarray(kernel(X))
+    exact = dense_masked(K, A, mask, Y, alpha)
+    _, plain = plain_gradients(K, A, mask, Y, alpha)
+    H, expected = K @ C @ A, K @ exact @ A
+    return {
+        "preconditioned": path.n_steps[0],
+        "plain": plain,
+        "apart": float(np.abs(H - expected).max() / np.abs(expected).max()),
+    }

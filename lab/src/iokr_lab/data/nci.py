@@ -1,0 +1,94 @@
+"""NCI-Cancer: molecules against 59 human cancer cell lines."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr._validation.arguments import check_choice
+from iokr.datasets.home import find_data
+from iokr_lab.data.archives import check_rows, read_arrays, sparse_rows
+
+__all__ = ["NCICancer", "load_nci_cancer", "load_nci_smiles"]
+
+ACTIVE = 60  # a score of at least this is active
+_TABLE = ("nsc", "score", "no_zero_active", "middle_active", "has_structure", "cell_line", "tissue")
+_PATHS = ("nsc", "indptr", "indices", "n_features")
+
+
+@dataclass(frozen=True)
+class NCICancer:
+    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line."""
+
+    paths: Any  # (n, p), 1 where the molecule has the labelled linear path of 0 to 6 bonds
+    score: NDArray[np.float64]  # (n, 59), −10 log₁₀ GI50; active when at least 60
+    nsc: NDArray[np.int64]  # compound numbers
+    cell_line: tuple[str, ...]  # of each column
+    tissue: tuple[str, ...]
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Score ≥ 60: half the growth is inhibited at one micromole per litre or less."""
+        return self.score >= ACTIVE
+
+
+def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
+    """The molecules with a structure of `data_home()`/nci_cancer.
+
+    Parameters
+    ----------
+    subset : {"no_zero_active", "middle_active", "all"}, default="no_zero_active"
+        Those active against at least one line, those active against about half of them, or all.
+    """
+    check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
+    table_path, paths_path = find_data("nci_cancer/nci_cancer.npz"), find_data("nci_cancer/paths.npz")
+    table = read_arrays(table_path, "an NCI-Cancer", _TABLE)
+    paths = read_arrays(paths_path, "an NCI-Cancer", _PATHS)
+    n, d = len(table["nsc"]), len(table["cell_line"])
+    check_rows(table_path, n, {name: table[name] for name in _TABLE[:5]})
+    check_rows(table_path, d, {"tissue": table["tissue"]})
+    if table["score"].ndim != 2 or table["score"].shape[1] != d:
+        raise ValueError(f"{table_path}: `score` must be ({n}, {d}), got {table['score'].shape}.")
+    m = len(paths["nsc"])
+    features = sparse_rows(paths_path, paths["indptr"], paths["indices"], None, (m, int(paths["n_features"])))
+    keep = table["has_structure"].astype(bool)
+    if subset != "all":
+        keep &= table[subset].astype(bool)
+    place = {int(number): row for row, number in enumerate(paths["nsc"])}
+    numbers = table["nsc"][keep].astype(np.int64)
+    lost = [int(number) for number in numbers if int(number) not in place]
+    if lost:
+        raise ValueError(f"{paths_path} has no paths for {len(lost)} molecules, such as NSC {lost[0]}.")
+    return NCICancer(
+        features[[place[int(number)] for number in numbers]],
+        table["score"][keep].astype(np.float64),
+        numbers,
+        tuple(table["cell_line"].tolist()),
+        tuple(table["tissue"].tolist()),
+    )
+
+
+def load_nci_smiles(nsc: Iterable[int]) -> list[str]:
+    """The structures of compounds by their numbers, of `data_home()`/nci_cancer.
+
+    Parameters
+    ----------
+    nsc : iterable of int
+        Compound numbers, such as `nsc` of `load_nci_cancer()`.
+    """
+    path = find_data("nci_cancer/smiles.tsv.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    if not rows or rows[0] != ["nsc", "smiles"] or any(len(row) != 2 for row in rows):
+        raise ValueError(f"{path}: each line must have a number and a structure, the first line 'nsc' and 'smiles'.")
+    known = dict(rows[1:])
+    found = [known.get(str(number), "") for number in nsc]
+    if not all(found):
+        lost = [int(number) for number, smiles in zip(nsc, found, strict=True) if not smiles]
+        raise ValueError(f"{path} has no structure for {len(lost)} molecules, such as NSC {lost[0]}.")
+    return found

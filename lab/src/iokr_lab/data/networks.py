@@ -1,0 +1,207 @@
+"""Networks: yeast proteins with their measurements and their Gene Ontology terms, and authors of NIPS papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr._validation.arguments import check_choice
+from iokr.datasets.edges import adjacency_of
+from iokr.datasets.home import find_data
+from iokr_lab.data.archives import check_edges, check_rows, read_arrays, sparse_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_COMMON = ("orf", "edges", "expr_spellman", "expr_eisen", "loc", "loc_names")
+_PPI_EDGES = ("edges_medium", "edges_y2h_core", "edges_y2h_full")
+ONTOLOGIES = ("bp", "cc", "mf")
+
+
+@dataclass(frozen=True)
+class YeastNetwork:
+    """Proteins, the links between them, and what was measured on each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr_lab.data import YeastNetwork
+    >>> toy = YeastNetwork(np.array(["A", "B"]), np.array([[0, 1]]), np.zeros((2, 3)), np.full((2, 1), np.nan),
+    ...                    np.zeros((2, 1)), ("nucleus",))
+    >>> toy.adjacency.toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    >>> toy.expression.shape
+    (2, 4)
+    """
+
+    orf: NDArray[np.str_]  # names of the proteins
+    edges: NDArray[np.int64]  # (m, 2), rows of the other arrays, i < j
+    expr_spellman: NDArray[np.float64]  # (n, 77), along the cell cycle; NaN where missing
+    expr_eisen: NDArray[np.float64]  # (n, 79), under other conditions; NaN rows for proteins not in that study
+    loc: NDArray[np.float64]  # (n, 23), 1 where the protein was seen in the compartment
+    loc_names: tuple[str, ...]
+    mips_class: NDArray[np.str_] | None = None  # letter of the functional class
+    edges_medium: NDArray[np.int64] | None = None  # interactions of medium confidence
+    edges_y2h_core: NDArray[np.int64] | None = None  # yeast two-hybrid, the core set
+    edges_y2h_full: NDArray[np.int64] | None = None  # and all
+
+    @property
+    def adjacency(self) -> csr_array:
+        """The links as a symmetric matrix of zeros and ones."""
+        return adjacency_of(self.edges, len(self.orf))
+
+    @property
+    def expression(self) -> NDArray[np.float64]:
+        """All expression values side by side, 0 where missing."""
+        return np.nan_to_num(np.hstack([self.expr_spellman, self.expr_eisen]))
+
+
+def load_yeast_ppi() -> YeastNetwork:
+    """Interactions of 984 yeast proteins, of `data_home()`/yeast_ppi/yeast_ppi.npz.
+
+    The high-confidence interactions of von Mering et al. (2002) between proteins measured by Spellman et al. (1998),
+    2438 in all: the benchmark of Yamanishi, Vert and Kanehisa (2004), without its phylogenetic profiles.
+    """
+    return _load("yeast_ppi", (*_COMMON, "mips_class", *_PPI_EDGES))
+
+
+def load_yeast_metabolic() -> YeastNetwork:
+    """Yeast enzymes that share a metabolite, of `data_home()`/yeast_metabolic/yeast_metabolic.npz.
+
+    666 genes and 2589 links, rebuilt from the genome-scale model iMM904; the published benchmark has 668 and 2782.
+    """
+    return _load("yeast_metabolic", _COMMON)
+
+
+def _load(name: str, fields: tuple[str, ...]) -> YeastNetwork:
+    """The file of a network, checked."""
+    path = find_data(f"{name}/{name}.npz")
+    arrays: dict[str, Any] = read_arrays(path, "a yeast network", fields)
+    n, arrays["loc_names"] = len(arrays["orf"]), tuple(arrays["loc_names"].tolist())
+    for key in (key for key in fields if key.startswith("edges")):
+        arrays[key] = check_edges(path, arrays[key], n, key)
+    numbers = ("expr_spellman", "expr_eisen", "loc")
+    check_rows(path, n, {key: arrays[key] for key in fields if key in (*numbers, "mips_class")})
+    if arrays["loc"].shape != (n, len(arrays["loc_names"])):
+        raise ValueError(f"{path}: `loc` must be {(n, len(arrays['loc_names']))}, got {arrays['loc'].shape}.")
+    return YeastNetwork(**arrays | {key: arrays[key].astype(np.float64) for key in numbers})
+
+
+# ---------------------------------------------------------------------------------------------------------- annotations
+
+
+@dataclass(frozen=True)
+class YeastGO:
+    """Proteins by terms, for the three ontologies: biological process, cellular component, molecular function.
+
+    Matrices are (n, ·), by ontology. A protein is annotated by a term or by a term below it (along ``is_a`` and
+    ``part_of``; the root is left out).
+    """
+
+    orf: NDArray[np.str_]  # names of the proteins
+    terms: Mapping[str, csr_array]  # 1 where annotated
+    direct: Mapping[str, csr_array]  # annotations as they were made
+    evidence: Mapping[str, csr_array]  # where `direct` is 1, a number whose bit i stands for evidence_codes[i]
+    evidence_codes: tuple[str, ...]
+
+    def without(self, ontology: str, codes: Sequence[str]) -> csr_array:
+        """Direct annotations that rest on some evidence other than `codes`, (n, ·)."""
+        check_choice(ontology, "ontology", ONTOLOGIES)
+        kept = sum(1 << i for i, code in enumerate(self.evidence_codes) if code not in codes)
+        matrix = self.direct[ontology].copy()
+        matrix.data = ((self.evidence[ontology].data.astype(np.int64) & kept) != 0).astype(np.float64)
+        matrix.eliminate_zeros()
+        return matrix
+
+
+def information_content(annotated: csr_array) -> csr_array:
+    """s_it = −ln(fraction of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from iokr_lab.data import information_content
+    >>> information_content(csr_array(np.array([[1.0, 1.0], [1.0, 0.0]]))).toarray().round(3)
+    array([[0.   , 0.693],
+           [0.   , 0.   ]])
+    """
+    counts = np.asarray(annotated.sum(axis=0)).ravel()
+    weights = -np.log(np.where(counts > 0, counts, 1.0) / annotated.shape[0])
+    return annotated.multiply(weights[None, :] + 0.0).tocsr()
+
+
+def load_yeast_go() -> YeastGO:
+    """Gene Ontology annotations of yeast, of `data_home()`/yeast_go/yeast_go.npz.
+
+    5617 open reading frames, from the SGD annotation file of December 2011; annotations qualified by NOT and those
+    without data are left out.
+    """
+    path = find_data("yeast_go/yeast_go.npz")
+    parts = ("terms", "indptr", "indices", "evidence", "closure_terms", "closure_indptr", "closure_indices")
+    names = ("orf", "evidence_codes", *(f"{o}_{part}" for o in ONTOLOGIES for part in parts))
+    arrays = read_arrays(path, "a Gene Ontology", names)
+    n = len(arrays["orf"])
+
+    def rows(prefix: str, data: NDArray[Any] | None = None) -> csr_array:
+        shape = (n, len(arrays[f"{prefix}_terms"]))
+        return sparse_rows(path, arrays[f"{prefix}_indptr"], arrays[f"{prefix}_indices"], data, shape)
+
+    return YeastGO(
+        arrays["orf"],
+        {o: rows(f"{o}_closure") for o in ONTOLOGIES},
+        {o: rows(o) for o in ONTOLOGIES},
+        {o: rows(o, arrays[f"{o}_evidence"]) for o in ONTOLOGIES},
+        tuple(arrays["evidence_codes"].tolist()),
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- authors
+
+
+@dataclass(frozen=True)
+class NIPSAuthors:
+    """n authors, their d papers, and the v words of the papers whose text there is."""
+
+    author: NDArray[np.str_]
+    edges: NDArray[np.int64]  # pairs of authors with at least one joint paper, i < j
+    papers: csr_array  # (d, n), 1 where the author wrote the paper
+    year: NDArray[np.int64]  # of each paper
+    words: csr_array  # (n, v), how often each word occurs in the papers of the author; zeros where there is no text
+    vocabulary: NDArray[np.str_]
+
+    @property
+    def adjacency(self) -> csr_array:
+        """The joint papers as a symmetric matrix of zeros and ones."""
+        return adjacency_of(self.edges, len(self.author))
+
+
+def load_nips_coauthorship() -> NIPSAuthors:
+    """The NIPS co-authorship network of `data_home()`/nips_coauthorship, papers of 1987 to 2003.
+
+    `nips17_graph.npz` holds the network, `nips12_words.npz` the words of its first 1740 papers (to 1999).
+    """
+    path, words_path = (find_data(f"nips_coauthorship/{name}.npz") for name in ("nips17_graph", "nips12_words"))
+    graph = read_arrays(
+        path, "a co-authorship", ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
+    )
+    text = read_arrays(words_path, "a word count", ("indptr", "indices", "counts", "vocab"))
+    n, d, known = len(graph["author"]), len(graph["doc_year"]), len(text["indptr"]) - 1
+    if known > d:
+        raise ValueError(f"{words_path} has {known} papers, but there are {d} in {path}.")
+    papers = sparse_rows(path, graph["doc_author_indptr"], graph["doc_author_indices"], None, (d, n))
+    shape = (known, len(text["vocab"]))
+    counts = sparse_rows(words_path, text["indptr"], text["indices"], text["counts"], shape)
+    return NIPSAuthors(
+        graph["author"],
+        check_edges(path, graph["edges"], n),
+        papers,
+        graph["doc_year"].astype(np.int64),
+        (papers[:known].T @ counts).tocsr(),
+        text["vocab"],
+    )

@@ -1,0 +1,238 @@
+"""Link prediction as the papers ran it: folds over nodes, parameters chosen on the training part, curves.
+
+Nodes are rows of a Gram matrix that is computed once; methods are estimators with `fit(X, adjacency, labeled)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import thread_time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from iokr._component import component
+from iokr.apps.links.baselines import PKMR, Naive
+from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Spread, plot
+from iokr.apps.report.figures import Canvas
+from iokr.estimators.areas import both_areas
+from iokr.estimators.links.predictor import LinkPredictor
+from iokr.kernels.base import Kernel
+from iokr.metrics import pair_metrics
+from iokr.metrics.curves import GRID, Curves
+from iokr.model_selection import NodeKFold
+from iokr_lab.baselines import OK3, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels
+from iokr_lab.baselines.classifier import PairClassifier
+from iokr_lab.baselines.pairs import PairLinks
+from iokr_lab.study import Case, Plan
+
+Matrix = NDArray[np.float64]
+IOKR_RIDGE = "IOKR-ridge"
+OK3_ET, BOOSTING = "OK3+ET", "Gradient boosting on pairs"
+PAIR_MODEL = "PairModel, δ = ½"
+SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # these choose on one inner fold
+MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
+
+
+@dataclass(frozen=True)
+class LinkPlan(Plan):
+    """Fractions of labelled nodes, values of β for ridge, trees of OK3+ET, and the most candidates of a rival."""
+
+    fractions: tuple[float, ...] = (0.05, 0.1, 0.2)
+    betas: tuple[float, ...] = (0.3, 1.0, 3.0)
+    n_trees: int = 100
+    candidates: int | None = None
+
+
+@dataclass(frozen=True)
+class Fold(Case):
+    """A method with one of the input kernels on one of five folds of nodes."""
+
+    method: str
+    view: str
+    split: int
+    fold: int
+
+
+@component
+class Lookup(Kernel):
+    """k(i, j) = matrix[i, j], of a matrix that one of our kernels made: neither checked again nor copied by `clone`."""
+
+    matrix: Any
+
+    domain = "indices"
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def represent(self, X: Any) -> NDArray[np.intp]:
+        """Row numbers."""
+        return np.asarray(X, dtype=np.intp)
+
+    def block(self, R: Any, S: Any) -> Matrix:
+        """The (n, m) array of k(x_i, z_j)."""
+        return np.asarray(self.matrix[np.ix_(R, S)])
+
+    def diag(self, R: Any) -> Matrix:
+        """The (n,) array of k(x_i, x_i)."""
+        return np.asarray(self.matrix[R, R])
+
+
+def measures_of(truth: Any, scores: Any, where: Any = None) -> dict[str, float]:
+    """Areas under the ROC and the PR curve, in percent."""
+    metrics = pair_metrics(truth, scores, where=where)
+    return {name: 100 * metrics[name] for name in MEASURES}
+
+
+def scored(truth: Any, scores: Any) -> dict[str, Any]:
+    """Both areas and both curves."""
+    curves = Curves.of(truth, scores)
+    return {**measures_of(truth, scores), "found": curves.found, "precision": curves.precision}
+
+
+def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Matrix, float]:
+    """Scores of test × training nodes by a model whose kernel is K unless it has one, and its processor seconds."""
+    model = clone(model) if model.kernel is not None else clone(model).set_params(kernel=Lookup(K))
+    _, scores, seconds = fitted_scores(model, W, train, test)
+    return scores, seconds
+
+
+def fitted_scores(model: Any, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Any, Matrix, float]:
+    """A model on node numbers fitted to the training nodes, its scores of test × training ones, processor seconds."""
+    start = thread_time()
+    fitted = model.fit(np.arange(len(W)), W, labeled=train)
+    scores = fitted.decision_function(test)[:, train]
+    return fitted, scores, thread_time() - start
+
+
+def best(
+    candidates: Sequence[Any], K: Matrix, W: Matrix, train: NDArray[Any], folds: Iterable[tuple[Any, Any]]
+) -> dict[str, Any]:
+    """The candidates with the highest mean ROC, mean PR, and odds of both, on known–new pairs of the folds."""
+    if len(candidates) == 1:
+        return dict.fromkeys((*MEASURES, BOTH), candidates[0])
+    totals, used = {name: np.zeros(len(candidates)) for name in MEASURES}, 0
+    for inner, held_out in folds:
+        truth = W[np.ix_(train[held_out], train[inner])].ravel()
+        if not truth.any() or not W[np.ix_(train[inner], train[inner])].any():
+            continue  # no link to find, or none to learn from
+        used += 1
+        for i, candidate in enumerate(candidates):
+            scores, _ = known_new(candidate, K, W, train[inner], train[held_out])
+            for name, value in measures_of(truth, scores.ravel()).items():
+                totals[name][i] += value
+    areas = {name: total / (100 * max(used, 1)) for name, total in totals.items()}
+    return {name: candidates[int(np.argmax(values))] for name, values in (areas | {BOTH: both_areas(**areas)}).items()}
+
+
+def cross_validated(
+    candidates: Sequence[Any],
+    K: Matrix,
+    W: Matrix,
+    train: NDArray[Any],
+    test: NDArray[Any],
+    folds: Any,
+    criteria: Sequence[str] = tuple(MEASURES),
+) -> dict[str, Any]:
+    """Choose on the training nodes, learn from all of them, and score test × training pairs.
+
+    Chosen by both measures, each evaluates the model chosen by it; by one criterion, both evaluate the one model.
+    Curves and seconds are of the first.
+    """
+    chosen = best(candidates, K, W, train, folds)
+    truth = W[np.ix_(test, train)].ravel()
+    scores, seconds = known_new(chosen[criteria[0]], K, W, train, test)
+    cell = scored(truth, scores.ravel())
+    for name in criteria[1:]:
+        if chosen[name] is not chosen[criteria[0]]:
+            other, _ = known_new(chosen[name], K, W, train, test)
+            cell[name] = measures_of(truth, other.ravel())[name]
+    return {**cell, "seconds": seconds}
+
+
+def nodes_of(n: int, split: int, fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Training and test nodes of one of the five folds of a random split."""
+    return list(NodeKFold(5, random_state=split).split(np.arange(n)))[fold]
+
+
+def five_fold(
+    case: Fold, candidates: Sequence[Any], K: Matrix, W: Matrix, seed: int, criteria: Sequence[str] = tuple(MEASURES)
+) -> dict[str, Any]:
+    """A method on one of five folds, its parameters chosen by four folds of the training nodes; slow ones by one."""
+    split = seed + case.split
+    train, test = nodes_of(len(K), split, case.fold)
+    folds = list(NodeKFold(4, random_state=split).split(train))
+    return cross_validated(candidates, K, W, train, test, folds[:1] if case.method in SLOW else folds, criteria)
+
+
+def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
+    """What the papers compare, with the parameters to choose from; names as in their tables."""
+    methods: dict[str, list[Any]] = {
+        "Naive": [Naive()],
+        "kCCA": [KernelCCA(kappa_x=kappa, n_components=d) for kappa in (0.1, 1.0) for d in (20, 60)],
+        "kML": [KernelMetricLearning(alpha=alpha, n_components=d) for alpha in (1.0, 10.0) for d in (20, 60)],
+        "Local": [LocalModels(alpha=alpha) for alpha in (1.0, 0.1)],
+        "Local by ridge": [LocalModels(loss="square", alpha=alpha) for alpha in (0.03, 0.3)],
+        "TPPK by ridge": [TPPK(alpha=alpha, unlinked=0.0) for alpha in (0.1, 0.3, 1.0)],
+        PAIR_MODEL: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
+        "EM": [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
+        "PKMR": [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
+        IOKR_RIDGE: [LinkPredictor(alpha=alpha) for alpha in (0.03, 0.1, 0.3, 1.0, 3.0)],
+    }
+    return {name: grid[:candidates] for name, grid in methods.items()}
+
+
+def trees(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
+    """Output-kernel trees on the nodes' vectors: 100 extra-trees, √p features at a split, as no paper says how many."""
+    return {OK3_ET: [OK3(features=features, n_estimators=plan.n_trees, random_state=plan.seed)]}
+
+
+def boosting(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
+    """What users would pick instead: scikit-learn's histogram boosting on symmetric features of pairs."""
+    return {BOOSTING: [PairClassifier(features=features, random_state=plan.seed)]}
+
+
+# ----------------------------------------------------------------------------------------------- tables and figures
+
+
+def spread(values: Iterable[float]) -> Spread:
+    """A percentage with one decimal."""
+    return Spread.of(values, digits=1)
+
+
+def prevalence(W: Matrix) -> float:
+    """The fraction of pairs that are linked."""
+    return float(W.sum() / (len(W) * (len(W) - 1)))
+
+
+def mean_curves(cells: Iterable[Mapping[str, Any]]) -> Curves:
+    """Of the curves that cells hold."""
+    return Curves.mean(Curves(np.array(cell["found"]), np.array(cell["precision"])) for cell in cells)
+
+
+def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str, ours: str = IOKR_RIDGE) -> Figure:
+    """ROC and precision-recall curves, one above the other for a narrow screen; ours stands out."""
+    styles = ("-", "--", "-.", ":", "-")  # beside eight colours, so that no two lines look alike
+    others = [name for name in curves if name != ours]
+
+    def look(name: str) -> dict[str, Any]:
+        if name == ours:
+            return {"color": OURS, "linewidth": 2.2, "zorder": 3}
+        i = others.index(name)
+        return {"color": CLASSES[i % len(CLASSES)], "linewidth": 1.2, "linestyle": styles[i % len(styles)]}
+
+    def draw(canvas: Canvas) -> None:
+        roc, precision = canvas.subplots(2, 1)
+        for name, curve in curves.items():
+            roc.plot(100 * GRID, 100 * curve.found, **look(name), label=name)
+            precision.plot(100 * GRID, 100 * curve.precision, **look(name))
+        roc.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
+        precision.axhline(100 * prevalence, color=MUTED, linewidth=0.6)
+        roc.set(xlabel="false alarms, %", ylabel="links found, %", xlim=(0, 100), ylim=(0, 100))
+        precision.set(xlabel="links found, %", ylabel="precision, %", xlim=(0, 100), ylim=(0, 100))
+        canvas.legend(loc="outside upper center", ncols=2)
+
+    return plot(draw, caption=caption, size=(4.8, 7.4))

@@ -1,0 +1,310 @@
+"""B16 section 6.2 as a protocol: models 0, 1, 2 over λ₂ and μ_t, and models that choose for themselves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BarycentricInterpolator
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from iokr.chem.structures.graphs import molecule_graph
+from iokr.chem.structures.molecules import rdkit_version
+from iokr.datasets.home import DataNotFound
+from iokr.embeddings.identity import Identity
+from iokr.estimators.multitask.cv import MultiTaskCV
+from iokr.estimators.multitask.learning import TaskProblem
+from iokr.estimators.multitask.similarity import task_operator, task_similarity
+from iokr.kernels.precomputed import Precomputed
+from iokr.kernels.structured.paths import Paths
+from iokr.kernels.structured.sets import Tanimoto
+from iokr.kernels.tanimoto_of import TanimotoOf
+from iokr.losses.square import Square
+from iokr.manifolds.laplacian import IteratedLaplacian
+from iokr.problem import Problem
+from iokr_lab.data.nci import NCICancer, load_nci_cancer, load_nci_smiles
+from iokr_lab.study import Case, Plan
+
+Matrix = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+FRACTIONS = (0.05, 0.10, 0.20)
+LAMBDA1 = 1.0
+LAMBDA2 = (0.0, 1e-8, 1e-6, 1e-5, 1e-4)
+STRENGTHS = (0.0, 0.4, 0.8, 0.95)
+NEIGHBORS, POWER, BONDS = 50, 5, 6
+OUTPUTS = {"±1": "active or not, +1 or −1", "score": "−log₁₀ GI50, the activity score over ten"}
+
+ALPHAS = tuple(float(f"{alpha:.3g}") for alpha in np.logspace(-2, 3, 16))
+COUPLINGS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)  # of models that choose for themselves
+ALONE, OWN, SIMILAR, LEARNED, MEAN = (
+    "independent",
+    "independent, own alpha each",
+    "estimated similarity",
+    "learned operator",
+    "mean of the labelled",
+)
+METHODS = (MEAN, ALONE, OWN, SIMILAR, LEARNED)
+
+
+def outputs(data: NCICancer, kind: str) -> Matrix:
+    """±1, or −log₁₀ GI50."""
+    return np.where(data.active, 1.0, -1.0) if kind == "±1" else data.score / 10
+
+
+def split(n: int, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    """Labelled and unlabelled rows; a larger fraction holds a smaller one of the same seed."""
+    order = np.random.default_rng(seed).permutation(n)
+    labelled = round(fraction * n)
+    return order[:labelled], order[labelled:]
+
+
+def mse(H: Matrix, Y: Matrix, A: Matrix | None = None) -> float:
+    """(1/u) Σ ‖h(x_i) − y_i‖², in the metric A when one is given."""
+    R = H - Y
+    return float(np.mean(np.sum(R * (R if A is None else R @ A), axis=1)))
+
+
+# ------------------------------------------------------------------------------------------------------- the molecules
+
+
+@dataclass(frozen=True)
+class Modes:
+    """K = Z Zᵀ with Zᵀ(penalty)Z diagonal: one decomposition for every labelled set, every λ and every task operator.
+
+    The graph is over all molecules, whichever are labelled, so h with kernel g k, at λ and μ, is that of the kernel
+    Z diag(g/(λ + μgw)) Zᵀ on the labelled rows.
+    """
+
+    K: Matrix
+    Z: Matrix
+    w: NDArray[np.float64]
+
+    def predict(self, rows: Rows, Y: Matrix, others: Rows, mu: float, A: Matrix, lam: float = LAMBDA1) -> Matrix:
+        """h at `others` from the targets of `rows`, with the operator A between tasks."""
+        gamma, E = np.linalg.eigh(A)
+        Z, T = self.Z[rows], Y @ E
+        distinct = np.unique(gamma)
+        spectrum = np.empty((len(self.w), len(gamma)))
+        for g, system in zip(distinct, self.kernels(rows, lam / distinct, mu), strict=True):
+            columns = gamma == g
+            system[np.diag_indices(len(rows))] += 1.0
+            a = cho_solve(cho_factor(system, lower=True, overwrite_a=True, check_finite=False), T[:, columns])
+            spectrum[:, columns] = (1 / (lam / g + mu * self.w))[:, None] * (Z.T @ a)
+        return np.asarray(self.Z[others] @ (spectrum @ E.T))
+
+    def kernels(self, rows: Rows, x: Matrix, mu: float) -> Iterator[Matrix]:
+        """Z diag(1/(x + μw)) Zᵀ on the labelled rows for each x = λ/g, descending; the last is far from the others.
+
+        As functions of log x the entries are analytic in a strip of half width π, so Chebyshev interpolation gives all
+        but the last to 1e-10 from a dozen of them.
+        """
+        if mu == 0:
+            plain = self.K[np.ix_(rows, rows)]
+            yield from (plain / value for value in x)
+            return
+        Z = self.Z[rows]
+
+        def exact(value: float) -> Matrix:
+            half = Z / np.sqrt(value + mu * self.w)
+            return np.asarray(half @ half.T)
+
+        some = np.log(x[:-1])
+        low, high = (some.min(), some.max()) if len(some) else (0.0, 0.0)
+        middle, half = (low + high) / 2, (high - low) / 2
+        needed = int(np.ceil(np.log(1e10) / np.arcsinh(np.pi / half))) + 1 if half else 1
+        if needed < len(some):
+            nodes = np.cos(np.pi * (np.arange(needed) + 0.5) / needed)
+            basis = BarycentricInterpolator(nodes, np.eye(needed))((some - middle) / half)
+            values = np.stack([exact(float(np.exp(middle + half * node))).ravel() for node in nodes])
+            yield from ((row @ values).reshape(len(rows), -1) for row in basis)
+        else:
+            yield from (exact(value) for value in x[:-1])
+        yield exact(x[-1])
+
+
+def molecules(data: NCICancer) -> Modes:
+    """Tanimoto kernel of the paths, and L⁵ of its graph of 50 nearest neighbours."""
+    kernel = Tanimoto().fit(data.paths)
+    R = kernel.represent(data.paths)
+    gram = kernel.gram(R)
+    K = np.array(gram.dense())
+    L = np.asarray(IteratedLaplacian(power=POWER, n_neighbors=min(NEIGHBORS, len(K) - 1)).penalty(R, gram))
+    s, U = eigh(K)
+    root = U * np.sqrt(np.clip(s, 0.0, None))
+    w, V = eigh(root.T @ L @ root, overwrite_a=True)
+    return Modes(K, root @ V, np.clip(w, 0.0, None))
+
+
+# ----------------------------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class Data:
+    """The molecules, the decomposition that all splits share, and the same kernel from structures, or why it is not."""
+
+    nci: NCICancer
+    modes: Modes
+    structures: Matrix | str = ""
+
+
+def load(plan: Plan) -> Data:
+    """The data, the kernel of the molecules and the spectrum of its graph."""
+    nci = load_nci_cancer()
+    return Data(nci, molecules(nci), kernel_of_structures(nci))
+
+
+def kernel_of_structures(data: NCICancer) -> Matrix | str:
+    """The Tanimoto kernel of paths of up to six bonds, read from the molecules' structures; or a line why not."""
+    try:
+        rdkit_version()
+        smiles = load_nci_smiles(data.nsc)
+    except (ImportError, DataNotFound) as error:
+        return " ".join(str(error).split())
+    graphs = [molecule_graph(text) for text in smiles]
+    return np.asarray(TanimotoOf(Paths(BONDS))(graphs))
+
+
+@dataclass(frozen=True)
+class Swept(Case):
+    """Figures 6 and 7 on one split: λ₁ = 1, outputs as they are, every model over λ₂ and μ_t."""
+
+    outputs: str
+    fraction: float
+    split: int
+
+
+@dataclass(frozen=True)
+class Compared(Case):
+    """Supervised, λ and the coupling chosen on the labelled molecules of one split alone."""
+
+    outputs: str
+    centred: bool
+    fraction: float
+    split: int
+
+
+@dataclass(frozen=True)
+class FromStructures(Case):
+    """Independent tasks at the smallest fraction, as `Compared`, with the kernel computed from structures."""
+
+    outputs: str
+    centred: bool
+    split: int
+
+    def __str__(self) -> str:
+        return f"from structures, {super().__str__()}"
+
+
+def cases(plan: Plan, data: Data) -> list[Case]:
+    """Every split of all parts."""
+    splits = range(plan.repeat)
+    from_structures = [] if isinstance(data.structures, str) else itertools.product(OUTPUTS, (False, True), splits)
+    return [
+        *(Swept(*case) for case in itertools.product(OUTPUTS, FRACTIONS, splits)),
+        *(Compared(*case) for case in itertools.product(OUTPUTS, (False, True), FRACTIONS, splits)),
+        *(FromStructures(*case) for case in from_structures),
+    ]
+
+
+def work(case: Swept | Compared | FromStructures, plan: Plan, data: Data) -> dict[str, Any]:
+    """Errors on the unlabelled molecules of the split."""
+    Y = outputs(data.nci, case.outputs)
+    if isinstance(case, FromStructures):
+        rows, others = split(len(Y), FRACTIONS[0], plan.seed + case.split)
+        assert not isinstance(data.structures, str)
+        return alone(data.structures, Y, rows, others, case.centred)
+    rows, others = split(len(Y), case.fraction, plan.seed + case.split)
+    if isinstance(case, Swept):
+        return sweep(data.modes, Y, rows, others, case.fraction == FRACTIONS[0])
+    return compare(data.modes, Y, rows, others, case.centred, case.fraction == FRACTIONS[0])
+
+
+def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) -> dict[str, Any]:
+    """Lists of model, λ₂, μ_t, error on y and error as published; and model 0 on centred outputs by λ₂.
+
+    Model 1 predicts the y of model 0, so its error on y is that of model 0; the published one is in the metric of M.
+    """
+    M, truth, identity = task_similarity(Y[rows]), Y[others], np.eye(Y.shape[1])
+    mean = Y[rows].mean(axis=0)
+    errors, centred = [], []
+    for lam2 in LAMBDA2:
+        alone = modes.predict(rows, Y[rows], others, 2 * lam2, identity)
+        for mu_t in (*STRENGTHS, 1.0):
+            metric = mu_t * M + (1 - mu_t) * identity
+            errors.append((1, lam2, mu_t, mse(alone, truth), mse(alone, truth, metric)))
+        for mu_t in STRENGTHS:
+            H = modes.predict(rows, Y[rows], others, 2 * lam2, task_operator(M, mu_t)) if mu_t else alone
+            errors.append((2, lam2, mu_t, mse(H, truth), mse(H, truth)))
+        if centred_too:
+            H = modes.predict(rows, Y[rows] - mean, others, 2 * lam2, identity) + mean
+            centred.append(mse(H, truth))
+    return {"errors": errors, "centred": centred}
+
+
+# ------------------------------------------------------------------------------- models that choose for themselves
+
+
+def candidates(centred: bool) -> dict[str, MultiTaskCV]:
+    """Every method chooses its parameters by exact leave-one-out on the labelled molecules, from the same alphas."""
+    shared: dict[str, Any] = {"alphas": ALPHAS, "embedding": Identity(centered=centred)}
+    return {
+        ALONE: MultiTaskCV(Precomputed(), strengths=(0.0,), **shared),
+        SIMILAR: MultiTaskCV(Precomputed(), strengths=COUPLINGS, **shared),
+        LEARNED: MultiTaskCV(Precomputed(), learn_tasks=True, tol=1e-4, **shared),
+    }
+
+
+def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, smallest: bool) -> dict[str, Any]:
+    """Error on y and what was chosen, by method; at the smallest fraction also the best that could have been chosen."""
+    K, K_new, truth = modes.K[np.ix_(rows, rows)], modes.K[np.ix_(others, rows)], Y[others]
+    error, best = {MEAN: mse(np.broadcast_to(Y[rows].mean(axis=0), truth.shape), truth)}, {}
+    models = {method: model.fit(K, Y[rows]) for method, model in candidates(centred).items()}
+    error |= {method: mse(model.predict(K_new), truth) for method, model in models.items()}
+    if smallest:
+        answers = Answers(K, K_new, Y[rows], centred)
+        error[OWN] = mse(answers.own_alphas(), truth)
+        for method, strengths in ((ALONE, (0.0,)), (SIMILAR, COUPLINGS)):
+            best[method] = min(mse(H, truth) for H in answers.at(strengths))
+    return {
+        "error": error,
+        "best": best,
+        "alpha": {method: model.alpha_ for method, model in models.items()},
+        "strength": {method: model.strength_ for method, model in models.items()},
+    }
+
+
+def alone(K: Matrix, Y: Matrix, rows: Rows, others: Rows, centred: bool) -> dict[str, Any]:
+    """Error on y of independent tasks with a kernel over all molecules, and the alpha that they chose."""
+    model = candidates(centred)[ALONE].fit(K[np.ix_(rows, rows)], Y[rows])
+    return {"error": mse(model.predict(K[np.ix_(others, rows)]), Y[others]), "alpha": model.alpha_}
+
+
+class Answers:
+    """Predictions for the unlabelled molecules at every strength and alpha."""
+
+    def __init__(self, K: Matrix, K_new: Matrix, Y: Matrix, centred: bool) -> None:
+        index = np.arange(len(K))
+        self.mean = Y.mean(axis=0) if centred else np.zeros(Y.shape[1])
+        self.K_new, self.Y = K_new, Y - self.mean
+        self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), self.Y, Square(), 1.0))
+
+    def at(self, strengths: Sequence[float]) -> Iterator[Matrix]:
+        """h for each strength and alpha."""
+        M = task_similarity(self.Y)
+        for A in (task_operator(M, mu_t) for mu_t in strengths):
+            path = self.tasks.path(A)
+            for alpha in ALPHAS:
+                yield self.K_new @ path.coefficients(self.Y, alpha) @ A + self.mean
+
+    def own_alphas(self) -> Matrix:
+        """Independent tasks in every respect: each has the alpha with its own smallest leave-one-out error."""
+        path = self.tasks.path(np.eye(self.Y.shape[1]))
+        errors = [np.sum(path.loo_residuals(self.Y, alpha) ** 2, axis=0) for alpha in ALPHAS]
+        best = np.argmin(errors, axis=0)
+        answers = list(self.at((0.0,)))
+        return np.stack([answers[i][:, j] for j, i in enumerate(best)], axis=1)

@@ -1,0 +1,49 @@
+"""Loops that Numba compiles where it is installed (the `fast` extra): the one place that knows Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+__all__ = ["compiled", "compiling"]
+
+_ENABLED: ContextVar[bool] = ContextVar("iokr_compiles_loops", default=True)
+
+
+def compiled(loop: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any] | None:
+    """`loop` as machine code, compiled at its first call; None without Numba or inside `compiling(False)`.
+
+    The caller then takes its route in NumPy, to the same numbers up to rounding. With `reorder` sums may be
+    reordered and NaN is assumed not to occur, which is faster; else a product and a sum are fused at most.
+    """
+    return _machine_code(loop, reorder) if _ENABLED.get() else None
+
+
+@contextmanager
+def compiling(enabled: bool) -> Iterator[None]:
+    """Whether `compiled` compiles in this block and thread; `compiling(False)` is as if Numba were not installed.
+
+    >>> from iokr._system.compile import compiled, compiling
+    >>> with compiling(False):
+    ...     compiled(sum) is None
+    True
+    """
+    token = _ENABLED.set(enabled)
+    try:
+        yield
+    finally:
+        _ENABLED.reset(token)
+
+
+@cache
+def _machine_code(loop: Callable[..., Any], reorder: bool) -> Callable[..., Any] | None:
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+    options = {"fastmath": True} if reorder else {"fastmath": {"contract"}, "error_model": "numpy"}
+    function: Callable[..., Any] = njit(cache=True, nogil=True, **options)(loop)
+    return function

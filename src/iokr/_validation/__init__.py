@@ -1,0 +1,1 @@
+"""Checks of user input, in one voice."""

@@ -1,0 +1,338 @@
+"""Checks of user input and their messages, in one voice: what must hold, what came, what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from iokr._array import (
+    Array,
+    array_namespace,
+    detached,
+    is_array,
+    is_numpy,
+    is_sparse,
+    same_home,
+    to_numpy,
+    unwarned,
+)
+from iokr.data.frames import read
+from iokr.data.objects import BadObject, distinct, error_context, key, keys, n_objects
+
+__all__ = [
+    "check_choice",
+    "check_computed",
+    "check_folds",
+    "check_groups",
+    "check_home",
+    "check_integer",
+    "check_mask",
+    "check_not_tiny",
+    "check_number",
+    "check_numbers",
+    "check_random",
+    "check_same_length",
+    "check_stops",
+    "check_vectors",
+    "check_weight",
+]
+
+_HUGE = float(np.finfo(np.float64).max)
+_TINY = float(np.finfo(np.float64).tiny)
+_TINIEST = math.sqrt(_TINY) / float(np.finfo(np.float64).eps)  # relative errors of eps have squares, too
+_INDEX = int(np.iinfo(np.int64).max)
+_ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
+_ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
+
+
+def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: bool = False) -> float:
+    """A finite real number, at least (or, strictly, above) `minimum`."""
+    if minimum == 0 and strict:
+        wanted = "a positive number"
+    elif minimum > -math.inf:
+        wanted = f"a number {'above' if strict else 'of at least'} {minimum:g}"
+    else:
+        wanted = "a finite number"
+    if not _plain(value, Real):
+        raise TypeError(f"`{name}` must be {wanted}, got {value!r:.60}.")
+    if not isinstance(value, (int, float, np.number)):  # arrays would become arrays of objects
+        raise TypeError(f"`{name}` must be {wanted}, a float or an integer, got {value!r:.60}; write `float(...)`.")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"`{name}` must be {wanted}, got one beyond {_HUGE:.2g}, which floats end at.") from None
+    if not math.isfinite(number) or number < minimum or (strict and number == minimum):
+        raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
+    return number
+
+
+def _plain(value: Any, kind: type) -> bool:
+    """Whether it is a number of this kind, and no truth value and no duration, which Python and NumPy take for one."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.timedelta64))
+
+
+def check_integer(value: Any, name: str, *, minimum: int) -> int:
+    """An integer of at least `minimum`."""
+    if not _plain(value, Integral):
+        raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r:.60}.")
+    number = int(value)
+    if number < minimum:
+        raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
+    if number > _INDEX:
+        raise ValueError(f"`{name}` must be an integer from {minimum} to {_INDEX}, got a larger one.")
+    return number
+
+
+def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
+    """`tol` > 0 and `max_iter` ≥ 1 of an iteration, where None is `default`."""
+    limit = default if max_iter is None else check_integer(max_iter, "max_iter", minimum=1)
+    return check_number(tol, "tol", minimum=0.0, strict=True), limit
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
+    """One of `choices`."""
+    value = value.item() if isinstance(value, np.bool_) else value
+    if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
+        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
+def check_random(random_state: Any) -> np.random.RandomState:
+    """The draws that a seed, None or a `RandomState` means."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, Integral) and not 0 <= int(random_state) < 2**32:
+        raise ValueError(f"`random_state` must be an integer from 0 to 2**32 - 1, got {random_state!r:.60}.")
+    return check_random_state(random_state)  # type: ignore[no-any-return]  # scikit-learn is untyped
+
+
+def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
+    """As many objects in `X` as in `Y`, and at least one."""
+    n, m = n_objects(X, x), n_objects(Y, y)
+    if n != m:
+        raise ValueError(f"{x} has {n} objects but {y} has {m}; they must have the same length.")
+    if n == 0:
+        raise ValueError(f"`{x}` is empty; at least one object is needed.")
+    return n
+
+
+def check_home(R: Any, S: Any, what: str) -> None:
+    """Objects of one library and on one device; what is no array, as lists and tables, becomes NumPy's."""
+    a, b = (A if is_array(A) and not is_sparse(A) else np.empty(0) for A in (R, S))
+    if not same_home(a, b):
+        kinds = f"{type(a).__name__} and {type(b).__name__}"
+        raise TypeError(f"{what} are in different libraries or devices, {kinds}; nothing is moved: convert one.")
+
+
+def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:
+    """A finite float64 matrix with a row per object: dense on its own device, or CSR."""
+    with error_context(name):
+        X = read(X, matrix=True)
+    if is_sparse(X):
+        if not sparse:
+            raise TypeError(f"`{name}` is sparse, which this formula cannot use; pass `{name}.toarray()`.")
+        if X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: `{name}` must be real.")
+        X = X.tocsr().astype(np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"`{name}` must be a matrix with a row per object, got shape {X.shape}.")
+        if not X.has_canonical_format:  # an entry may be stored in parts
+            X.sum_duplicates()
+        _check_finite(X.data, name, missing)
+        return X
+    if not is_array(X):
+        X = _from_sequence(X, name)
+    if is_numpy(X):
+        X = _numeric(X, name)
+    X = detached(X)
+    xp = array_namespace(X)
+    if X.ndim != 2:
+        hint = f" Reshape your data: `{name}.reshape(-1, 1)` for one feature." if X.ndim < 2 else ""
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: `{name}` must have a row per object and a column per "
+            f"feature, got shape {tuple(X.shape)}.{hint}"
+        )
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    X = xp.astype(X, xp.float64, copy=False)
+    _check_finite(X, name, missing)
+    return X
+
+
+def _from_sequence(X: Any, name: str) -> np.ndarray:
+    if isinstance(X, (str, bytes, Mapping)) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
+        raise TypeError(f"`{name}` must be a matrix of numbers, got {X!r:.60}.")
+    try:
+        return np.asarray(X)
+    except (ValueError, OverflowError):
+        raise ValueError(f"`{name}` must be a matrix of numbers with rows of equal length; some differ.") from None
+
+
+def _numeric(X: np.ndarray, name: str, wanted: str = "be a matrix of numbers") -> np.ndarray:
+    if X.dtype.kind in "buif":
+        return X
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    try:
+        if X.dtype.kind != "O":
+            raise ValueError(f"dtype {X.dtype}")
+        return X.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"`{name}` must {wanted}, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
+            f"({error}){_ADVICE.get(name.split(' ')[0], '; convert it')}."
+        ) from error
+
+
+def _check_finite(X: Array, name: str, missing: bool) -> None:
+    xp = array_namespace(X)
+    # One pass: a sum is finite unless some entry is not (or the sum overflows, which the second look settles).
+    if X.size if is_numpy(X) else math.prod(X.shape):
+        with unwarned():
+            total = float(xp.sum(X))
+        if math.isfinite(total):
+            return
+        bad = xp.isinf(X) if missing else ~xp.isfinite(X)
+        if bool(xp.any(bad)):
+            kind = "NaN" if bool(xp.any(xp.isnan(X) & bad)) else "infinity"
+            raise ValueError(f"`{name}` contains {kind}; remove or impute these entries.")
+
+
+def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
+    """Sample weights as n non-negative NumPy numbers, not all zero; None when all are one."""
+    if weight is None:
+        return None
+    w = check_numbers(weight, "sample_weight")
+    if w.ndim == 0:
+        w = np.full(n, w)
+    if w.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: `sample_weight` has shape {w.shape}.")
+    if w.shape[0] != n:
+        raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
+    if not np.all(np.isfinite(w)) or np.any(w < 0):
+        raise ValueError("`sample_weight` must hold finite numbers of at least 0; drop rows with other weights.")
+    if np.any((w > 0) & (w < _TINY)):
+        raise ValueError(
+            f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, which cannot be divided by; weights are zero or "
+            f"at least {_TINY:.2g}: scale them all, or set such ones to zero."
+        )
+    with unwarned():
+        if not np.isfinite(w.sum()):
+            raise ValueError("The sum of `sample_weight` overflows; divide the weights by a constant.")
+    if not np.any(w > 0):
+        raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
+    return None if np.all(w == 1) else w
+
+
+def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X", *, several: bool = False) -> np.ndarray:
+    """Which of the distinct groups each of n rows belongs to, whole numbers from 0 in the order of first sight.
+
+    With `several`, for choices by what is left when a group leaves, one group alone is refused.
+    """
+    m = n_objects(groups, name)
+    if len(getattr(groups, "shape", (m,))) != 1:
+        raise ValueError(f"`{name}` has shape {tuple(groups.shape)}; it must be a list, one group for each row.")
+    if m != n:
+        raise ValueError(f"`{name}` has {m} entries but {rows} has {n} objects; it needs one each.")
+    with error_context(name):
+        names = keys(groups)
+    nothing = next((i for i, k in enumerate(names) if k is None or k in (key(np.nan), key(np.datetime64("NaT")))), None)
+    if nothing is not None:
+        raise ValueError(f"`{name}` has no group for row {nothing}; give each such row a group of its own.")
+    found = distinct(names)[1]
+    if several and len(found) and not np.any(found):
+        raise ValueError(f"`{name}` has one group for all rows: nothing is left to learn from without it; give more.")
+    return found
+
+
+def check_numbers(values: Any, name: str) -> np.ndarray:
+    """Real numbers in any form, as a NumPy array of float64 of the same shape; entries may be NaN."""
+    with error_context(name):
+        values = read(values)
+    if is_sparse(values):
+        values = values.toarray()
+    if not is_array(values):
+        if isinstance(values, (str, bytes, Mapping)) or not (
+            hasattr(values, "__len__") or hasattr(values, "__array__") or isinstance(values, Real)
+        ):
+            raise TypeError(f"`{name}` must hold numbers, got {values!r:.60}.")
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
+    return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
+
+
+def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """True and False, or ones and zeros, of this shape."""
+    values = check_numbers(mask, name)
+    if values.shape != shape:
+        raise ValueError(f"`{name}` has shape {values.shape} but needs {shape}, a True or False for each entry.")
+    if not np.all((values == 0) | (values == 1)):
+        odd = values[(values != 0) & (values != 1)].flat[0]
+        raise ValueError(f"`{name}` must hold True and False, or ones and zeros, got {odd:g}; write a condition.")
+    return np.asarray(values == 1)
+
+
+def check_folds(
+    cv: Any, n: int, y: Any = None, groups: Any = None, *, classifier: bool = False
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(train, test), row numbers, of each fold that `cv` means: a number, a splitter, or such pairs themselves."""
+    from sklearn.model_selection import check_cv  # brings half of scikit-learn
+
+    wanted = "`cv` must be a number of folds, a splitter, or pairs (train, test) of row numbers"
+    if cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
+        if isinstance(cv, (str, bytes, type)):
+            raise TypeError(f"{wanted}, got {cv!r:.60}.")
+        folds = check_cv(cv, y if classifier else None, classifier=classifier).split(np.zeros((n, 1)), y, groups)
+    elif isinstance(cv, Iterable) and not isinstance(cv, Mapping) and getattr(cv, "shape", None) != ():
+        folds = iter(cv)
+    else:
+        raise TypeError(f"{wanted}, got {cv!r:.60}.")
+    splits = []
+    for split in folds:
+        if not isinstance(split, (tuple, list)) or len(split) != 2:
+            raise TypeError(f"{wanted}, but a fold is {split!r:.60}.")
+        train, test = (np.asarray(to_numpy(part)) for part in split)
+        for rows in (train, test):
+            if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "biu":
+                raise ValueError(f"{wanted}, but a part of a fold is {rows!r:.60}.")
+            if len(rows) != n if rows.dtype.kind == "b" else (int(rows.min()) < -n or int(rows.max()) >= n):
+                raise ValueError(f"{wanted}, but a fold names others than the {n} rows.")
+        splits.append(tuple(np.arange(n)[rows] for rows in (train, test)))
+    if not splits:
+        raise ValueError(f"{wanted}, but it gives no fold.")
+    return splits
+
+
+def check_not_tiny(values: Array, name: str) -> None:
+    """Refuse numbers of which some are not zero, and whose squares all lose digits to underflow; dense or sparse."""
+    values = values.data if is_sparse(values) else values
+    xp = array_namespace(values)
+    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+    if 0 < largest < _TINIEST:
+        raise ValueError(
+            f"`{name}` has numbers too small, at most {largest:.1e}: their squares underflow; multiply the data by a "
+            "constant."
+        )
+
+
+def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:
+    """`values`, a number or a row of numbers for each object; one for which they overflow is refused by its number.
+
+    So is one for which `room` times them would.
+    """
+    xp = array_namespace(values)
+    with unwarned():
+        if math.isfinite(room * float(xp.sum(values))):
+            return values
+        bad = ~xp.isfinite(room * values)
+    if bool(xp.any(bad)):
+        rows = bad if bad.ndim == 1 else xp.any(bad, axis=1)
+        row = int(xp.argmax(xp.astype(rows, xp.int8)))
+        raise BadObject(kind, row, f" has numbers too large: {what} overflows; divide the data by a constant.")
+    return values

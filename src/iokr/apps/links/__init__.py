@@ -1,0 +1,1 @@
+"""Links of a network: read, compare, fit, score, explain, report."""

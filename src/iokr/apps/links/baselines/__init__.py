@@ -1,0 +1,14 @@
+"""What predicted links are compared with: similarity of features, and regression of the kernel between nodes."""
+
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.apps.links.baselines.base import LinkRival
+    from iokr.apps.links.baselines.naive import Naive
+    from iokr.apps.links.baselines.pkmr import PKMR
+
+__all__ = ["PKMR", "LinkRival", "Naive"]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,0 +1,1 @@
+"""Molecules of tandem mass spectra: train, identify, evaluate."""

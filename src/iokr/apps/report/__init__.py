@@ -1,0 +1,51 @@
+"""Tables, figures and pictures to one self-contained HTML page, and to the folder of a run.
+
+A `Report` is a value: text, tables, figures and pictures in reading order, notes, and what is known about the run.
+Experiments, benchmarks and the demo return one; `Report.html` draws the page, `write_run` the folder.
+"""
+
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.apps.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
+    from iokr.apps.report.live import LiveNetwork, LiveTable
+    from iokr.apps.report.networks import CLASSES, Network, draw_network, layout, to_cytoscape, to_graphml
+    from iokr.apps.report.page import Report, Text
+    from iokr.apps.report.progress import Progress, silent
+    from iokr.apps.report.run import check_folder, run_info, usable_cores, versions, write_run
+    from iokr.apps.report.tables import Spread, Table, text_of
+
+__all__ = [
+    "CLASSES",
+    "INK",
+    "MUTED",
+    "OURS",
+    "THEIRS",
+    "Figure",
+    "LiveNetwork",
+    "LiveTable",
+    "Network",
+    "Pictures",
+    "Progress",
+    "Report",
+    "Spread",
+    "Table",
+    "Text",
+    "check_folder",
+    "draw_network",
+    "layout",
+    "plot",
+    "require_report_packages",
+    "run_info",
+    "silent",
+    "text_of",
+    "to_cytoscape",
+    "to_graphml",
+    "usable_cores",
+    "versions",
+    "write_run",
+]
+
+__getattr__, __dir__ = lazy_names(__name__)

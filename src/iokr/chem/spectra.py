@@ -1,0 +1,278 @@
+"""Mass spectra as users bring them: one, and many end to end in one block that is sliced by rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array, to_numpy
+from iokr._validation.arguments import check_number, check_numbers
+from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
+
+__all__ = ["MassSpectra", "MassSpectrum", "read_spectra", "sorted_peaks"]
+
+_PEAKS = {"mz": ("mz", "mzs", "m/z array"), "intensity": ("intensity", "intensities", "intensity array")}
+_PRECURSOR = ("precursor_mz", "precursor")
+
+
+class MassSpectrum:
+    """Peaks (m_p, I_p), p = 1…n, with m/z ascending and intensities above 0; the precursor's m/z; what else is known.
+
+    Peaks are sorted, and those of intensity 0 dropped. `iokr.chem.Cleaning` scales, filters and merges them, as the
+    kernels on spectra expect.
+
+    Parameters
+    ----------
+    mz, intensity : array-like of shape (n,)
+    precursor_mz : float, optional
+        m/z of the ion that was broken; without it there are no losses.
+    metadata : dict, optional
+        `id`, `adduct`, `charge`, `instrument`, `collision_energy`, `smiles`, `inchi`, `inchikey`, `formula`, and
+        whatever else.
+
+    Examples
+    --------
+    >>> from iokr.chem import MassSpectrum
+    >>> MassSpectrum([121.05, 77.04], [10.0, 200.0], 122.06, {"id": "a"})
+    MassSpectrum('a', 2 peaks from 77.0400 to 121.0500, precursor 122.0600)
+    """
+
+    def __init__(
+        self, mz: Any, intensity: Any, precursor_mz: float | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise TypeError(f"`metadata` must be a dictionary, got {metadata!r:.60}.")
+        self.mz, self.intensity = sorted_peaks(mz, intensity)
+        self.precursor_mz = _precursor(precursor_mz)
+        self.metadata: dict[str, Any] = dict(metadata or {})
+
+    def __len__(self) -> int:
+        return len(self.mz)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MassSpectrum):
+            return NotImplemented
+        return (
+            np.array_equal(self.mz, other.mz)
+            and np.array_equal(self.intensity, other.intensity)
+            and self.precursor_mz == other.precursor_mz
+            and self.metadata == other.metadata
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.mz.tobytes(), self.intensity.tobytes(), self.precursor_mz))
+
+    def __repr__(self) -> str:
+        name = f"{self.metadata['id']!r}, " if "id" in self.metadata else ""
+        peaks = f"{len(self)} peaks" + (f" from {self.mz[0]:.4f} to {self.mz[-1]:.4f}" if len(self) else "")
+        ion = "no precursor" if self.precursor_mz is None else f"precursor {self.precursor_mz:.4f}"
+        return f"MassSpectrum({name}{peaks}, {ion})"
+
+
+class MassSpectra:
+    """Spectra end to end: spectrum i has the peaks indptr[i] … indptr[i + 1]; rows are spectra, slices are blocks.
+
+    Parameters
+    ----------
+    mz, intensity : array of shape (number of peaks,)
+        m/z ascending inside each spectrum, intensities above 0.
+    indptr : array of shape (n + 1,)
+    precursor_mz : array of shape (n,), optional
+        NaN where it is not known.
+    metadata : sequence of n dictionaries, optional
+
+    Examples
+    --------
+    >>> from iokr.chem import MassSpectra
+    >>> spectra = MassSpectra([77.0, 121.0, 50.0], [1.0, 0.5, 1.0], [0, 2, 3], [122.0, 90.0])
+    >>> len(spectra), spectra[1]
+    (2, MassSpectrum(1 peaks from 50.0000 to 50.0000, precursor 90.0000))
+    """
+
+    def __init__(self, mz: Any, intensity: Any, indptr: Any, precursor_mz: Any = None, metadata: Any = None) -> None:
+        self.mz, self.intensity = check_numbers(mz, "mz"), check_numbers(intensity, "intensity")
+        ends = check_numbers(indptr, "indptr")
+        if self.mz.ndim != 1 or self.mz.shape != self.intensity.shape:
+            raise ValueError(
+                f"`mz` and `intensity` must be two lists of equal length, got {self.mz.shape} and "
+                f"{self.intensity.shape}."
+            )
+        whole = ends.ndim == 1 and len(ends) > 0 and ends[0] == 0 and ends[-1] == len(self.mz)
+        if not whole or np.any(np.diff(ends) < 0) or np.any(ends != np.floor(ends)):
+            raise ValueError(f"`indptr` must rise from 0 to the number of peaks, {len(self.mz)}.")
+        self.indptr = ends.astype(np.intp)
+        _check_peaks(self.mz, self.intensity)
+        falls = np.flatnonzero(np.diff(self.mz) < 0) + 1
+        inside = np.setdiff1d(falls, self.indptr)
+        if len(inside):
+            row = int(np.searchsorted(self.indptr, inside[0], side="right")) - 1
+            raise BadObject("Spectrum", row, " has m/z that fall; sort its peaks by m/z.")
+        n = len(self.indptr) - 1
+        self.precursor_mz = np.full(n, np.nan) if precursor_mz is None else check_numbers(precursor_mz, "precursor_mz")
+        if self.precursor_mz.shape != (n,):
+            raise ValueError(f"`precursor_mz` must have {n} entries, one a spectrum, got {self.precursor_mz.shape}.")
+        known = self.precursor_mz[~np.isnan(self.precursor_mz)]
+        if np.any(known <= 0) or not np.all(np.isfinite(known)):
+            raise ValueError("`precursor_mz` must hold positive numbers, NaN where it is not known.")
+        if metadata is not None and not isinstance(metadata, (list, tuple, np.ndarray)):
+            raise TypeError(f"`metadata` must be a list of {n} dictionaries, one a spectrum, got {metadata!r:.60}.")
+        self.metadata = as_objects([{} for _ in range(n)] if metadata is None else np.atleast_1d(metadata))
+        if len(self.metadata) != n or not all(isinstance(entry, Mapping) for entry in self.metadata):
+            raise ValueError(f"`metadata` must hold {n} dictionaries, one a spectrum.")
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,)."""
+        return (len(self.indptr) - 1,)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many peaks each spectrum has."""
+        return np.diff(self.indptr)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[MassSpectrum]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, rows: Any) -> Any:
+        n = len(self)
+        if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
+            if not -n <= rows < n:
+                raise IndexError(f"There are {n} spectra; number {rows} is none of them.")
+            rows = int(rows) % n
+            peaks = slice(self.indptr[rows], self.indptr[rows + 1])
+            ion = float(self.precursor_mz[rows])
+            return _made(self.mz[peaks], self.intensity[peaks], None if np.isnan(ion) else ion, self.metadata[rows])
+        index = np.arange(n)[rows]
+        lengths = self.lengths[index]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(ends[-1]) + np.repeat(self.indptr[index] - ends[:-1], lengths)
+        return _block(self.mz[places], self.intensity[places], ends, self.precursor_mz[index], self.metadata[index])
+
+    def concat(self, other: MassSpectra) -> MassSpectra:
+        """These spectra, then those of `other`."""
+        return _block(
+            np.concatenate([self.mz, other.mz]),
+            np.concatenate([self.intensity, other.intensity]),
+            np.concatenate([self.indptr, other.indptr[1:] + len(self.mz)]),
+            np.concatenate([self.precursor_mz, other.precursor_mz]),
+            np.concatenate([self.metadata, other.metadata]),
+        )
+
+    def values(self, key: str) -> list[Any]:
+        """metadata[key] of each spectrum, None where it has none; "precursor_mz" is known, too."""
+        if key == "precursor_mz":
+            return [None if np.isnan(ion) else ion for ion in self.precursor_mz.tolist()]
+        return [entry.get(key) for entry in self.metadata]
+
+    def __repr__(self) -> str:
+        return f"MassSpectra({len(self)} spectra, {len(self.mz)} peaks)"
+
+
+def read_spectra(X: Any) -> MassSpectra:
+    """Spectra in any of their forms as one block; what is none is refused by its number.
+
+    A spectrum is a `MassSpectrum`; an object with `peaks.mz`, `peaks.intensities` and `metadata`; a pair
+    (mz, intensity) or a triple with the precursor's m/z; or a dictionary with those keys.
+    """
+    if isinstance(X, MassSpectra):
+        return X
+    n_objects(X)
+    spectra = [_read(x, i) for i, x in enumerate(as_objects(X))]
+    empty = np.empty(0)
+    return _block(
+        np.concatenate([empty, *(s.mz for s in spectra)]),
+        np.concatenate([empty, *(s.intensity for s in spectra)]),
+        np.concatenate([[0], np.cumsum([len(s) for s in spectra], dtype=np.intp)]).astype(np.intp),
+        np.array([np.nan if s.precursor_mz is None else s.precursor_mz for s in spectra]),
+        as_objects([s.metadata for s in spectra]),
+    )
+
+
+def _read(x: Any, number: int) -> MassSpectrum:
+    if isinstance(x, MassSpectrum):
+        return x
+    try:
+        return _from_object(x)
+    except (TypeError, ValueError) as error:
+        kind = BadObjectType if isinstance(error, TypeError) else BadObject
+        raise kind("Spectrum", number, f": {error}") from None
+
+
+def _from_object(x: Any) -> MassSpectrum:
+    if hasattr(x, "peaks") and hasattr(x, "metadata"):
+        return MassSpectrum(x.peaks.mz, x.peaks.intensities, *_ion(dict(x.metadata)))
+    if isinstance(x, Mapping):
+        found = {name: next((x[k] for k in keys if k in x), None) for name, keys in _PEAKS.items()}
+        if found["mz"] is None or found["intensity"] is None:
+            raise TypeError(f"a dictionary must have `mz` and `intensity`, got {', '.join(map(str, x))!r:.60}.")
+        taken = {k for keys in _PEAKS.values() for k in keys} | {"metadata"}
+        known = {k: v for k, v in x.items() if k not in taken} | dict(x.get("metadata") or {})
+        return MassSpectrum(found["mz"], found["intensity"], *_ion(known))
+    if isinstance(x, (tuple, list)) or is_array(x):
+        parts = list(to_numpy(x)) if is_array(x) else list(x)
+        if len(parts) in (2, 3) and np.ndim(parts[0]) == 1:
+            return MassSpectrum(*parts)
+    raise TypeError(
+        "a spectrum is a `MassSpectrum`, a pair (mz, intensity), a triple with the precursor's m/z, a dictionary with "
+        f"those keys, or an object with `peaks` and `metadata`, got {x!r:.60}."
+    )
+
+
+def _ion(metadata: dict[str, Any]) -> tuple[float | None, dict[str, Any]]:
+    """(precursor_mz, the other metadata)."""
+    values = [metadata[k] for k in _PRECURSOR if metadata.get(k) is not None]
+    return (values[0] if values else None), {k: v for k, v in metadata.items() if k not in _PRECURSOR}
+
+
+def sorted_peaks(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(mz, intensity), checked, ascending, without peaks of intensity 0."""
+    places, heights = check_numbers(mz, "mz"), check_numbers(intensity, "intensity")
+    if places.ndim != 1 or places.shape != heights.shape:
+        raise ValueError(
+            f"`mz` and `intensity` must be two lists of equal length, got shapes {places.shape} and {heights.shape}."
+        )
+    kept = heights != 0
+    if not kept.all():
+        places, heights = places[kept], heights[kept]
+    _check_peaks(places, heights)
+    order = np.argsort(places, kind="stable")
+    return places[order], heights[order]
+
+
+def _check_peaks(mz: np.ndarray, intensity: np.ndarray) -> None:
+    for name, values in {"mz": mz, "intensity": intensity}.items():
+        bad = ~(np.isfinite(values) & (values > 0))
+        if bad.any():
+            raise ValueError(
+                f"`{name}` must hold positive finite numbers, got {values[bad][0]:g}; `iokr.chem.Cleaning` drops such "
+                "peaks."
+            )
+
+
+def _precursor(value: Any) -> float | None:
+    if isinstance(value, (tuple, list, np.ndarray)) and np.size(value):  # as `pepmass` is read elsewhere
+        value = np.ravel(np.asarray(value, dtype=object))[0]
+    if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
+        return None
+    return check_number(value, "precursor_mz", minimum=0.0, strict=True)
+
+
+def _made(mz: np.ndarray, intensity: np.ndarray, precursor_mz: float | None, metadata: Any) -> MassSpectrum:
+    """A spectrum of peaks that were checked before."""
+    spectrum = MassSpectrum.__new__(MassSpectrum)
+    spectrum.mz, spectrum.intensity, spectrum.precursor_mz = mz, intensity, precursor_mz
+    spectrum.metadata = dict(metadata)
+    return spectrum
+
+
+def _block(mz: np.ndarray, intensity: np.ndarray, indptr: Any, ions: np.ndarray, metadata: np.ndarray) -> MassSpectra:
+    """A block of peaks that were checked before."""
+    block = MassSpectra.__new__(MassSpectra)
+    block.mz, block.intensity, block.indptr = mz, intensity, np.asarray(indptr, dtype=np.intp)
+    block.precursor_mz, block.metadata = ions, metadata
+    return block

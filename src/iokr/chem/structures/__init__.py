@@ -1,0 +1,1 @@
+"""Molecules through RDKit; the only package that imports it."""

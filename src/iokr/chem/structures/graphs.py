@@ -1,0 +1,109 @@
+"""Molecules as labelled graphs, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from iokr.chem.structures.molecules import BadMolecule, rdkit_version
+from iokr.data.graphs import graphs
+
+__all__ = ["graph_smiles", "molecule_graph"]
+
+_BONDS = {"SINGLE": "-", "DOUBLE": "=", "TRIPLE": "#", "AROMATIC": ":"}
+
+
+def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """(adjacency, labels, edge labels) of a molecule: atoms by their elements, bonds by their orders; no hydrogens.
+
+    The graph kernels and decoders take such triples. Bonds are ``-``, ``=``, ``#``, ``:`` (aromatic), others as RDKit
+    names them. All fragments are kept, and so are atoms of impossible valence. Needs the extra `chem`.
+
+    Parameters
+    ----------
+    smiles : str
+
+    Returns
+    -------
+    adjacency : ndarray of shape (N, N)
+    labels : list of str
+    edge_labels : ndarray of shape (N, N)
+        Empty texts where there is no bond.
+
+    Examples
+    --------
+    >>> from iokr.chem import molecule_graph
+    >>> adjacency, labels, bonds = molecule_graph("CC=O")
+    >>> labels, bonds[1].tolist()
+    (['C', 'C', 'O'], ['-', '', '='])
+    """
+    rdkit_version()
+    from rdkit import Chem, rdBase
+
+    if not isinstance(smiles, str):
+        raise TypeError(f"`smiles` must be a text, got {smiles!r:.60}.")
+    if not smiles.isascii():
+        raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
+    quiet = rdBase.BlockLogs()
+    mol: Any = Chem.MolFromSmiles(smiles.strip())
+    if mol is None:
+        mol = Chem.MolFromSmiles(smiles.strip(), sanitize=False)
+        if mol is not None:
+            kept = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES ^ Chem.SANITIZE_KEKULIZE  # aromatic bonds as written
+            Chem.SanitizeMol(mol, kept, catchErrors=True)
+    del quiet
+    if mol is None or mol.GetNumAtoms() == 0:
+        raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
+    n = mol.GetNumAtoms()
+    adjacency, bonds = np.zeros((n, n), dtype=np.int64), np.full((n, n), "", dtype="U12")
+    for bond in mol.GetBonds():
+        a, b, order = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())
+        adjacency[a, b] = adjacency[b, a] = 1
+        bonds[a, b] = bonds[b, a] = _BONDS.get(order, order)
+    return adjacency, [atom.GetSymbol() for atom in mol.GetAtoms()], bonds
+
+
+def graph_smiles(graph: Any) -> str:
+    """The SMILES of a graph of atoms and bonds; a `BadMolecule` says why there is none.
+
+    Parameters
+    ----------
+    graph : graph, as the graph kernels take it
+        Nodes are labelled with elements, edges with ``-``, ``=``, ``#`` or ``:``, or not at all: all bonds are single.
+
+    Examples
+    --------
+    >>> from iokr.chem import graph_smiles, molecule_graph
+    >>> graph_smiles(molecule_graph("O=CC"))
+    'CC=O'
+    """
+    rdkit_version()
+    from rdkit import Chem, rdBase
+
+    g = graphs([graph], "label")[0]
+    orders = {sign: getattr(Chem.BondType, name) for name, sign in _BONDS.items()}
+    mol = Chem.RWMol()
+    for label in g.labels:
+        try:
+            mol.AddAtom(Chem.Atom(str(label)))
+        except RuntimeError:
+            raise BadMolecule(f"{label!r:.40} is no element.") from None
+    ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()
+    for a, b, kind in zip(ends, g.indices.tolist(), g.edges or ["-"] * len(ends), strict=True):
+        if a < b:
+            if kind not in orders:
+                raise BadMolecule(f"{kind!r:.40} is no bond; bonds are {', '.join(orders)}.")
+            mol.AddBond(a, b, orders[kind])
+            if kind == ":":
+                for atom in (a, b):
+                    mol.GetAtomWithIdx(atom).SetIsAromatic(True)
+                mol.GetBondBetweenAtoms(a, b).SetIsAromatic(True)
+    quiet = rdBase.BlockLogs()
+    try:
+        Chem.SanitizeMol(mol)
+        return str(Chem.MolToSmiles(mol))
+    except ValueError as error:
+        raise BadMolecule(f"No molecule has these atoms and bonds: {str(error).splitlines()[0]}") from None
+    finally:
+        del quiet

@@ -1,1 +1,0 @@
-"""`iokr demo`: a network that it makes, reconstructed."""

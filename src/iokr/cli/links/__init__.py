@@ -1,1 +1,0 @@
-"""`iokr links`: links of a network, predicted from files."""

@@ -1,1 +1,0 @@
-"""Molecules of tandem mass spectra, from the command line."""

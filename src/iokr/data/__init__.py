@@ -1,0 +1,14 @@
+"""Data in the forms that users bring it: rows in chunks, sets of candidates, unlabelled inputs."""
+
+from typing import TYPE_CHECKING
+
+from iokr._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from iokr.data.candidates import CandidateSets, SharedCandidates
+    from iokr.data.chunks import Stream
+    from iokr.data.unlabeled import Unlabeled
+
+__all__ = ["CandidateSets", "SharedCandidates", "Stream", "Unlabeled"]
+
+__getattr__, __dir__ = lazy_names(__name__)

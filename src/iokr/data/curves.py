@@ -1,0 +1,243 @@
+"""Curves as users bring them: a matrix, pairs of points and values, a long table, a functional data object."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array, is_array, is_numpy, to_numpy
+from iokr._validation.arguments import check_numbers
+from iokr.data.frames import column_names, is_table, read, select_columns
+from iokr.data.objects import BadObject, error_context
+
+__all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
+
+_NODES = 5000  # of a union grid at most
+_NEAR = 1e-3  # points closer than this share of the range are one node
+_LONG = ("id", "t", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTable:
+    """n curves on T nodes: values (n, T), NaN where a curve was not seen."""
+
+    points: np.ndarray  # (T,), ascending
+    values: Array  # (n, T)
+    names: Sequence[Any] | None = None  # of the curves in a long table
+
+
+def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
+    """The curves on one set of nodes.
+
+    `y` is (n, T) with NaN, on `grid` (T points on [0, 1] without one); or n pairs (points, values); a table with
+    columns id, t, value; or an object with `data_matrix` and `grid_points`. Pairs are put on the nodes of `grid`,
+    each point on the nearest, or without one on the union of their points, in which those closer than
+    1e-3 of the range are one.
+    """
+    if hasattr(y, "data_matrix") and hasattr(y, "grid_points"):
+        values = np.asarray(y.data_matrix, dtype=float)
+        if len(y.grid_points) != 1 or values.ndim != 3 or values.shape[2] != 1:
+            raise ValueError(
+                f"`{name}` must hold real curves of one variable, got data of shape {values.shape} over "
+                f"{len(y.grid_points)} variables."
+            )
+        own = np.asarray(y.grid_points[0], dtype=float)
+        if grid is None or np.array_equal(own, check_points(grid, "grid")):
+            return _on_grid(values[:, :, 0], own, name)
+        return _from_pairs([(own, row) for row in values[:, :, 0]], None, grid, name)
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:  # pairs, as folds cut them
+        y = list(y)
+    columns = [str(column).lower() for column in column_names(y) or ()]
+    if sorted(columns) == sorted(_LONG):
+        return _from_pairs(*_long_table(y, columns, name), grid, name)
+    if not is_array(y) and not is_table(y) and _is_pairs(y):
+        return _from_pairs([tuple(pair) for pair in y], None, grid, name)
+    with error_context(name):
+        y = read(y, matrix=True, missing=True)
+    return _on_grid(y, grid, name)
+
+
+def _is_pairs(y: Any) -> bool:
+    first = y[0] if isinstance(y, (list, tuple)) and len(y) else None
+    return isinstance(first, (tuple, list)) and len(first) == 2 and all(_is_list(part) for part in first)
+
+
+def _is_list(part: Any) -> bool:
+    try:
+        return np.ndim(part) == 1
+    except ValueError:  # rows of different lengths
+        return False
+
+
+def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
+    if not is_array(Y) or (is_numpy(Y) and np.asarray(Y).dtype.kind not in "buif"):
+        try:
+            Y = check_numbers(Y, name)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"`{name}` must be a matrix with a curve per row, pairs (points, values), a table with columns "
+                f"id, t, value, or an FDataGrid ({error})."
+            ) from error
+    if Y.ndim != 2 or Y.shape[0] == 0 or Y.shape[1] == 0:
+        raise ValueError(
+            f"`{name}` must have a curve per row and a point per column, got shape {tuple(Y.shape)}; "
+            "curves on grids of their own are pairs (points, values)."
+        )
+    if is_numpy(Y):
+        Y = np.asarray(Y, dtype=float)
+    T = int(Y.shape[1])
+    points = np.linspace(0.0, 1.0, T) if grid is None else check_points(grid, "grid")
+    if len(points) != T:
+        raise ValueError(f"`grid` has {len(points)} points but `{name}` has {T} columns; they must be as many.")
+    values = to_numpy(Y)
+    if np.isinf(values).any():
+        raise ValueError(f"`{name}` contains infinity; remove these entries, NaN is a point that was not seen.")
+    _check_seen(~np.isnan(values), name)
+    if np.all(np.diff(points) > 0):
+        return CurveTable(points, Y)
+    if len(np.unique(points)) < len(points):
+        raise ValueError("`grid` has the same point twice; each column needs a point of its own.")
+    raise ValueError(
+        f"`grid` must ascend from column to column: predictions come in this order; sort it, and the columns of "
+        f"`{name}` with it."
+    )
+
+
+def check_points(points: Any, name: str) -> np.ndarray:
+    """Finite numbers, one after the other."""
+    found = check_numbers(points, name)
+    if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)):
+        raise ValueError(f"`{name}` must be a sequence of finite numbers, got {points!r:.60}.")
+    return found
+
+
+def _check_seen(seen: np.ndarray, name: str) -> None:
+    empty = np.flatnonzero(~seen.any(axis=1))
+    if len(empty):
+        raise BadObject(
+            "Curve",
+            int(empty[0]),
+            f" ({len(empty)} in all) has no points; pass such inputs as `X_unlabeled`, or drop them.",
+            name,
+        )
+
+
+def _long_table(y: Any, columns: list[str], name: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Any]]:
+    """Points and values of each id, ids in the order of their first row."""
+    originals = column_names(y) or []
+    given = {c: read(select_columns(y, [original])) for c, original in zip(columns, originals, strict=True)}
+    rows: dict[Any, list[int]] = {}
+    for row, identity in enumerate(given["id"].tolist()):
+        rows.setdefault(identity, []).append(row)
+    if not rows:
+        raise ValueError(f"`{name}` is empty; at least one curve is needed.")
+    try:
+        t, values = given["t"].astype(float), given["value"].astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The columns t and value of `{name}` must be numbers ({error}).") from error
+    return [(t[some], values[some]) for some in rows.values()], list(rows)
+
+
+def _from_pairs(pairs: Sequence[Any], names: list[Any] | None, grid: Any, name: str) -> CurveTable:
+    curves = [_one_curve(i, points, values, name) for i, (points, values) in enumerate(pairs)]
+    if grid is not None:
+        nodes = np.sort(check_points(grid, "grid"))
+    else:
+        first = curves[0][0]
+        same = all(len(points) == len(first) and np.array_equal(points, first) for points, _ in curves)
+        nodes = first if same else _union([points for points, _ in curves])
+    if len(nodes) > _NODES:
+        raise ValueError(
+            f"The points of `{name}` make {len(nodes)} nodes, more than {_NODES}: are their units the same? "
+            "Give `grid`, and each point is put on the nearest of its nodes."
+        )
+    middles = (nodes[1:] + nodes[:-1]) / 2
+    sums, counts = np.zeros((2, len(curves), len(nodes)))
+    for i, (points, values) in enumerate(curves):
+        _check_inside(i, points, nodes, name)
+        at = np.searchsorted(middles, points)
+        np.add.at(sums[i], at, values)
+        np.add.at(counts[i], at, 1)
+    values = np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
+    return CurveTable(nodes, values, names)
+
+
+def _check_inside(i: int, points: np.ndarray, nodes: np.ndarray, name: str) -> None:
+    """No point farther out than half a step beyond the first and the last of several nodes."""
+    if len(nodes) == 1:
+        return
+    low, high = nodes[0] - (nodes[1] - nodes[0]) / 2, nodes[-1] + (nodes[-1] - nodes[-2]) / 2
+    beyond = points[(points < low) | (points > high)]
+    if len(beyond):
+        what = f" has a point at {beyond[0]:g}, outside of the nodes from {nodes[0]:g} to {nodes[-1]:g}; drop it"
+        raise BadObject("Curve", i, f"{what}, or widen `grid`.", name)
+
+
+def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points in order, and their values; those that are NaN were not seen."""
+    try:
+        points, values = np.asarray(points, dtype=float), np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BadObject("Curve", i, f" must be a pair of points and values, both numbers ({error}).", name) from error
+    if points.shape != values.shape or points.ndim != 1:
+        raise BadObject("Curve", i, f" has points of shape {points.shape} and values of shape {values.shape}.", name)
+    if not np.all(np.isfinite(points)) or np.isinf(values).any():
+        raise BadObject("Curve", i, " has points or values that are NaN or infinite; remove them.", name)
+    seen = ~np.isnan(values)
+    points, values = points[seen], values[seen]
+    if len(points) == 0:
+        raise BadObject("Curve", i, " has no points; pass such inputs as `X_unlabeled`, or drop them.", name)
+    order = np.argsort(points, kind="stable")
+    points, values = points[order], values[order]
+    repeated = np.flatnonzero(np.diff(points) == 0)
+    if len(repeated):
+        if np.any(values[repeated] != values[repeated + 1]):
+            raise BadObject("Curve", i, f" has two values at the point {points[repeated[0]]:g}; keep one.", name)
+        warnings.warn(f"Curve {i} of `{name}` repeats points, with the same values; each counts once.", stacklevel=5)
+        keep = np.r_[True, np.diff(points) > 0]
+        points, values = points[keep], values[keep]
+    return points, values
+
+
+def _union(grids: Sequence[np.ndarray]) -> np.ndarray:
+    """All points, those closer than 1e-3 of the range in one node, which lies in their mean."""
+    points = np.unique(np.concatenate(grids))
+    near = _NEAR * (points[-1] - points[0])
+    nodes, start = [], 0
+    for stop in range(1, len(points) + 1):
+        if stop == len(points) or points[stop] - points[start] > near:
+            nodes.append(points[start:stop].mean())
+            start = stop
+    return np.array(nodes)
+
+
+def quadrature_weights(quadrature: Any, points: np.ndarray) -> np.ndarray:
+    """w_t > 0: "trapezoid" and "uniform" sum to one over the range, others are as they are given."""
+    T = len(points)
+    if isinstance(quadrature, str):
+        if quadrature not in ("trapezoid", "uniform"):
+            raise ValueError(f"`quadrature` must be 'trapezoid', 'uniform' or an array, got {quadrature!r}.")
+        if quadrature == "uniform" or T == 1:
+            return np.full(T, 1.0 / T)
+        gaps = np.diff(points) / (points[-1] - points[0])
+        return np.asarray((np.r_[gaps, 0.0] + np.r_[0.0, gaps]) / 2)
+    w = check_points(quadrature, "quadrature")
+    if len(w) != T or np.any(w <= 0):
+        raise ValueError(f"`quadrature` must have a positive weight for each of the {T} nodes, got {len(w)}.")
+    return w
+
+
+def interpolate(points: np.ndarray, values: np.ndarray, at: np.ndarray, derivative: int = 0) -> np.ndarray:
+    """The cubic spline through values (T, d) at other points, constant beyond the ends."""
+    from scipy.interpolate import make_interp_spline
+
+    if len(points) == 1:
+        return np.repeat(values if derivative == 0 else 0 * values, len(at), axis=0)
+    spline = make_interp_spline(points, values, k=min(3, len(points) - 1))
+    inside = np.clip(at, points[0], points[-1])
+    found = np.asarray(spline(inside, nu=derivative))
+    return found if derivative == 0 else np.asarray(np.where((inside == at)[:, None], found, 0.0))

@@ -1,0 +1,93 @@
+"""The fewest insertions, deletions and substitutions between sequences (Levenshtein)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array
+from iokr._system.compile import compiled
+from iokr.data.frames import read
+from iokr.data.objects import BadObjectType, as_objects, key
+
+__all__ = ["coded", "edit_matrix", "hashable_sequences"]
+
+
+def hashable_sequences(Y: Any) -> list[Sequence[Hashable]]:
+    """Strings, or lists of hashable stand-ins of the entries; what is no sequence is refused by its number."""
+    items = read(Y, rows=True)
+    found: list[Sequence[Hashable]] = []
+    for i, item in enumerate(items if is_array(items) else as_objects(items)):
+        if isinstance(item, str):
+            found.append(item)
+            continue
+        if (
+            not hasattr(item, "__len__")
+            or isinstance(item, (dict, set, frozenset))
+            or getattr(item, "shape", None) == ()
+        ):
+            raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
+        found.append([key(entry) for entry in item])
+    return found
+
+
+def coded(sequences: Sequence[Sequence[Hashable]], codes: dict[Hashable, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Entries as numbers, one sequence after the other, and where each begins; `codes` grows with new entries."""
+    starts = np.concatenate([[0], np.cumsum([len(s) for s in sequences])]).astype(np.intp)
+    flat = [codes.setdefault(entry, len(codes)) for sequence in sequences for entry in sequence]
+    return np.array(flat, dtype=np.intp), starts
+
+
+def edit_matrix(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Edits from each sequence of a to each of b, (n, m), all `coded`; compiled where Numba is there."""
+    n, m = len(a[1]) - 1, len(b[1]) - 1
+    out = np.zeros((n, m))
+    loop = compiled(_edit_loop)
+    if loop is not None:
+        loop(*a, *b, out)
+        return out
+    lengths = np.diff(b[1])
+    padded = np.full((m, int(lengths.max(initial=0))), -1)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = b[0]
+    for i in range(n):
+        out[i] = _edits_to_all(a[0][a[1][i] : a[1][i + 1]], padded, lengths)
+    return out
+
+
+def _edits_to_all(a: np.ndarray, padded: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Row by row of the tables of prefixes, those of all sequences at once.
+
+    Along a row, the minimum over j' ≤ j of (entry j' + j − j').
+    """
+    steps = np.arange(padded.shape[1] + 1)
+    row = np.broadcast_to(steps, (len(padded), len(steps))).copy()
+    for letter in a:
+        above = row + 1
+        above[:, 1:] = np.minimum(above[:, 1:], row[:, :-1] + (padded != letter))
+        row = np.minimum.accumulate(above - steps, axis=1) + steps
+    ends: np.ndarray = np.take_along_axis(row, lengths[:, None], axis=1)[:, 0]
+    return ends
+
+
+def _edit_loop(
+    a: np.ndarray, a_starts: np.ndarray, b: np.ndarray, b_starts: np.ndarray, out: np.ndarray
+) -> None:  # pragma: no cover - compiled
+    longest = 0
+    for j in range(len(b_starts) - 1):
+        longest = max(longest, b_starts[j + 1] - b_starts[j])
+    row = np.empty(longest + 1, dtype=np.int64)
+    for i in range(len(a_starts) - 1):
+        for j in range(len(b_starts) - 1):
+            begin, size = b_starts[j], b_starts[j + 1] - b_starts[j]
+            for t in range(size + 1):
+                row[t] = t
+            for s in range(a_starts[i], a_starts[i + 1]):
+                corner = row[0]
+                row[0] += 1
+                for t in range(size):
+                    change = corner if a[s] == b[begin + t] else corner + 1
+                    corner = row[t + 1]
+                    row[t + 1] = min(change, min(row[t], corner) + 1)
+            out[i, j] = row[size]

@@ -1,0 +1,139 @@
+"""Graphs with labelled nodes and edges, in the forms that users bring.
+
+A graph is a NetworkX graph, whose labels are an attribute of nodes and one of edges, or a tuple (adjacency, labels) or
+(adjacency, labels, edge labels): a square array or sparse matrix, a label per node or None, and a square array that is
+read where there are edges, or None. Edges have no direction and no weight. Nodes without labels are all alike, and so
+are edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from iokr._array import is_array, is_sparse, to_numpy
+from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
+
+__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs"]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Neighbours of node i: indices[starts[i] : starts[i + 1]], the edges to them are labelled edges[…] in that order.
+
+    `edges` is None where edges have no labels.
+    """
+
+    starts: np.ndarray
+    indices: np.ndarray
+    labels: list[Hashable]
+    edges: list[Hashable] | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def graphs(X: Any, label: str, edge_label: str | None = None) -> list[Graph]:
+    """Graphs, parsed; what is none, or has no nodes, is refused by its number. No `edge_label`: named as `label`."""
+    n_objects(X)
+    name = label if edge_label is None else edge_label
+    return [
+        _from_networkx(x, label, name, i) if hasattr(x, "adj") else _from_tuple(x, i)
+        for i, x in enumerate(as_objects(X))
+    ]
+
+
+def _from_networkx(G: Any, label: str, edge_label: str, i: int) -> Graph:
+    if G.is_directed() or G.is_multigraph():
+        raise BadObject("Graph", i, " is directed or has parallel edges; pass `nx.Graph(G)` for its undirected edges.")
+    if len(G) == 0:
+        raise BadObject("Graph", i, _EMPTY)
+    number = {node: j for j, node in enumerate(G.nodes)}
+    neighbors = [[number[v] for v in G.adj[node]] for node in G.nodes]
+    values = [data.get(label) for _, data in G.nodes(data=True)]
+    given = [value is not None for value in values]
+    if any(given) and not all(given):
+        missing = list(G.nodes)[given.index(False)]
+        raise BadObject(
+            "Graph", i, f": node {missing!r:.40} has no {label!r}, but others have; label all nodes or none."
+        )
+    starts = np.cumsum([0, *map(len, neighbors)])
+    flat = np.array([v for row in neighbors for v in row], dtype=np.intp)
+    return Graph(starts, flat, [key(value) for value in values], edge_values(G, edge_label, i))
+
+
+def edge_values(G: Any, name: str, i: int) -> list[Hashable] | None:
+    """The labels of the edges of a NetworkX graph, node by node in the order of `G.adj`; None without."""
+    links = [(u, v, data.get(name)) for u in G.nodes for v, data in G.adj[u].items()]
+    missing = [(u, v) for u, v, value in links if value is None]
+    if len(missing) == len(links):
+        return None
+    if missing:
+        raise BadObject("Graph", i, f": edge {missing[0]!r:.40} has no {name!r}, but others have; {_ALL_OR_NONE}")
+    return [key(value) for _, _, value in links]
+
+
+_ALL_OR_NONE = "label all edges or none."
+_EMPTY = " has no nodes; a graph kernel needs at least one."
+
+
+def _from_tuple(x: Any, i: int) -> Graph:
+    if not isinstance(x, (tuple, list)) or len(x) not in (2, 3):
+        raise BadObjectType("Object", i, f" must be a NetworkX graph or a pair (adjacency, labels), got {x!r:.60}.")
+    adjacency, labels = x[:2]
+    try:
+        A = adjacency.tocsr() if is_sparse(adjacency) else np.atleast_2d(to_numpy(adjacency))
+        present = A != 0
+    except (TypeError, ValueError, OverflowError):
+        raise BadObjectType("Graph", i, f": the adjacency must be a square matrix, got {adjacency!r:.60}.") from None
+    if min(A.shape) == 0:
+        raise BadObject("Graph", i, _EMPTY)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise BadObject("Graph", i, f": the adjacency must be a square matrix, got shape {A.shape}.")
+    values = np.asarray(A.data if is_sparse(A) else A)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise BadObject("Graph", i, ": the adjacency has NaN or infinity, which is neither an edge nor none.")
+    if (present != present.T).sum():
+        raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
+    n = A.shape[0]
+    try:
+        names = [None] * n if labels is None else list(labels)
+    except TypeError:
+        raise BadObjectType("Graph", i, f": labels must be one for each node, or None, got {labels!r:.60}.") from None
+    if len(names) != n:
+        raise BadObject("Graph", i, f" has {n} nodes but {len(names)} labels; give one for each, or None.")
+    rows, columns = present.nonzero()
+    order = np.argsort(rows, kind="stable")
+    rows, columns = rows[order], columns[order].astype(np.intp)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    edges = None
+    if len(x) == 3 and x[2] is not None:
+        found = edge_label_matrix(x[2], rows, columns, n, i)
+        edges = [found[a, b] for a, b in zip(rows.tolist(), columns.tolist(), strict=True)]
+    return Graph(starts, columns, [key(name) for name in names], edges)
+
+
+def edge_label_matrix(
+    given: Any, rows: np.ndarray, columns: np.ndarray, n: int, i: int
+) -> dict[tuple[int, int], Hashable]:
+    """The label of every edge (row, column), from a square array of labels; those of both directions are the same."""
+    table = to_numpy(given) if is_array(given) else given
+    try:
+        square = [list(row) for row in table]
+    except TypeError:
+        raise BadObjectType("Graph", i, f": edge labels must be a square array, got {given!r:.60}.") from None
+    if len(square) != n or any(len(row) != n for row in square):
+        raise BadObject("Graph", i, f": edge labels must be an array of {n} rows of {n}, one for each pair of nodes.")
+    found: dict[tuple[int, int], Hashable] = {}
+    for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
+        if square[a][b] is None:
+            raise BadObject("Graph", i, f": edge {(a, b)} has no label, but others have; {_ALL_OR_NONE}")
+        found[a, b] = key(square[a][b])
+    for (a, b), value in found.items():
+        if found.get((b, a), value) != value:
+            both = f"{square[a][b]!r:.30} and {square[b][a]!r:.30}"
+            raise BadObject("Graph", i, f": edge {(a, b)} has two labels, {both}.")
+    return found
