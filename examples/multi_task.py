@@ -43,19 +43,19 @@ time, truth, seen, gaps = time[some], truth[some], seen[some], gaps[some]
 # %%
 # The model
 # ---------
-# ``strength`` couples the tasks, 0 not at all; it is chosen with ``alpha`` by
+# ``task_weight`` couples the tasks, 0 not at all; it is chosen with ``alpha`` by
 # leave-one-out. How alike two sensors are is estimated from the values that both have.
 
 alphas = np.logspace(-3, 0, 7)
 models = {
-    "each by itself": MultiTaskCV(RBF(2.0), strengths=[0.0], alphas=alphas),
-    "together": MultiTaskCV(RBF(2.0), strengths=[0.5, 0.8, 0.95], alphas=alphas),
+    "each by itself": MultiTaskCV(RBF(2.0), task_weights=[0.0], alphas=alphas),
+    "together": MultiTaskCV(RBF(2.0), task_weights=[0.5, 0.8, 0.95], alphas=alphas),
 }
 grid = np.linspace(0, 10, 400)
 for name, model in models.items():
     model.fit(time[:, None], seen)
     error = np.sqrt(np.mean((model.predict(time[:, None]) - truth)[gaps] ** 2))
-    print(f"{name}: error in the gaps {error:.2f}, strength {model.strength_:g}")
+    print(f"{name}: error in the gaps {error:.2f}, task weight {model.task_weight_:g}")
 
 # %%
 # The figure

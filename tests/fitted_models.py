@@ -289,9 +289,9 @@ CASES |= {
     "decoder GraphBarycenter, soft": lambda: decoded(GraphBarycenter(rounded=False), "graphs", None),
     "decoder GraphEdits": lambda: decoded(GraphEdits(), "graphs", kernels.WeisfeilerLehman(2)),
     "decoder TreeEdits": lambda: decoded(TreeEdits(), "trees", kernels.Subtree(0.5)),
-    "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(rank=3)),
+    "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(n_components=3)),
     "embedding KernelPCA": lambda: structured(iokr.IOKR, "strings", embedding=KernelPCA()),
-    "embedding Nystroem": lambda: structured(iokr.IOKR, "strings", embedding=Nystroem(rank=3)),
+    "embedding Nystroem": lambda: structured(iokr.IOKR, "strings", embedding=Nystroem(n_components=3)),
     "embedding Identity": lambda: structured(iokr.IOKR, "vectors", embedding=Identity(centered=True)),
     "operator Covariance": lambda: structured(
         lambda **k: iokr.IOKR(operator_kernels.ConditionalCovariance(kernels.RBF()), **k), "strings"

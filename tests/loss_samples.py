@@ -161,7 +161,7 @@ def case(
             ours,
             alpha,
             penalty=L,
-            strength=mu if u else 0.0,
+            manifold_weight=mu if u else 0.0,
             weight=w,
             mask=None if holes == "none" else ~np.isnan(Y),
         )

@@ -266,10 +266,10 @@ EMBEDDINGS = {
     "Curves": [Curves(), Curves(centered=False, quadrature="uniform")],
     "Explicit": [Explicit()],
     "Implicit": [Implicit()],
-    "Eigen": [EigenEmbedding(), EigenEmbedding(rank=2), EigenEmbedding(tol=1e-6)],
+    "Eigen": [EigenEmbedding(), EigenEmbedding(n_components=2), EigenEmbedding(tol=1e-6)],
     "KernelPCA": [KernelPCA(), KernelPCA(tol=1e-6)],
-    "Nystroem": [NystroemEmbedding(), NystroemEmbedding(rank=2), NystroemEmbedding(8, 1e-2, "uniform", 1)],
-    "Sketch": [SketchEmbedding(), SketchEmbedding(rank=3, density=0.5, entries="normal")],
+    "Nystroem": [NystroemEmbedding(), NystroemEmbedding(n_components=2), NystroemEmbedding(8, 1e-2, "uniform", 1)],
+    "Sketch": [SketchEmbedding(), SketchEmbedding(n_components=3, density=0.5, entries="normal")],
 }
 LOSSES = {
     "Square": [Square()],

@@ -129,7 +129,7 @@ def problem(
         Square(),
         alpha,
         penalty=L,
-        strength=mu if semi else 0.0,
+        manifold_weight=mu if semi else 0.0,
         weight=w,
         mask=None if holes == "none" else ~np.isnan(Y),
     )

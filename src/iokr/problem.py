@@ -19,7 +19,7 @@ __all__ = ["Problem", "Solution"]
 class Problem:
     """J(C) = Σ_i w_i ℓ((G C)_i, ψ_i) + (α/2) ⟨C, G C⟩ + (μ/2) Σ_ij L_ij ⟨h_i, h_j⟩, h = G C.
 
-    The first n of the N points of `gram` are labelled. α is λ of the papers, `strength` is μ.
+    The first n of the N points of `gram` are labelled. α is λ of the papers, `weight` is μ.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Problem:
     alpha : float
     penalty : array of shape (N, N), optional
         L.
-    strength : float
+    manifold_weight : float
     weight : NumPy array of shape (n,), optional
         w_i ≥ 0; a weight of 2 is the row twice.
     mask : NumPy array of shape (n, q), optional
@@ -56,7 +56,7 @@ class Problem:
     loss: Loss
     alpha: float
     penalty: Array | None = None
-    strength: float = 0.0
+    manifold_weight: float = 0.0
     weight: Any = None
     mask: Any = None
     awaits_penalty: bool = False
@@ -96,8 +96,8 @@ class Problem:
         H = self.gram @ C
         xp = array_namespace(H)
         total = xp.sum(self.losses(H)) + self.alpha / 2 * xp.sum(C * H)
-        if self.penalty is not None and self.strength:
-            total = total + self.strength / 2 * xp.sum(H * (self.penalty @ H))
+        if self.penalty is not None and self.manifold_weight:
+            total = total + self.manifold_weight / 2 * xp.sum(H * (self.penalty @ H))
         return float(total)
 
     def losses(self, H: Array) -> Array:
@@ -117,8 +117,8 @@ class Problem:
         if self.weight is not None:
             slope = slope * asarray_like(self.weight, H)[:, None]
         total = self.alpha * C
-        if self.penalty is not None and self.strength:
-            total = total + self.strength * (self.penalty @ H)
+        if self.penalty is not None and self.manifold_weight:
+            total = total + self.manifold_weight * (self.penalty @ H)
         n = self.n_labeled
         return xp.concat([total[:n, :] + slope, total[n:, :]], axis=0)
 

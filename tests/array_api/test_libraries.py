@@ -109,7 +109,9 @@ SEMI_SUPERVISED = {
     "given": lambda to: IOKR(RBF(0.5), alpha=0.1, manifold=Given(0.3, to(np.eye(N + U)))),
     "stiff": lambda to: IOKR(RBF(0.5), alpha=1e-7, manifold=Manifold(3.0)),
     "operator": lambda to: IOKR(Decomposable(RBF(0.5), to(A)), alpha=0.1, manifold=Manifold(0.3)),
-    "path": lambda to: IOKRCV(RBF(0.5), alphas=(0.01, 0.1, 1.0), manifold=Manifold(1.0), strengths=(0.0, 0.1, 1.0)),
+    "path": lambda to: IOKRCV(
+        RBF(0.5), alphas=(0.01, 0.1, 1.0), manifold=Manifold(1.0), manifold_weights=(0.0, 0.1, 1.0)
+    ),
 }
 FITS = {
     "plain": lambda model, d, to: model.fit(d.X, d.Y),

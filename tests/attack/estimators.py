@@ -32,7 +32,7 @@ QUICK = {
     "random_state": 0,
     "max_iter": 5,
     "alphas": (0.1, 1.0),
-    "strengths": (0.1, 0.5),
+    "manifold_weights": (0.1, 0.5),
     "n_components": 3,
 }
 
@@ -42,7 +42,7 @@ def build(cls: type, problem: str, **given: Any) -> Any:
     known = parameters(cls)
     options = {"kernel": RBF(0.5), "alpha": 0.5, **QUICK, **PROBLEMS[problem][0]}
     if cls.__name__ in ("IOKRCV", "LinkPredictorCV"):
-        options.pop("strengths")
+        options.pop("manifold_weights")
     options |= {
         name: value for name, value in GIVEN.items() if name in known and known[name].default is known[name].empty
     }

@@ -31,7 +31,7 @@ from iokr.data.objects import as_objects
 
 __all__ = ["Target", "folders", "grid", "parameters", "public", "variants"]
 
-INSIDE = ("extend", "problem", "gram", "report", "cli", "estimators")  # documented as inside, or shown elsewhere
+INSIDE = ("extend", "problem", "gram", "data", "apps", "cli", "estimators")  # documented as inside, or shown elsewhere
 HOOKS = {
     "keep",
     "learn",
@@ -50,7 +50,8 @@ HOOKS = {
 def folders() -> list[Any]:
     """`iokr` and its public folders and modules with an `__all__`, those of tomorrow among them."""
     names = [module.name for module in iter_modules(iokr.__path__) if not module.name.startswith("_")]
-    modules = [import_module(f"iokr.{name}") for name in names if name not in INSIDE]
+    names = [f"iokr.{name}" for name in names if name not in INSIDE]
+    modules = [import_module(name) for name in (*names, "iokr.apps.readers", "iokr_lab.baselines")]
     return [iokr, *(module for module in modules if hasattr(module, "__all__"))]
 
 

@@ -57,25 +57,25 @@ def test_alphas_must_be_numbers(data, refuses, alphas):
         IOKRCV(alphas=alphas).fit(*data)
 
 
-@pytest.mark.parametrize("strengths", [(-1.0, 1.0), (np.nan,), (np.inf,), ()])
-def test_strengths_must_not_be_negative(data, refuses, strengths):
+@pytest.mark.parametrize("manifold_weights", [(-1.0, 1.0), (np.nan,), (np.inf,), ()])
+def test_strengths_must_not_be_negative(data, refuses, manifold_weights):
     X, Y = data
-    model = IOKRCV(manifold=iokr.manifolds.Laplacian(1.0), strengths=strengths)
-    with refuses(ValueError, "strength"):
+    model = IOKRCV(manifold=iokr.manifolds.Laplacian(1.0), manifold_weights=manifold_weights)
+    with refuses(ValueError, "manifold_weight"):
         model.fit(X, Y, X_unlabeled=X[:5] + 0.1)
 
 
-@pytest.mark.parametrize("strengths", ["1.0", ("a",), 1.0, object()], ids=lambda v: type(v).__name__)
-def test_strengths_must_be_numbers(data, refuses, strengths):
+@pytest.mark.parametrize("manifold_weights", ["1.0", ("a",), 1.0, object()], ids=lambda v: type(v).__name__)
+def test_strengths_must_be_numbers(data, refuses, manifold_weights):
     X, Y = data
-    model = IOKRCV(manifold=iokr.manifolds.Laplacian(1.0), strengths=strengths)
-    with refuses((TypeError, ValueError), "strengths"):
+    model = IOKRCV(manifold=iokr.manifolds.Laplacian(1.0), manifold_weights=manifold_weights)
+    with refuses((TypeError, ValueError), "manifold_weights"):
         model.fit(X, Y, X_unlabeled=X[:5] + 0.1)
 
 
 def test_strengths_need_a_manifold(data, refuses):
-    with refuses(ValueError, "strengths", "manifold"):
-        IOKRCV(strengths=(0.1, 1.0)).fit(*data)
+    with refuses(ValueError, "manifold_weights", "manifold"):
+        IOKRCV(manifold_weights=(0.1, 1.0)).fit(*data)
 
 
 @pytest.mark.parametrize("kernel", [[], [RBF(), "rbf"], [RBF, RBF]], ids=repr)
@@ -192,20 +192,20 @@ def test_wrapped_kernels_must_be_kernels(data, refuses):
 @pytest.mark.parametrize(
     ("manifold", "name"),
     [
-        (iokr.manifolds.Laplacian(-0.1), "strength"),
-        (iokr.manifolds.Laplacian(np.nan), "strength"),
-        (iokr.manifolds.Laplacian(np.inf), "strength"),
-        (iokr.manifolds.Laplacian("much"), "strength"),
+        (iokr.manifolds.Laplacian(-0.1), "manifold_weight"),
+        (iokr.manifolds.Laplacian(np.nan), "manifold_weight"),
+        (iokr.manifolds.Laplacian(np.inf), "manifold_weight"),
+        (iokr.manifolds.Laplacian("much"), "manifold_weight"),
         (iokr.manifolds.Laplacian(0.1, 0), "n_neighbors"),
         (iokr.manifolds.Laplacian(0.1, -1), "n_neighbors"),
         (iokr.manifolds.Laplacian(0.1, 2.5), "n_neighbors"),
         (IteratedLaplacian(0.1, 0), "power"),
         (IteratedLaplacian(0.1, -1), "power"),
-        (IteratedLaplacian(-0.1, 1), "strength"),
+        (IteratedLaplacian(-0.1, 1), "manifold_weight"),
         (Heat(0.1, -1.0), "beta"),
         (Heat(0.1, 0.0), "beta"),
-        (Heat(-0.1, 1.0), "strength"),
-        (iokr.manifolds.Given(-0.1, np.eye(17)), "strength"),
+        (Heat(-0.1, 1.0), "manifold_weight"),
+        (iokr.manifolds.Given(-0.1, np.eye(17)), "manifold_weight"),
     ],
     ids=repr,
 )
@@ -217,7 +217,12 @@ def test_manifold_parameters(estimator, data, refuses, manifold, name):
 
 @pytest.mark.parametrize(
     ("embedding", "name"),
-    [(Eigen(rank=0), "rank"), (Eigen(rank=-1), "rank"), (Eigen(rank=1.5), "rank"), (Eigen(tol=-1.0), "tol")],
+    [
+        (Eigen(n_components=0), "n_components"),
+        (Eigen(n_components=-1), "n_components"),
+        (Eigen(n_components=1.5), "n_components"),
+        (Eigen(tol=-1.0), "tol"),
+    ],
     ids=repr,
 )
 def test_embedding_parameters(data, refuses, embedding, name):

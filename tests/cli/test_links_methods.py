@@ -140,7 +140,7 @@ def test_a_search_is_made_once_for_a_model_and_the_stack(task, monkeypatch):
 
 def test_progress_names_kernel_strength_and_alpha(task):
     told = []
-    semi = replace(task, model=task.model.set_params(strengths=None))
+    semi = replace(task, model=task.model.set_params(manifold_weights=None))
     clone(searches(semi, lambda *where: told.append(where))["iokr"]).fit(task.X, task.graph, task.network.labeled)
     kernels, alphas = len(task.model.kernel), len(task.model.alphas)
     assert told[-1] == ("iokr", 1.0, f"kernel {kernels} of {kernels}, alpha {alphas} of {alphas}")

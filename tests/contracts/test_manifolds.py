@@ -31,7 +31,7 @@ class TestManifold:
         s = regression(2, n=7, u=5)
         kernel = RBF(GAMMA).fit(s.X)
         R = kernel.represent(np.vstack([s.X, s.U]))
-        ridge = Ridge(s.K, s.Y, 0.1, None, manifold.penalty(R, kernel.gram(R)), manifold.strength)
+        ridge = Ridge(s.K, s.Y, 0.1, None, manifold.penalty(R, kernel.gram(R)), manifold.weight)
         model = IOKR(RBF(GAMMA), alpha=0.1, manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
         assert_close(model.decision_function(s.X_new), ridge.values(s.K_new), 1e-9)
         assert_close(model.loo_decision_function(), ridge.leave_one_out(), 1e-9)

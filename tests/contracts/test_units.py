@@ -45,7 +45,7 @@ def in_other_units(ours: Problem, k: int) -> Problem:
         Psi=np.ldexp(ours.Psi, k),
         loss=ours.loss.in_units(2.0**-k),
         alpha=np.ldexp(ours.alpha, k * (d - 2 * e)),
-        strength=np.ldexp(ours.strength, k * (d - 2 * e)),
+        manifold_weight=np.ldexp(ours.manifold_weight, k * (d - 2 * e)),
     )
 
 
@@ -86,7 +86,7 @@ def test_units_of_weights(loss, solver, j, semi):
         ours,
         weight=np.ldexp(ours.weight, j),
         alpha=np.ldexp(ours.alpha, j),
-        strength=np.ldexp(ours.strength, j),
+        manifold_weight=np.ldexp(ours.manifold_weight, j),
     )
     assert_close(solver.solve(scaled).C, C, _roots(solver, ours))
 

@@ -324,10 +324,10 @@ def test_an_iterator_that_is_used_up_is_seen():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (IOKR(RBF(0.3)), r"kernel=Nystroem\(RBF\(gamma=0.3\), rank"),
+        (IOKR(RBF(0.3)), r"kernel=Nystroem\(RBF\(gamma=0.3\), n_components"),
         (IOKR(K, loss=Huber()), "quadratic losses only"),
         (IOKR(K, manifold=Laplacian(0.1)), "manifold=None"),
-        (IOKR(K, output_kernel=RBF()), r"embedding=Nystroem\(rank\)"),
+        (IOKR(K, output_kernel=RBF()), r"embedding=Nystroem\(n_components\)"),
         (IOKR(K, embedding=Identity(centered=True)), "centre them before"),
         (IOKR(Covariance(K)), "Decomposable"),
         (IOKR(K, solver=Cholesky()), r"LowRank\(\)"),

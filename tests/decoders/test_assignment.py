@@ -81,10 +81,10 @@ def test_no_single_move_improves_a_local_order():
 
 
 def test_orders_without_cycles_are_found_and_proved():
-    strengths = np.random.default_rng(0).normal(size=(4, 30))
-    W = strengths[:, :, None] - strengths[:, None, :]
+    manifold_weights = np.random.default_rng(0).normal(size=(4, 30))
+    W = manifold_weights[:, :, None] - manifold_weights[:, None, :]
     orders, bounds = local_orders(W)
-    np.testing.assert_array_equal(orders, np.argsort(-strengths, axis=1))
+    np.testing.assert_array_equal(orders, np.argsort(-manifold_weights, axis=1))
     assert_close(bounds, np.abs(W).sum(axis=(1, 2)) / 2, 1e-12)
 
 

@@ -104,10 +104,10 @@ def test_callbacks_are_torn_down_when_fit_fails(callback, make):
     ("model", "n_tasks"),
     [
         (IOKRCV([RBF(0.1), RBF(1.0), Linear()], alphas=(0.1, 1.0)), 3),
-        (IOKRCV(RBF(0.1), alphas=(0.1, 1.0), manifold=Laplacian(1.0), strengths=(0.1, 1.0, 2.0, 3.0)), 1),
+        (IOKRCV(RBF(0.1), alphas=(0.1, 1.0), manifold=Laplacian(1.0), manifold_weights=(0.1, 1.0, 2.0, 3.0)), 1),
         (IOKRCV(RBF(0.1), alphas=(0.1, 1.0), cv=3), 3),
     ],
-    ids=["kernels", "strengths", "folds"],
+    ids=["kernels", "manifold_weights", "folds"],
 )
 def test_iokrcv_reports_its_steps(callback, model, n_tasks):
     X, Y = problem()

@@ -31,7 +31,7 @@ REASON = "to leave out one of two equal rows is not to leave out a row of weight
         MultiTask(),
         MultiTask(coupling="output"),
         MultiTask(learn_tasks=True, tol=1e-10),
-        MultiTaskCV(strengths=(0.0, 0.5)),
+        MultiTaskCV(task_weights=(0.0, 0.5)),
         Conformal(IOKR(RBF(1.0))),
         Conformal(IOKR(), method="split", random_state=0),
         Functional(),

@@ -152,10 +152,10 @@ def test_algebra_builds_the_named_kernels():
 def test_positional_order_of_fields():
     A = np.eye(2)
     assert Polynomial(2, 0.1, 3.0).get_params() == {"degree": 2, "gamma": 0.1, "coef0": 3.0}
-    assert iokr.manifolds.Laplacian(0.1, 5).get_params() == {"strength": 0.1, "n_neighbors": 5}
-    assert IteratedLaplacian(0.1, 3, 5).get_params() == {"strength": 0.1, "power": 3, "n_neighbors": 5}
+    assert iokr.manifolds.Laplacian(0.1, 5).get_params() == {"weight": 0.1, "n_neighbors": 5}
+    assert IteratedLaplacian(0.1, 3, 5).get_params() == {"weight": 0.1, "power": 3, "n_neighbors": 5}
     heat = Heat(0.1, 2.0, True)
-    assert (heat.strength, heat.beta, heat.literal) == (0.1, 2.0, True)
+    assert (heat.weight, heat.beta, heat.literal) == (0.1, 2.0, True)
     assert Given(0.1, A).matrix is A
     assert Decomposable(RBF(), A).A is A
     assert Auto(1e-3, 7).get_params() == {"tol": 1e-3, "max_iter": 7}
@@ -175,7 +175,7 @@ def test_iokr_parameters_are_those_of_the_contract():
         **dict.fromkeys(["kernel", "output_kernel", "embedding", "loss", "manifold", "decoder", "solver"]),
         "alpha": 1.0,
     }
-    assert {"kernel", "alphas", "strengths", "cv"} <= set(inspect.signature(IOKRCV).parameters)
+    assert {"kernel", "alphas", "manifold_weights", "cv"} <= set(inspect.signature(IOKRCV).parameters)
     assert "alpha" not in inspect.signature(IOKRCV).parameters
 
 

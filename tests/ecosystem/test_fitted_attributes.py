@@ -55,7 +55,7 @@ def test_the_solver_says_what_it_chose_and_why():
 
 def test_grid_axes_are_kernels_strengths_and_alphas():
     X, Y = problem()
-    kernels, strengths, alphas = [Linear(), RBF(0.1), RBF(1.0)], (0.01, 1.0), (1e-3, 1e-2, 0.1, 1.0)
+    kernels, manifold_weights, alphas = [Linear(), RBF(0.1), RBF(1.0)], (0.01, 1.0), (1e-3, 1e-2, 0.1, 1.0)
     alone = IOKRCV(kernels[1], alphas=alphas).fit(X, Y)
     assert alone.loo_errors_.shape == (4,)
     several = IOKRCV(kernels, alphas=alphas).fit(X, Y)
@@ -64,7 +64,7 @@ def test_grid_axes_are_kernels_strengths_and_alphas():
     assert IOKRCV(kernels, alphas=(0.1,)).fit(X, Y).loo_errors_.shape == (3,)
     assert IOKRCV(alphas=(0.1,)).fit(X, Y).loo_errors_.shape == ()
     X_unlabeled = X + 0.1
-    graph = IOKRCV(kernels[1:], alphas=alphas, manifold=Laplacian(1.0), strengths=strengths)
+    graph = IOKRCV(kernels[1:], alphas=alphas, manifold=Laplacian(1.0), manifold_weights=manifold_weights)
     graph.fit(X, Y, X_unlabeled=X_unlabeled)
     assert graph.loo_errors_.shape == (2, 2, 4)
 
@@ -85,11 +85,11 @@ def test_the_best_of_the_grid_is_the_model():
 
 def test_the_best_strength_is_the_model():
     X, Y = problem()
-    strengths, alphas, X_unlabeled = (0.0, 0.01, 1.0), (1e-2, 0.1), X + 0.1
-    model = IOKRCV(RBF(0.5), alphas=alphas, manifold=Laplacian(5.0), strengths=strengths)
+    manifold_weights, alphas, X_unlabeled = (0.0, 0.01, 1.0), (1e-2, 0.1), X + 0.1
+    model = IOKRCV(RBF(0.5), alphas=alphas, manifold=Laplacian(5.0), manifold_weights=manifold_weights)
     model.fit(X, Y, X_unlabeled=X_unlabeled)
     i, j = model.best_index_
-    again = IOKR(RBF(0.5), alpha=alphas[j], manifold=Laplacian(strengths[i]))
+    again = IOKR(RBF(0.5), alpha=alphas[j], manifold=Laplacian(manifold_weights[i]))
     again.fit(X, Y, X_unlabeled=X_unlabeled)
     assert_allclose(model.predict(X), again.predict(X), rtol=1e-8, atol=1e-10)
     assert model.alpha_ == alphas[j]

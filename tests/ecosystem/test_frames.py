@@ -41,7 +41,7 @@ MODELS = [
     IOKRRegressor(alpha=0.1, centered=True),
     MultiTask(),
     MultiTask(coupling="output"),
-    MultiTaskCV(alphas=(0.1, 1.0), strengths=(0.0, 0.5)),
+    MultiTaskCV(alphas=(0.1, 1.0), task_weights=(0.0, 0.5)),
     Functional(),
     FunctionalCV(alphas=(0.1, 1.0)),
     OutputKernelTree(random_state=0),

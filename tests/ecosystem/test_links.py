@@ -74,7 +74,7 @@ def test_notebooks_show_the_parameters(model, fit):
 
 
 def test_parameters_of_components_are_set_by_name():
-    model = LinkPredictor(RBF(0.5), manifold=Laplacian(0.1)).set_params(kernel__gamma=2.0, manifold__strength=0.3)
-    assert (model.kernel.gamma, model.manifold.strength) == (2.0, 0.3)
+    model = LinkPredictor(RBF(0.5), manifold=Laplacian(0.1)).set_params(kernel__gamma=2.0, manifold__weight=0.3)
+    assert (model.kernel.gamma, model.manifold.weight) == (2.0, 0.3)
     expected = fit_links(LinkPredictor(RBF(2.0), manifold=Laplacian(0.3)), S.X)
     assert_array_equal(scores(fit_links(model, S.X)), scores(expected))

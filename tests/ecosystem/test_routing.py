@@ -113,12 +113,12 @@ def test_folds_do_not_cut_unlabelled_inputs():
     X, Y, more = rng.normal(size=(N, 3)), rng.normal(size=(N, 2)), rng.normal(size=(N, 3))
     model = IOKR(RBF(0.5), manifold=Laplacian(0.3), alpha=0.1).set_fit_request(X_unlabeled=True)
     cv = KFold(3)
-    grid = {"manifold__strength": [0.01, 1.0]}
+    grid = {"manifold__weight": [0.01, 1.0]}
     search = GridSearchCV(model, grid, cv=cv, error_score="raise").fit(X, Y, X_unlabeled=Unlabeled(more))
-    for strength, mean in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
+    for manifold_weight, mean in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
         scores = []
         for train, test in cv.split(X):
-            fitted = IOKR(RBF(0.5), manifold=Laplacian(strength), alpha=0.1)
+            fitted = IOKR(RBF(0.5), manifold=Laplacian(manifold_weight), alpha=0.1)
             fitted.fit(X[train], Y[train], X_unlabeled=more)
             scores.append(fitted.score(X[test], Y[test]))
         assert_allclose(mean, np.mean(scores), rtol=1e-10)

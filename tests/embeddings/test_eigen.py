@@ -76,7 +76,7 @@ def test_truncated_model_projects_outputs_on_the_leading_directions():
 
 @pytest.mark.parametrize("rank", [0, -1, 1.5])
 def test_bad_rank(rank):
-    with pytest.raises((ValueError, TypeError), match="rank"):
+    with pytest.raises((ValueError, TypeError), match="n_components"):
         IOKR(RBF(1.0), output_kernel=RBF(1.0), embedding=Eigen(rank)).fit(vectors(4), vectors(4))
 
 

@@ -14,7 +14,7 @@ Y, NEW = vectors(12, 3, seed=1), vectors(4, 3, seed=2)
 
 @pytest.mark.parametrize("rank", [1, 4])
 def test_components_are_those_of_scikit_learn(rank):
-    ours = KernelPCA(rank=rank)
+    ours = KernelPCA(n_components=rank)
     Z = ours.fit_transform(Y, RBF(0.5).fit(Y))
     theirs = Theirs(rank, kernel="rbf", gamma=0.5).fit(Y)
     assert_close(ours.eigenvalues_, theirs.eigenvalues_, 1e-10)

@@ -65,7 +65,7 @@ def test_vectors_come_back_under_a_linear_kernel():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="`rank`"):
+    with pytest.raises(ValueError, match="`n_components`"):
         fitted(0)
     with pytest.raises(ValueError, match="output kernel"):
         IOKR(embedding=Nystroem(3)).fit(X, Y)

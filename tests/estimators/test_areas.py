@@ -39,14 +39,14 @@ def test_a_perfect_score_has_no_error():
 def test_between_the_maximum_and_the_mean():
     alphas = [0.01, 0.1, 1.0, 10.0]
     areas = np.array([[0.70, 0.80, 0.79, 0.60], [0.1, 0.2, 0.3, 0.1]])
-    maximum = AreaRule("roc_auc", "maximum", 100, 1000)
+    maximum = AreaRule("roc_auc", "best", 100, 1000)
     assert maximum.along(areas, alphas) == (0.80, 0.1)
-    many, few = (AreaRule("roc_auc", "soft", n, 10 * n) for n in (10**9, 2))
+    many, few = (AreaRule("roc_auc", "averaged", n, 10 * n) for n in (10**9, 2))
     assert many.along(areas, alphas) == pytest.approx((0.80, 0.1), rel=1e-6)
     score, alpha = few.along(areas, alphas)
     assert areas[0].mean() < score < 0.80 and 0.1 < alpha < 1.0
     tied = np.array([[1.0, 1.0, 0.9], [1.0, 1.0, 0.9]])
-    assert AreaRule("roc_auc", "soft", 3, 9).along(tied, [0.01, 1.0, 10.0]) == pytest.approx((1.0, 0.1))
+    assert AreaRule("roc_auc", "averaged", 3, 9).along(tied, [0.01, 1.0, 10.0]) == pytest.approx((1.0, 0.1))
 
 
 def test_freedom_is_lost_within_the_spectrum():
@@ -69,7 +69,7 @@ def test_a_wider_grid_chooses_the_same_alpha():
     s = np.geomspace(0.1, 10.0, 30)
     r = lambda alphas: np.stack([0.75 - 0.02 * np.tanh(np.log(alphas)) ** 2] * 2)  # noqa: E731
     narrow, wide = np.logspace(-2, 2, 17), np.logspace(-9, 5, 57)
-    rule = AreaRule("roc_auc", "soft", 5, 50)
+    rule = AreaRule("roc_auc", "averaged", 5, 50)
     one, other = (rule.along(r(grid), grid, freedom(s, grid))[1] for grid in (narrow, wide))
     assert one == pytest.approx(other, rel=0.05)
     assert rule.along(r(wide), wide)[1] < 0.1 * one  # an even measure follows the middle of the grid
@@ -79,8 +79,8 @@ def test_the_first_of_equal_members():
     rng = np.random.default_rng(0)
     areas = rng.uniform(0.5, 0.9, size=(2, 3, 2, 4))
     areas[:, 2, 1] = areas[:, 0, 1] = 0.95
-    assert AreaRule("both", "soft", 5, 50).among(areas, [0.1, 1.0, 2.0, 3.0])[0] == (0, 1)
-    member, alpha = AreaRule("both", "maximum", 5, 50).among(areas, [0.1, 1.0, 2.0, 3.0])
+    assert AreaRule("both", "averaged", 5, 50).among(areas, [0.1, 1.0, 2.0, 3.0])[0] == (0, 1)
+    member, alpha = AreaRule("both", "best", 5, 50).among(areas, [0.1, 1.0, 2.0, 3.0])
     assert (member, alpha) == ((0, 1), 0.1)
 
 

@@ -73,7 +73,7 @@ def test_the_count_sees_through_views():
         MultiTask(RBF()),
         MultiTask(RBF(), coupling="output"),
         MultiTask(RBF(), learn_tasks=True),
-        MultiTaskCV(RBF(), strengths=(0.0, 0.5), alphas=(0.1, 1.0)),
+        MultiTaskCV(RBF(), task_weights=(0.0, 0.5), alphas=(0.1, 1.0)),
         IOKRCV([RBF(), Linear()], alphas=(0.1, 1.0)),
     ],
     ids=lambda model: f"{model!r:.50}",

@@ -44,8 +44,8 @@ EDGES = (X, PAIRS, LINKS[PAIRS[:, 0], PAIRS[:, 1]])
 SEARCHES = {  # search, data, the model that is chosen, whether larger is better
     "IOKRCV": (IOKRCV(KERNELS, alphas=ALPHAS), (X, Y), IOKR(), False),
     "IOKRCV folds": (IOKRCV(KERNELS, alphas=ALPHAS, cv=3, loss=Huber()), (X, Y), IOKR(), False),
-    "IOKRCV strengths": (
-        IOKRCV(manifold=Laplacian(), strengths=(0.1, 1.0), alphas=ALPHAS),
+    "IOKRCV manifold_weights": (
+        IOKRCV(manifold=Laplacian(), manifold_weights=(0.1, 1.0), alphas=ALPHAS),
         (X, Y),
         IOKR(manifold=Laplacian()),
         False,
@@ -59,7 +59,7 @@ SEARCHES = {  # search, data, the model that is chosen, whether larger is better
         PairModel(),
         True,
     ),
-    "MultiTaskCV": (MultiTaskCV(KERNELS, strengths=(0.0, 0.5), alphas=ALPHAS), (X, Y), MultiTask(), False),
+    "MultiTaskCV": (MultiTaskCV(KERNELS, task_weights=(0.0, 0.5), alphas=ALPHAS), (X, Y), MultiTask(), False),
     "MultiTaskCV learned": (MultiTaskCV(learn_tasks=True, alphas=ALPHAS), (X, Y), MultiTask(), False),
     "FunctionalCV": (FunctionalCV(curve_kernel=KERNELS, alphas=ALPHAS), (X, Y), Functional(), False),
     "FunctionalCV folds": (FunctionalCV(KERNELS, alphas=ALPHAS, cv=3), (X, Y), Functional(), False),
@@ -161,7 +161,7 @@ INTERRUPTED = {  # how often the kernel is fitted before, searches with two kern
     "LinkPredictorCV": (0, lambda k: LinkPredictorCV(k, alphas=ALPHAS), NETWORK, 3),
     "LinkPredictorCV folds": (1, lambda k: LinkPredictorCV(k, alphas=ALPHAS, cv=3), NETWORK, 6),
     "PairModelCV": (0, lambda k: PairModelCV(k, alphas=ALPHAS), EDGES, 3),
-    "MultiTaskCV": (0, lambda k: MultiTaskCV(k, strengths=(0.0, 0.5), alphas=ALPHAS), (X, Y), 6),
+    "MultiTaskCV": (0, lambda k: MultiTaskCV(k, task_weights=(0.0, 0.5), alphas=ALPHAS), (X, Y), 6),
     "FunctionalCV": (0, lambda k: FunctionalCV(k, alphas=ALPHAS), (X, Y), 3),
     "FunctionalCV folds": (1, lambda k: FunctionalCV(k, alphas=ALPHAS, cv=3), (X, Y), 6),
     "QuantileCurvesCV": (

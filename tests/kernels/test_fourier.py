@@ -42,7 +42,7 @@ def test_sparse_rows_and_models():
     [
         (Fourier(Polynomial()), "must be `RBF` or `Laplacian`"),
         (Fourier(Laplacian(), orthogonal=True), "must be False or None with `Laplacian`"),
-        (Fourier(RBF(), rank=1), "`rank`"),
+        (Fourier(RBF(), n_components=1), "`n_components`"),
         (Fourier(RBF(), orthogonal="yes"), "`orthogonal` must be one of"),
         (Fourier("rbf"), "`base` must be a component"),
     ],

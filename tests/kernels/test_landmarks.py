@@ -168,7 +168,7 @@ def test_on_the_arrays_own_device(sketch, name):
         (Sketch(K, density=5e-324), "`density`"),
         (Sketch(K, density=1.5), "`density` must be a fraction of at most 1"),
         (Sketch(K, entries="ones"), "`entries` must be one of"),
-        (Sketch(K, rank=0), "`rank`"),
+        (Sketch(K, n_components=0), "`n_components`"),
     ],
 )
 def test_refusals(kernel, words):

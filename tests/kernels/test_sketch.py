@@ -9,7 +9,7 @@ X = np.random.default_rng(0).normal(size=(2000, 3))
 
 
 def test_about_four_objects_a_row_are_evaluated():
-    fitted = Sketch(RBF(0.5), rank=25).fit(X)
+    fitted = Sketch(RBF(0.5), n_components=25).fit(X)
     assert 70 <= len(fitted.pivots_) <= 130
     assert fitted.features(X).shape == (2000, 25)
 

@@ -91,10 +91,10 @@ def test_negative_weights_are_refused_with_advice(manifold):
         IOKR(Decomposable(Linear(), np.eye(2)), manifold=manifold).fit(X, Y)
 
 
-@pytest.mark.parametrize("strength", [-1.0, np.nan, "strong"])
-def test_bad_strength(strength):
-    with pytest.raises((ValueError, TypeError), match="strength"):
-        IOKR(RBF(0.5), manifold=Laplacian(strength)).fit(vectors(5), vectors(5))
+@pytest.mark.parametrize("manifold_weight", [-1.0, np.nan, "strong"])
+def test_bad_strength(manifold_weight):
+    with pytest.raises((ValueError, TypeError), match="manifold_weight"):
+        IOKR(RBF(0.5), manifold=Laplacian(manifold_weight)).fit(vectors(5), vectors(5))
 
 
 @pytest.mark.parametrize("n_neighbors", [0, -2, 1.5])

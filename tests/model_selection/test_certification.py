@@ -107,16 +107,16 @@ def test_the_rank_is_the_last_that_helped():
     tried = list(errors)
     alone = IOKRCV(Nystroem(RBF(0.1), 8)).fit(X, X)
     assert errors[8] == pytest.approx(alone.loo_errors_.min(), rel=1e-12)
-    assert model.kernel.rank == min(errors, key=errors.get)
+    assert model.kernel.n_components == min(errors, key=errors.get)
     assert all(errors[b] < 0.95 * errors[a] for a, b in pairwise(tried[:-1]))
-    assert_allclose(model.loo_errors_.min(), errors[model.kernel.rank])
+    assert_allclose(model.loo_errors_.min(), errors[model.kernel.n_components])
 
 
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
         (IOKR(Nystroem(K, 5)), {}, "`model` must be an `IOKRCV`"),
-        (IOKRCV(K), {}, "has a `rank`"),
+        (IOKRCV(K), {}, "has `n_components`"),
         (IOKRCV(Nystroem(K, 5), cv=3), {}, "cv=None"),
         (IOKRCV(Nystroem(K, 5)), {"ranks": (8, 4)}, "must ascend"),
         (IOKRCV(Nystroem(K, 5)), {"ranks": True}, "`ranks` must be a sequence of integers"),

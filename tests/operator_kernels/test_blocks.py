@@ -46,7 +46,7 @@ class Dense:
             share[left_out] = 0.0
         M = np.diag(share.ravel())
         if self.manifold is not None:
-            M = M + self.manifold.strength * np.kron(self.manifold.matrix, np.eye(D))
+            M = M + self.manifold.weight * np.kron(self.manifold.matrix, np.eye(D))
         y = np.zeros((N, D))
         y[:n] = np.nan_to_num(self.targets)
         return np.linalg.solve(alpha * np.eye(N * D) + M @ self.K, (share * y).ravel())

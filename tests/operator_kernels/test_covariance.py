@@ -151,7 +151,7 @@ def test_unlabelled_points(conditional, centered, solver):
     explicit.fit(X, V, X_unlabeled=more)
     assert_close(implicit.weights(X_new) @ V, explicit.decision_function(X_new), 1e-9)
     assert_close(implicit.loo_decision_function() @ V, explicit.loo_decision_function(), 1e-9)
-    grid = {"alphas": [1e-3, 1.0], "strengths": [0.0, 0.4, 3.0], "manifold": Laplacian(1.0)}
+    grid = {"alphas": [1e-3, 1.0], "manifold_weights": [0.0, 0.4, 3.0], "manifold": Laplacian(1.0)}
     ours_cv = IOKRCV(ours, output_kernel=RBF(0.3), **grid).fit(X, Y, X_unlabeled=more)
     theirs = IOKRCV(Decomposable(RBF(0.5), A), **grid).fit(X, V, X_unlabeled=more)
     assert_close(ours_cv.loo_errors_, theirs.loo_errors_, 1e-9)

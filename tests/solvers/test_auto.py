@@ -65,7 +65,7 @@ def test_with_unlabelled_points():
     s = regression(2, n=6, u=6)
     one = IOKR(RBF(GAMMA), manifold=Laplacian(0.5)).fit(s.X, s.Y, X_unlabeled=s.U)
     assert isinstance(one.solver_.chosen_, (Cholesky, ManifoldEigen))
-    grid = IOKRCV(RBF(GAMMA), manifold=Laplacian(0.5), strengths=(0.1, 1.0)).fit(s.X, s.Y, X_unlabeled=s.U)
+    grid = IOKRCV(RBF(GAMMA), manifold=Laplacian(0.5), manifold_weights=(0.1, 1.0)).fit(s.X, s.Y, X_unlabeled=s.U)
     assert isinstance(grid.solver_.chosen_, ManifoldEigen)
 
 
@@ -94,9 +94,9 @@ def test_words_for_every_operator(kind):
 
 
 def test_words_mention_unlabelled_points():
-    reason = Auto().choose(problem(semi=True)[0], Use(n_alphas=3, n_strengths=4, loo=True)).reason
+    reason = Auto().choose(problem(semi=True)[0], Use(n_alphas=3, n_manifold_weights=4, loo=True)).reason
     assert "unlabelled" in reason
-    assert "4 strengths" in reason
+    assert "4 manifold weights" in reason
 
 
 def test_a_solve_decides_once(monkeypatch):

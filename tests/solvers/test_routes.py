@@ -40,7 +40,7 @@ def test_the_routes_run_in_what_is_free(little):
     words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
     assert re.search(r"exact fit of 3000 points with Auto\(\) needs about .* but 34 MB .* are available", words)
     (conjugate,) = re.findall(r"`solver=(ConjugateGradient\(rank=\d+\))`", words)
-    (approximate,) = re.findall(r"`(Nystroem\(RBF\(gamma=0.1\), rank=\d+\))`", words)
+    (approximate,) = re.findall(r"`(Nystroem\(RBF\(gamma=0.1\), n_components=\d+\))`", words)
     assert len(re.findall(r"(?:about [\d.]+ (?:s|min|h)|less than a second)", words)) == 2
     exact = IOKR(RBF(0.1), alpha=0.1, solver=eval(conjugate, {"ConjugateGradient": ConjugateGradient})).fit(X, Y)
     assert exact.solution_.converged
@@ -67,7 +67,9 @@ def test_the_approximate_route_runs_in_the_memory_that_it_says(little, monkeypat
     """Whole, and in chunks."""
     monkeypatch.setattr("iokr.solvers._routes.ROWS", 300)
     words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
-    found = re.search(r"rank=(\d+)\)` as the kernel, (.*?) \((.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`\)", words)
+    found = re.search(
+        r"n_components=(\d+)\)` as the kernel, (.*?) \((.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`\)", words
+    )
     model = IOKR(Nystroem(RBF(0.1), int(found[1])), alpha=0.1)
     model.fit(X[:900], Y[:900])  # imports
     model.fit(Stream((X[:900], Y[:900]), rows=300))
@@ -80,7 +82,7 @@ def test_where_features_of_all_rows_do_not_fit_chunks_are_named(monkeypatch):
     monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 15_000_000)
     monkeypatch.setattr("iokr.solvers._routes.ROWS", 300)
     words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
-    found = re.search(r"rank=(\d+)\)` as the kernel, (\d.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`, ", words)
+    found = re.search(r"n_components=(\d+)\)` as the kernel, (\d.*?) in chunks, `fit\(Stream\(\(X, y\)\)\)`, ", words)
     assert bytes_in(found[2]) <= 0.8 * 15e6
     model = IOKR(Nystroem(RBF(0.1), int(found[1])), alpha=0.1)
     assert traced(lambda: model.fit(Stream((X, Y), rows=300))) <= bytes_in(found[2])
@@ -89,7 +91,7 @@ def test_where_features_of_all_rows_do_not_fit_chunks_are_named(monkeypatch):
 def test_implicit_outputs_are_given_low_rank_too(little):
     words = refused(IOKR(RBF(0.1), output_kernel=RBF(0.1)), X, Y)
     assert "ConjugateGradient" not in words
-    (rank,) = re.findall(r"`embedding=Nystroem\(rank=(\d+)\)`", words) or [None]
+    (rank,) = re.findall(r"`embedding=Nystroem\(n_components=(\d+)\)`", words) or [None]
     if rank is not None:
         IOKR(Nystroem(RBF(0.1), int(rank)), output_kernel=RBF(0.1), embedding=OutputNystroem(int(rank))).fit(X, Y)
 
@@ -132,7 +134,7 @@ def test_the_shapes_are_enough_to_refuse(monkeypatch):
         (IOKR(RBF(0.1), output_kernel=RBF()), many),
         (IOKRCV(RBF(0.1)), many),
     ):
-        assert "`Nystroem(RBF(gamma=0.1), rank=" in refused(model, many, outputs)
+        assert "`Nystroem(RBF(gamma=0.1), n_components=" in refused(model, many, outputs)
     for model in (IOKR(Nystroem(RBF(0.1), 5)), IOKR(RBF(0.1), loss=Huber())):
         with pytest.raises(AssertionError, match="looked at"):
             model.fit(many, many)

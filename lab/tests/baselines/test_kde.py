@@ -82,7 +82,7 @@ def test_a_row_of_weight_zero_is_not_there():
 def test_clones_and_refuses_a_rank_of_zero():
     model = clone(KDE(RBF(0.5), output_kernel=K_Y, n_components=2))
     assert model.get_params(deep=False).keys() == {"kernel", "output_kernel", "n_components", "alpha", "decoder"}
-    with pytest.raises(ValueError, match="`rank`"):
+    with pytest.raises(ValueError, match="`n_components`"):
         clone(model).set_params(n_components=0).fit(X, Y)
 
 

@@ -65,12 +65,12 @@ def test_the_floor_of_ranking_finds_the_nearest_in_feature_space(rng):
 
 @pytest.mark.parametrize("once", [True, False])
 def test_the_rival_of_unlabeled_points_leaves_every_label_out(rng, once):
-    N, n, alphas, strengths = 25, 6, np.array([0.1, 1.0]), np.array([0.01, 1.0])
+    N, n, alphas, manifold_weights = 25, 6, np.array([0.1, 1.0]), np.array([0.01, 1.0])
     X, Y = rng.standard_normal((N, 2)), rng.standard_normal((n, 3))
     K = rbf(X, X, 0.4)
     L = neighbor_laplacian(K, 10).toarray()
     expected = np.zeros((2, 2))
-    for a, mu in enumerate(strengths):
+    for a, mu in enumerate(manifold_weights):
         for b, alpha in enumerate(alphas):
             for i in range(n):
                 J = np.diag([float(j < n and j != i) for j in range(N)])
@@ -78,7 +78,7 @@ def test_the_rival_of_unlabeled_points_leaves_every_label_out(rng, once):
                 targets[:n] = Y
                 C = np.linalg.solve(alpha * np.eye(N) + (J + mu * L) @ K, J @ targets)
                 expected[a, b] += np.sum((Y[i] - K[i] @ C) ** 2) / n
-    assert_allclose(direct_path(X, Y, 0.4, alphas, strengths, once=once), expected, rtol=1e-10)
+    assert_allclose(direct_path(X, Y, 0.4, alphas, manifold_weights, once=once), expected, rtol=1e-10)
 
 
 def test_the_graph_keeps_each_rows_nearest(rng):

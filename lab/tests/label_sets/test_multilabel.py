@@ -86,7 +86,7 @@ def test_answers_are_no_larger_than_the_largest(rng):
 
 def test_a_set_of_its_own_is_no_candidate():
     Y = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=float)
-    embedding = FewOutputs(rank=10)
+    embedding = FewOutputs(n_components=10)
     Psi = embedding.fit_transform(Y, Tanimoto().fit(Y))  # h(x_i) = ψ(y_i): each row would find itself
     answers = nearest_sets(Psi, embedding, Y)
     np.testing.assert_array_equal(answers[1:3], Y[1:3])  # two rows have this set

@@ -64,12 +64,12 @@ def test_few_labels_evaluates_each_kind_of_pairs(method):
 
 def test_few_labels_chooses_from_the_whole_grid_by_each_criterion():
     draw = labeled_draw(W, 12, 0.4, (0, 0))
-    grid = {"alphas": (1e-3, 0.1, 10.0), "strengths": (0.0, 0.1, 1.0), "manifold": Laplacian(1.0, 4)}
+    grid = {"alphas": (1e-3, 0.1, 10.0), "manifold_weights": (0.0, 0.1, 1.0), "manifold": Laplacian(1.0, 4)}
     place, known = np.arange(len(draw.labeled)), W[np.ix_(draw.labeled, draw.labeled)]
-    for criterion, choice in itertools.product(("roc_auc", "average_precision", "both"), ("soft", "maximum")):
-        found = few_labels(LinkPredictorCV(**grid, choice=choice), K, W, draw, (criterion,))
-        search = LinkPredictorCV(Lookup(K), **grid, scoring=criterion, choice=choice, cv=NodeKFold(5))
+    for criterion, choice in itertools.product(("roc_auc", "average_precision", "both"), ("averaged", "best")):
+        found = few_labels(LinkPredictorCV(**grid, rule=choice), K, W, draw, (criterion,))
+        search = LinkPredictorCV(Lookup(K), **grid, scoring=criterion, rule=choice, cv=NodeKFold(5))
         search.fit(draw.nodes, known, labeled=place)
         assert found.model.alpha == pytest.approx(search.alpha_, rel=1e-9)
-        assert found.model.manifold.strength == search.strength_
+        assert found.model.manifold.weight == search.manifold_weight_
         assert found.metrics[ONE_NEW] == pytest.approx(evaluate(search.decision_function(), W, draw)[ONE_NEW], abs=1e-6)

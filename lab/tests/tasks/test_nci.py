@@ -44,12 +44,12 @@ def small(monkeypatch):
     return made_up()
 
 
-def graph_penalty(K, rows, others, strength):
+def graph_penalty(K, rows, others, task_weight):
     """L⁵ of the six nearest neighbours among all molecules (ties as in the data), labelled ones first."""
     index = np.arange(len(K))
     L = IteratedLaplacian(power=5, n_neighbors=6).penalty(index, Precomputed(K).fit(index).gram(index))
     order = np.concatenate([rows, others])
-    return Given(strength, L[np.ix_(order, order)])
+    return Given(task_weight, L[np.ix_(order, order)])
 
 
 def test_splits_are_nested_and_repeat():
@@ -70,7 +70,7 @@ def test_modes_predict_what_the_estimator_does(small, lam2, mu_t):
     rows, others = protocol.split(len(Y), 0.3, 0)
     model = MultiTask(
         Precomputed(modes.K),
-        strength=mu_t,
+        task_weight=mu_t,
         alpha=protocol.LAMBDA1,
         manifold=graph_penalty(modes.K, rows, others, 2 * lam2),
     ).fit(rows, Y[rows], X_unlabeled=others)
@@ -100,7 +100,7 @@ def test_model_one_is_measured_in_its_metric_and_predicts_as_model_zero(small):
     model = MultiTask(
         Precomputed(data.modes.K),
         coupling="output",
-        strength=0.8,
+        task_weight=0.8,
         manifold=graph_penalty(data.modes.K, rows, others, 2e-3),
     ).fit(rows, Y[rows], X_unlabeled=others)
     in_metric = np.mean(np.diag(model.distances(others, Y[others])))
@@ -129,7 +129,7 @@ def test_methods_choose_on_the_labelled_alone(small):
     rows, others = protocol.split(len(Y), 0.3, 1)
     alone = IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
     assert cell["error"][ALONE] == pytest.approx(protocol.mse(alone.predict(others), Y[others]), rel=1e-8)
-    assert (cell["alpha"][ALONE], cell["strength"][ALONE]) == (alone.alpha_, 0.0)
+    assert (cell["alpha"][ALONE], cell["task_weight"][ALONE]) == (alone.alpha_, 0.0)
     own = np.column_stack(
         [
             IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows, j]).predict(others)
@@ -153,7 +153,7 @@ def test_shuffled_targets_of_the_unlabelled_change_no_choice(small):
     for kind, centred in page.SETTINGS:
         case = Compared(kind, centred, 0.3, 0)
         first, second = (protocol.work(case, Plan(), Data(data, modes)) for data in (small, changed))
-        assert (first["alpha"], first["strength"]) == (second["alpha"], second["strength"])
+        assert (first["alpha"], first["task_weight"]) == (second["alpha"], second["task_weight"])
     assert len(rows) == 18
 
 

@@ -162,7 +162,7 @@ def _models(draw: _Draw) -> Iterator[tuple[str, Any]]:
     yield RIVAL, _best_pkmr(draw, kernels)
     yield SUPERVISED, LinkPredictorCV(kernels, alphas=ALPHAS)
     manifold = Laplacian(n_neighbors=NEIGHBORS)
-    yield SEMI, LinkPredictorCV(kernels, alphas=ALPHAS, manifold=manifold, strengths=STRENGTHS)
+    yield SEMI, LinkPredictorCV(kernels, alphas=ALPHAS, manifold=manifold, manifold_weights=STRENGTHS)
 
 
 def _best_pkmr(draw: _Draw, kernels: list[RBF]) -> PKMR:
@@ -311,13 +311,14 @@ def _curve_figures(draw: _Draw) -> tuple[Figure, Figure]:
 
 
 def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
-    """Leave-one-out AUC over alpha at the chosen kernel and strength, and AUC on the evaluated pairs, in percent."""
+    """Leave-one-out AUC over alpha at the chosen kernel and manifold_weight, and AUC on the evaluated pairs, in
+    percent."""
     chosen = draw.models[SEMI]
-    kernel, strength, _ = chosen.best_index_
-    manifold = Laplacian(chosen.strength_, n_neighbors=NEIGHBORS)
+    kernel, manifold_weight, _ = chosen.best_index_
+    manifold = Laplacian(chosen.manifold_weight_, n_neighbors=NEIGHBORS)
     gamma = RBF(chosen.kernel_.gamma)
     held_out = [draw.held_out_roc(LinkPredictor(gamma, alpha=alpha, manifold=manifold)) for alpha in ALPHAS]
-    return 100 * np.asarray(chosen.scores_)[kernel, strength], held_out
+    return 100 * np.asarray(chosen.scores_)[kernel, manifold_weight], held_out
 
 
 def _path_figure(draw: _Draw, loo: Matrix, held_out: list[float]) -> Figure:

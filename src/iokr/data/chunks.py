@@ -62,7 +62,7 @@ class Stream:
     ...     for seed in range(20):
     ...         X = np.random.default_rng(seed).uniform(0, 6, size=(500, 1))
     ...         yield X, np.sin(X[:, 0])
-    >>> model = IOKR(Nystroem(RBF(1.0), rank=20), alpha=1e-3).fit(Stream(chunks))
+    >>> model = IOKR(Nystroem(RBF(1.0), n_components=20), alpha=1e-3).fit(Stream(chunks))
     >>> model.predict([[1.5]]).round(2)
     array([1.])
     """

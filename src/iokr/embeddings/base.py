@@ -41,7 +41,7 @@ __all__ = [
     "as_vectors",
 ]
 
-TO_REDUCE_MEMORY = "To reduce memory: fewer rows or, where `embedding` is a parameter, `Nystroem(rank)`."
+TO_REDUCE_MEMORY = "To reduce memory: fewer rows or, where `embedding` is a parameter, `Nystroem(n_components)`."
 
 _PANEL = 1 << 22
 

@@ -23,7 +23,7 @@ __all__ = ["Eigen", "KernelPCA", "SpectralEmbedding"]
 class SpectralEmbedding(CoordinateEmbedding):
     """z(y) = diag(t)^{-½} Qᵀ k_Y(y) with K_Y = Q diag(t) Qᵀ: what `Eigen` and `KernelPCA` share."""
 
-    rank: int | None = None
+    n_components: int | None = None
     tol: float | None = None
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
@@ -34,10 +34,10 @@ class SpectralEmbedding(CoordinateEmbedding):
         t, Q = to_numpy(t)[::-1], to_numpy(Q)[:, ::-1]
         tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)
         r = int(np.count_nonzero(t > min(tol, 1.0) * max(t[0], 0.0)))  # above 1 nothing is left
-        if self.rank is not None:
-            r = min(r, check_integer(self.rank, "rank", minimum=1))
+        if self.n_components is not None:
+            r = min(r, check_integer(self.n_components, "n_components", minimum=1))
         self.eigenvalues_, self._Q = np.array(t[:r]), np.ascontiguousarray(Q[:, :r])
-        self._full = self.rank is None and self.tol is None
+        self._full = self.n_components is None and self.tol is None
         return self._Q * np.sqrt(self.eigenvalues_)
 
     def transform(self, Y: Any) -> Array:
@@ -87,7 +87,7 @@ class Eigen(SpectralEmbedding):
 
     Parameters
     ----------
-    rank : int, default=None
+    n_components : int, default=None
         Keep the leading coordinates only (kernel PCA of the outputs, uncentred); None keeps all.
     tol : float, default=None
         Drop eigenvalues up to tol · largest; None is n times the machine precision.
@@ -110,12 +110,13 @@ class Eigen(SpectralEmbedding):
 class KernelPCA(SpectralEmbedding):
     """z(y) = diag(w)^{-½} Qᵀ P (k_Y(y) − K_Y 1/n), P K_Y P = Q diag(w) Qᵀ, P = I − 11ᵀ/n: the leading components.
 
-    Unlike `Eigen(rank)` it centres, and ‖z(y)‖² is measured along the components kept, as kernel dependency estimation
+    Unlike `Eigen(n_components)` it centres, and ‖z(y)‖² is measured along the components kept, as kernel dependency
+    estimation
     compares candidates.
 
     Parameters
     ----------
-    rank : int, default=None
+    n_components : int, default=None
         How many components to keep; None keeps all with a positive w.
     tol : float, default=None
         Drop eigenvalues up to tol · largest; None is n times the machine precision.
@@ -130,7 +131,7 @@ class KernelPCA(SpectralEmbedding):
     >>> from iokr.embeddings import KernelPCA
     >>> from iokr.kernels import Linear
     >>> Y = [[0.0, 0.0], [2.0, 0.1], [4.0, 0.0]]
-    >>> KernelPCA(rank=1).fit_transform(Y, Linear().fit(Y)).shape
+    >>> KernelPCA(n_components=1).fit_transform(Y, Linear().fit(Y)).shape
     (3, 1)
     """
 

@@ -50,7 +50,7 @@ class Explicit(EuclideanEmbedding):
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Φ (n, p)."""
         if not isinstance(kernel, FeatureKernel):
-            asked = "set `output_kernel=Features(f)`" if kernel is None else "use `Eigen()` or `Nystroem(rank)`"
+            asked = "set `output_kernel=Features(f)`" if kernel is None else "use `Eigen()` or `Nystroem(n_components)`"
             raise ValueError(f"`Explicit()` needs an output kernel made of features, got {kernel!r:.60}; {asked}.")
         self.kernel_ = kernel
         self._home = empty_like((0,), Y) if is_array(Y) else None

@@ -64,17 +64,17 @@ class ProjectedEmbedding(CoordinateEmbedding):
 
 @component
 class Nystroem(ProjectedEmbedding):
-    """z(y) = L⁻¹ k_Y(P, y), L Lᵀ = k_Y(P, P): ψ(y) projected on the span of `rank` training outputs P.
+    """z(y) = L⁻¹ k_Y(P, y), L Lᵀ = k_Y(P, P): ψ(y) projected on the span of `n_components` training outputs P.
 
     K_Y is never formed. Made for many training outputs, covariance operators and other losses: every problem has rank
     columns, and a score costs 2·rank flops a candidate instead of 2n. ‖ψ(y)‖² of a candidate stays k_Y(y, y).
 
     Parameters
     ----------
-    rank : int, default=100
+    n_components : int, default=100
         How many outputs at most; fewer when they represent all.
     tol : float, default=None
-        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `rank` outputs.
+        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `n_components` outputs.
     pivots : {"random", "greedy", "uniform"}, default="random"
         How they are chosen, as in `kernels.Nystroem`.
     random_state : int, RandomState or None, default=None
@@ -91,16 +91,16 @@ class Nystroem(ProjectedEmbedding):
     --------
     >>> from iokr.embeddings import Nystroem
     >>> from iokr.kernels import Delta
-    >>> embedding = Nystroem(rank=5)
+    >>> embedding = Nystroem(n_components=5)
     >>> embedding.fit_transform(["a", "b", "a"], Delta().fit(["a", "b", "a"])).shape, embedding.error_
     ((3, 2), 0.0)
     """
 
-    rank: int = 100
+    n_components: int = 100
     tol: float | None = None
     pivots: str = "random"
     random_state: Any = None
 
     def _choose(self, S: Any) -> Landmarks:
-        rank, tol = check_landmarks(self.rank, self.tol, self.pivots)
+        rank, tol = check_landmarks(self.n_components, self.tol, self.pivots)
         return Landmarks(self.kernel_, S, rank, tol, self.pivots, self.random_state)

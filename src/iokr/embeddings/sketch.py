@@ -13,14 +13,15 @@ __all__ = ["Sketch"]
 
 @component
 class Sketch(ProjectedEmbedding):
-    """z(y) = Wᵀ S k_Y(y), W Wᵀ = (S K_Y Sᵀ)⁺, S (rank, n) sparse and random: ψ(y) projected on `rank` sums of outputs.
+    """z(y) = Wᵀ S k_Y(y), W Wᵀ = (S K_Y Sᵀ)⁺, S (rank, n) sparse and random: ψ(y) projected on `n_components` sums of
+    outputs.
 
     About 4·rank training outputs are evaluated for each new one. ‖ψ(y)‖² of a candidate stays k_Y(y, y). Z as the
     targets of any regressor is the sketched variant of deep structured prediction.
 
     Parameters
     ----------
-    rank : int, default=100
+    n_components : int, default=100
         Rows of S, at most as many as there are outputs.
     density : float, default=None
         The fraction of entries of S that are not 0. None: so that about 4·rank outputs have one. 1 takes all of them.
@@ -40,15 +41,15 @@ class Sketch(ProjectedEmbedding):
     --------
     >>> from iokr.embeddings import Sketch
     >>> from iokr.kernels import Delta
-    >>> Sketch(rank=2).fit_transform(["a", "b", "a"], Delta().fit(["a", "b", "a"])).shape
+    >>> Sketch(n_components=2).fit_transform(["a", "b", "a"], Delta().fit(["a", "b", "a"])).shape
     (3, 2)
     """
 
-    rank: int = 100
+    n_components: int = 100
     density: float | None = None
     entries: str = "signs"
     random_state: Any = None
 
     def _choose(self, S: Any) -> SketchedLandmarks:
-        rank, density = check_sketch(self.rank, self.density, self.entries)
+        rank, density = check_sketch(self.n_components, self.density, self.entries)
         return SketchedLandmarks(self.kernel_, S, rank, density, self.entries, self.random_state)

@@ -83,14 +83,14 @@ def freedom(spectrum: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
 class AreaRule:
     """Which member of a grid, and which alpha of its path.
 
-    "maximum": the largest score r, the first of equal ones. "soft": with weights w(α) = m(α) exp((r(α) − max r)/s)
+    "best": the largest score r, the first of equal ones. "averaged": with weights w(α) = m(α) exp((r(α) − max r)/s)
     along the path of a member, s the standard error of its best score and m(α) the degrees of freedom about α, log α is
     the mean of log α under w, and the member is that with the largest mean of r under w. For s → 0 this is the maximum;
     the fewer the links, the more of the path counts.
     """
 
     scoring: str
-    choice: str
+    rule: str
     n_links: int = 1  # of which the standard error knows
     n_others: int = 1
 
@@ -98,7 +98,7 @@ class AreaRule:
         """The score of a member and its alpha, from the areas along its path, (2, alphas), and `freedom`."""
         r = score_of(self.scoring, areas)
         best = int(np.argmax(r))
-        if self.choice == "maximum" or len(alphas) == 1:
+        if self.rule == "best" or len(alphas) == 1:
             return float(r[best]), alphas[best]
         s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
         w = m * np.exp((r - r[best]) / s)

@@ -10,7 +10,7 @@ from sklearn.utils import estimator_html_repr
 
 __all__ = ["Summarised", "chosen", "formula", "summary"]
 
-_SHOWN = ("alpha_", "strength_", "kernel_", "output_kernel_", "embedding_", "decoder_", "solver_", "guarantee_")
+_SHOWN = ("alpha_", "manifold_weight_", "kernel_", "output_kernel_", "embedding_", "decoder_", "solver_", "guarantee_")
 _LENGTH = 160
 
 

@@ -29,7 +29,7 @@ class _Unseparated(Gram):
         """There is none."""
         raise ValueError(
             "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
-            "points could be made; give the penalty: `Given(strength, matrix)`."
+            "points could be made; give the penalty: `Given(weight, matrix)`."
         )
 
     @cached_property

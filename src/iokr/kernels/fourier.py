@@ -29,7 +29,7 @@ class Fourier(FeatureKernel):
     ----------
     base : RBF or Laplacian
         k.
-    rank : int, default=100
+    n_components : int, default=100
         How many features, at least 2; an odd number is lowered by one.
     orthogonal : bool, default=None
         None: for `RBF`. `Laplacian` has none.
@@ -50,12 +50,12 @@ class Fourier(FeatureKernel):
     >>> import numpy as np
     >>> from iokr.kernels import RBF, Fourier
     >>> X = np.linspace(0, 1, 50)[:, None]
-    >>> bool(np.abs(Fourier(RBF(1.0), rank=2000)(X) - RBF(1.0)(X)).max() < 0.1)
+    >>> bool(np.abs(Fourier(RBF(1.0), n_components=2000)(X) - RBF(1.0)(X)).max() < 0.1)
     True
     """
 
     base: Kernel
-    rank: int = 100
+    n_components: int = 100
     orthogonal: bool | None = None
     random_state: Any = None
 
@@ -63,12 +63,12 @@ class Fourier(FeatureKernel):
 
     def fit(self, X: Any) -> Fourier:
         """Fit a clone of the base and draw the frequencies."""
-        half = check_integer(self.rank, "rank", minimum=2) // 2
+        half = check_integer(self.n_components, "n_components", minimum=2) // 2
         check_choice(self.orthogonal, "orthogonal", (None, True, False))
         if isinstance(self.base, Kernel) and not isinstance(self.base, (RBF, Laplacian)):
             raise ValueError(
                 f"`base` must be `RBF` or `Laplacian`, whose frequencies are known, got {self.base!r}; use "
-                "`Nystroem(base, rank)`."
+                "`Nystroem(base, n_components)`."
             )
         self.base_ = fit_part(self.base, "base", X)
         X = check_vectors(X)

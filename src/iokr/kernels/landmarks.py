@@ -41,19 +41,21 @@ _PANEL, _IN_CACHE = 1 << 25, 1 << 21  # numbers of a panel of features; under Nu
 _DIGITS = 1e3  # times n·eps·max k(x, x), from which pivots are beyond doubt
 
 
-def check_landmarks(rank: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
-    """`rank` ≥ 1, `tol` ≥ 0 or None, and a known way to choose."""
+def check_landmarks(n_components: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
+    """`n_components` ≥ 1, `tol` ≥ 0 or None, and a known way to choose."""
     check_choice(pivots, "pivots", PIVOTS)
-    return check_integer(rank, "rank", minimum=1), None if tol is None else check_number(tol, "tol", minimum=0.0)
+    return check_integer(n_components, "n_components", minimum=1), None if tol is None else check_number(
+        tol, "tol", minimum=0.0
+    )
 
 
-def check_sketch(rank: Any, density: Any, entries: Any) -> tuple[int, float | None]:
-    """`rank` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and known entries."""
+def check_sketch(n_components: Any, density: Any, entries: Any) -> tuple[int, float | None]:
+    """`n_components` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and known entries."""
     check_choice(entries, "entries", ENTRIES)
     share = None if density is None else check_number(density, "density", minimum=_SPARSEST)
     if share is not None and share > 1:
         raise ValueError(f"`density` must be a fraction of at most 1, got {density!r}.")
-    return check_integer(rank, "rank", minimum=1), share
+    return check_integer(n_components, "n_components", minimum=1), share
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -142,13 +144,13 @@ class Landmarks(FeatureMap):
         self,
         kernel: Kernel,
         R: Any,
-        rank: int,
+        n_components: int,
         tol: float | None = None,
         pivots: str = "random",
         random_state: Any = None,
     ) -> None:
         n = int(R.shape[0])
-        rank = min(rank, n)
+        rank = min(n_components, n)
         check_matrix(n, rank, R, 2.0, "Columns of a kernel matrix")
         self.kernel, rng = kernel, generator(random_state)
         diagonal = check_computed(kernel.diag(R))
@@ -264,13 +266,13 @@ class SketchedLandmarks(FeatureMap):
         self,
         kernel: Kernel,
         R: Any,
-        rank: int,
+        n_components: int,
         density: float | None = None,
         entries: str = "signs",
         random_state: Any = None,
     ) -> None:
         n = int(R.shape[0])
-        rank = min(rank, n)
+        rank = min(n_components, n)
         if density is None:  # 4·rank columns are expected not to be all zero
             density = 1.0 if _PER_ROW * rank >= n else -float(np.expm1(np.log1p(-_PER_ROW * rank / n) / rank))
         S, self.pivots = _sketch(rank, n, density, entries, generator(random_state))

@@ -71,7 +71,7 @@ class ProjectedKernel(WrappedKernel):
 
 @component
 class Nystroem(ProjectedKernel):
-    """k̂(x, z) = k(x, P) k(P, P)⁻¹ k(P, z), P at most `rank` training objects: the best fit of k on their span.
+    """k̂(x, z) = k(x, P) k(P, P)⁻¹ k(P, z), P at most `n_components` training objects: the best fit of k on their span.
 
     Features are rank numbers an object, so that a model costs n·rank² with `solver=LowRank()` and never forms an n × n
     matrix; everything else is exact for k̂. `error_` says what was left out, `model_selection.certify` what that does to
@@ -81,10 +81,10 @@ class Nystroem(ProjectedKernel):
     ----------
     base : Kernel
         k.
-    rank : int, default=100
+    n_components : int, default=100
         How many objects at most; fewer when they represent all.
     tol : float, default=None
-        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `rank` objects.
+        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `n_components` objects.
     pivots : {"random", "greedy", "uniform"}, default="random"
         "random": drawn with probability proportional to what is not yet represented (randomly pivoted Cholesky); with
         the same `random_state` a smaller rank takes the first of the same objects. "greedy" takes the worst represented
@@ -106,7 +106,7 @@ class Nystroem(ProjectedKernel):
     >>> import numpy as np
     >>> from iokr.kernels import RBF, Nystroem
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> kernel = Nystroem(RBF(1.0), rank=10).fit(X)
+    >>> kernel = Nystroem(RBF(1.0), n_components=10).fit(X)
     >>> kernel.error_ < 1e-8, bool(np.allclose(kernel(X), RBF(1.0)(X), atol=1e-5))
     (True, True)
     >>> len(Nystroem(RBF(1.0), tol=1e-3).fit(X).pivots_)
@@ -114,11 +114,11 @@ class Nystroem(ProjectedKernel):
     """
 
     base: Kernel
-    rank: int = 100
+    n_components: int = 100
     tol: float | None = None
     pivots: str = "random"
     random_state: Any = None
 
     def _choose(self, R: Any) -> Landmarks:
-        rank, tol = check_landmarks(self.rank, self.tol, self.pivots)
+        rank, tol = check_landmarks(self.n_components, self.tol, self.pivots)
         return Landmarks(self.base_, R, rank, tol, self.pivots, self.random_state)

@@ -14,7 +14,7 @@ __all__ = ["Sketch"]
 
 @component
 class Sketch(ProjectedKernel):
-    """k̂(x, z) = k(x, X)Sᵀ (S K Sᵀ)⁺ S k(X, z), S (rank, n) sparse and random: the best fit of k on `rank` sums.
+    """k̂(x, z) = k(x, X)Sᵀ (S K Sᵀ)⁺ S k(X, z), S (rank, n) sparse and random: the best fit of k on `n_components` sums.
 
     Each feature is a signed sum of several training objects, p′ = 4·rank of them in all by default, so that a feature
     costs four times as many evaluations of k as with `Nystroem`; what that gains at the same rank is seldom much.
@@ -23,7 +23,7 @@ class Sketch(ProjectedKernel):
     ----------
     base : Kernel
         k.
-    rank : int, default=100
+    n_components : int, default=100
         Rows of S, at most as many as there are objects.
     density : float, default=None
         The fraction of entries of S that are not 0; larger takes more objects. None: about 4·rank objects have one.
@@ -47,17 +47,17 @@ class Sketch(ProjectedKernel):
     >>> import numpy as np
     >>> from iokr.kernels import RBF, Sketch
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> kernel = Sketch(RBF(1.0), rank=10).fit(X)
+    >>> kernel = Sketch(RBF(1.0), n_components=10).fit(X)
     >>> kernel.features(X).shape, kernel.error_ < 1e-8
     ((200, 10), True)
     """
 
     base: Kernel
-    rank: int = 100
+    n_components: int = 100
     density: float | None = None
     entries: str = "signs"
     random_state: Any = None
 
     def _choose(self, R: Any) -> SketchedLandmarks:
-        rank, density = check_sketch(self.rank, self.density, self.entries)
+        rank, density = check_sketch(self.n_components, self.density, self.entries)
         return SketchedLandmarks(self.base_, R, rank, density, self.entries, self.random_state)

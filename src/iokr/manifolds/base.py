@@ -15,7 +15,7 @@ __all__ = ["Manifold"]
 class Manifold(Component, ABC):
     """(μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩, L symmetric positive semi-definite over all N points, labelled first.
 
-    `strength` is μ ≥ 0: larger makes h vary less between neighbours.
+    `weight` is μ ≥ 0: larger makes h vary less between neighbours.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Manifold(Component, ABC):
     array([0., 0.])
     """
 
-    strength: float
+    weight: float
 
     @abstractmethod
     def penalty(self, R: Any, gram: Gram) -> Array:

@@ -19,7 +19,7 @@ class Given(Manifold):
 
     Parameters
     ----------
-    strength : float
+    weight : float
         μ ≥ 0.
     matrix : array of shape (N, N)
         Over the labelled points, then the unlabelled ones, in the order of `fit`.
@@ -28,11 +28,11 @@ class Given(Manifold):
     --------
     >>> import numpy as np
     >>> from iokr.manifolds import Given
-    >>> Given(2.0, np.eye(2)).strength
+    >>> Given(2.0, np.eye(2)).weight
     2.0
     """
 
-    strength: float
+    weight: float
     matrix: Any
 
     def penalty(self, R: Any, gram: Gram) -> Array:

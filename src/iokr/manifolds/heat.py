@@ -20,7 +20,7 @@ class Heat(Manifold):
 
     Parameters
     ----------
-    strength : float, default=1.0
+    weight : float, default=1.0
         μ ≥ 0.
     beta : float, default=1.0
         Diffusion time: a larger β penalises coarser structure as well.
@@ -34,10 +34,10 @@ class Heat(Manifold):
     --------
     >>> from iokr.manifolds import Heat
     >>> Heat(0.1, beta=2.0)
-    Heat(beta=2.0, strength=0.1)
+    Heat(beta=2.0, weight=0.1)
     """
 
-    strength: float = 1.0
+    weight: float = 1.0
     beta: float = 1.0
     literal: bool = False
     n_neighbors: int | None = None

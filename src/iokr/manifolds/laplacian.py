@@ -23,7 +23,7 @@ class Laplacian(Manifold):
 
     Parameters
     ----------
-    strength : float, default=1.0
+    weight : float, default=1.0
         μ ≥ 0 of the objective; B16's λ₂ is μ/2.
     n_neighbors : int, default=None
         Keep each row's largest off-diagonal entries only, symmetrised by the mean; None keeps the full graph.
@@ -37,7 +37,7 @@ class Laplacian(Manifold):
     (1,)
     """
 
-    strength: float = 1.0
+    weight: float = 1.0
     n_neighbors: int | None = None
 
     def penalty(self, R: Any, gram: Gram) -> Array:
@@ -51,7 +51,7 @@ class IteratedLaplacian(Manifold):
 
     Parameters
     ----------
-    strength : float, default=1.0
+    weight : float, default=1.0
         μ ≥ 0. Mind the scale: Lᵖ grows like the p-th power of the degrees.
     power : int, default=2
     n_neighbors : int, default=None
@@ -61,10 +61,10 @@ class IteratedLaplacian(Manifold):
     --------
     >>> from iokr.manifolds import IteratedLaplacian
     >>> IteratedLaplacian(0.1, power=3, n_neighbors=10)
-    IteratedLaplacian(n_neighbors=10, power=3, strength=0.1)
+    IteratedLaplacian(n_neighbors=10, power=3, weight=0.1)
     """
 
-    strength: float = 1.0
+    weight: float = 1.0
     power: int = 2
     n_neighbors: int | None = None
 
@@ -92,7 +92,7 @@ def graph_laplacian(gram: Gram, n_neighbors: int | None = None) -> Array:
         raise ValueError(
             "The input kernel takes negative values, and a graph with negative weights gives no valid penalty. "
             "Use a kernel that is never negative (`RBF`, `Laplacian`, `Tanimoto`), or give the penalty: "
-            "`Given(strength, matrix)`."
+            "`Given(weight, matrix)`."
         )
     L = set_diagonal(-W, xp.zeros(N, dtype=K.dtype, device=K.device) if not is_numpy(K) else np.zeros(N))
     return set_diagonal(L, -xp.sum(L, axis=1))

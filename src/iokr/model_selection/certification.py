@@ -115,7 +115,9 @@ def _projected(model: Any) -> tuple[Any, Problem]:
         raise ValueError("`certify` needs complete outputs and no manifold.")
     problem = inputs.problem(targets, model.loss_)
     if problem.operator.oblique:
-        raise ValueError("With a covariance operator `certify` needs coordinates; set `embedding=Nystroem(rank)`.")
+        raise ValueError(
+            "With a covariance operator `certify` needs coordinates; set `embedding=Nystroem(n_components)`."
+        )
     alpha = model.alpha_ if hasattr(model, "alpha_") else model.alpha
     return kernel.base_, Problem(problem.gram, problem.Psi, problem.loss, float(alpha), weight=problem.weight)
 
@@ -131,7 +133,7 @@ def select_rank(
     Parameters
     ----------
     model : IOKRCV
-        With `kernel=Nystroem(base, rank)`, `Sketch` or `Fourier`, whose rank is the largest that is tried.
+        With `kernel=Nystroem(base, n_components)`, `Sketch` or `Fourier`, whose rank is the largest that is tried.
     X, y, sample_weight :
         As in `IOKRCV.fit`.
     ranks : sequence of int, default=None
@@ -156,17 +158,17 @@ def select_rank(
     >>> X = rng.uniform(size=(500, 1))
     >>> y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=500)
     >>> model, errors = select_rank(IOKRCV(Nystroem(RBF(9.0), 64)), X, y, ranks=(2, 4, 8, 16, 32, 64))
-    >>> model.kernel.rank, list(errors)
+    >>> model.kernel.n_components, list(errors)
     (8, [2, 4, 8, 16])
     """
     kernel: Any = getattr(model, "kernel", None)
-    if not hasattr(model, "alphas") or not isinstance(getattr(kernel, "rank", None), (int, np.integer)):
-        raise TypeError(f"`model` must be an `IOKRCV` with a kernel that has a `rank`, got {model!r:.80}.")
+    if not hasattr(model, "alphas") or not isinstance(getattr(kernel, "n_components", None), (int, np.integer)):
+        raise TypeError(f"`model` must be an `IOKRCV` with a kernel that has `n_components`, got {model!r:.80}.")
     if getattr(model, "cv", None) is not None:
         raise ValueError("`select_rank` compares leave-one-out errors; set `cv=None`.")
     check_number(fall, "fall", minimum=0.0)
     if ranks is None:
-        tried = [_FIRST * 2**k for k in range(40) if _FIRST * 2**k < kernel.rank] + [int(kernel.rank)]
+        tried = [_FIRST * 2**k for k in range(40) if _FIRST * 2**k < kernel.n_components] + [int(kernel.n_components)]
     else:
         if isinstance(ranks, (str, bytes)) or not hasattr(ranks, "__iter__") or getattr(ranks, "shape", None) == ():
             raise TypeError(f"`ranks` must be a sequence of integers, got {ranks!r:.60}.")
@@ -176,7 +178,7 @@ def select_rank(
     errors: dict[int, float] = {}
     best, before = None, np.inf
     for rank in tried:
-        fitted = clone(model).set_params(kernel__rank=rank).fit(X, y, sample_weight=sample_weight)
+        fitted = clone(model).set_params(kernel__n_components=rank).fit(X, y, sample_weight=sample_weight)
         errors[rank] = error = float(np.min(fitted.loo_errors_))
         if best is None or error < before:
             best = fitted

@@ -33,7 +33,7 @@ __all__ = ["ConditionalCovariance", "Covariance"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _LESS_MEMORY = (
-    "To reduce memory: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(rank)`."
+    "To reduce memory: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(n_components)`."
 )
 
 

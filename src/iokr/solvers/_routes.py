@@ -85,10 +85,10 @@ def _approximate(problem: Problem, free: float, cuda: bool) -> Iterator[str]:
         flops = {m: 4.0 * n * m * m + 2.0 * n * m * (K.n_columns or 0) for m in ranks}
         m = next((m for m in ranks if flops[m] / rate <= _PATIENCE), ranks[-1])
         size, time = human_bytes(bytes_of(problem, m)), expected_time(flops[m], like)
-        outputs = f" and `embedding=Nystroem(rank={m})`" if implicit else ""
+        outputs = f" and `embedding=Nystroem(n_components={m})`" if implicit else ""
         less = f" ({human_bytes(_chunk_bytes(problem, m))} in chunks, `fit(Stream((X, y)))`)"
         yield (
-            f"approximate, `Nystroem({K.described}, rank={m})` as the kernel{outputs}, {size}{way}"
+            f"approximate, `Nystroem({K.described}, n_components={m})` as the kernel{outputs}, {size}{way}"
             f"{less if not way and _chunk_bytes(problem, m) < _low_rank_bytes(problem, m) else ''}"
             f"{'' if way else ','} {time}; leave-one-out (`IOKRCV`) tells what it costs in accuracy"
         )

@@ -57,8 +57,8 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     if k == 0 and j == 0:
         return problem, Units(0, 0, e)
     by = k * (2 * e - d) - j
-    alpha, strength = power_of_two(problem.alpha, by), power_of_two(problem.strength, by)
-    if not np.finfo(float).tiny <= alpha < math.inf or strength == math.inf:
+    alpha, manifold_weight = power_of_two(problem.alpha, by), power_of_two(problem.manifold_weight, by)
+    if not np.finfo(float).tiny <= alpha < math.inf or manifold_weight == math.inf:
         raise ValueError(
             f"`alpha` = {problem.alpha:g} is beyond all numbers in the units of the outputs, whose largest is about "
             f"{power_of_two(1.0, k):.1e}, and of `sample_weight`, about {power_of_two(1.0, j):.1e}; choose one that is "
@@ -67,7 +67,9 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     loss = problem.loss.in_units(power_of_two(1.0, k)) if k else problem.loss
     Psi = times_power(problem.targets, -k) if k else problem.Psi
     weight = problem.weight if j == 0 else np.ldexp(problem.row_weight, -j)
-    return replace(problem, Psi=Psi, loss=loss, alpha=alpha, strength=strength, weight=weight), Units(k, j, e)
+    return replace(problem, Psi=Psi, loss=loss, alpha=alpha, manifold_weight=manifold_weight, weight=weight), Units(
+        k, j, e
+    )
 
 
 def _largest(problem: Problem) -> float:

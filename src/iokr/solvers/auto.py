@@ -114,12 +114,12 @@ RULES = (
         lambda case: f"{int(np.asarray(case.problem.mask).sum())} observed entries coupled by A: ",
     ),
     Rule(
-        "manifold, several alphas or strengths, leave-one-out, or 10 or more distinct eigenvalues of A",
+        "manifold, several alphas or manifold weights, leave-one-out, or 10 or more distinct eigenvalues of A",
         lambda case: case.problem.penalised and _is_grid(case),
         ManifoldEigen,
         "one reduction of the penalty is reused for every point of the grid",
         lambda case: (
-            f"unlabelled points with {case.words}, {_count(case.use.n_strengths, 'strength')}"
+            f"unlabelled points with {case.words}, {_count(case.use.n_manifold_weights, 'manifold weight')}"
             f"{' and leave-one-out' if case.use.loo else ''}: "
         ),
     ),
@@ -331,7 +331,7 @@ def _cost(case: Case, solver: Solver) -> str:
 
 def _is_grid(case: Case) -> bool:
     """Whether penalised systems are many, or such that Cholesky factors lose too many digits."""
-    several = case.use.loo or case.use.n_alphas * case.use.n_strengths > 1 or case.distinct >= 10
+    several = case.use.loo or case.use.n_alphas * case.use.n_manifold_weights > 1 or case.distinct >= 10
     return several or Cholesky().refuses(case.problem) is not None
 
 

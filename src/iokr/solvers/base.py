@@ -34,17 +34,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Use:
-    """What a solver is wanted for: `n_alphas` values of α, `n_strengths` of μ, and whether leave-one-out.
+    """What a solver is wanted for: `n_alphas` values of α, `n_manifold_weights` of μ, and whether leave-one-out.
 
     Examples
     --------
     >>> from iokr.solvers import Use
     >>> Use(n_alphas=19, loo=True)
-    Use(n_alphas=19, n_strengths=1, loo=True)
+    Use(n_alphas=19, n_manifold_weights=1, loo=True)
     """
 
     n_alphas: int = 1
-    n_strengths: int = 1
+    n_manifold_weights: int = 1
     loo: bool = False
 
 

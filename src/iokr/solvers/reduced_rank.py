@@ -70,7 +70,7 @@ class ReducedRank(ClosedForm):
     def refuses(self, problem: Problem) -> str | None:
         """Needs orthonormal coordinates, complete, and a kernel that separates."""
         if isinstance(problem.Psi, IdentityMatrix) or problem.operator.oblique:
-            return "it projects in coordinates of the outputs; use `embedding=Eigen()` or `Nystroem(rank)`."
+            return "it projects in coordinates of the outputs; use `embedding=Eigen()` or `Nystroem(n_components)`."
         if problem.gram.operator is None:
             return "the kernel does not separate into k·A; use a scalar kernel, or `Decomposable`."
         if problem.mask is not None:

@@ -151,7 +151,7 @@ def test_a_compact_copy_fits_itself_again(tmp_path, manifold):
 
 
 def test_spectra_without_molecules_change_the_forward_model_alone():
-    """The scores are those of a forward model with the manifold; the strength is chosen, and 0 is a choice."""
+    """The scores are those of a forward model with the manifold; the manifold weight is chosen, and 0 is a choice."""
     more = RNG.normal(size=(6, 3)) + 1
     model = Identification(RBF(0.3), manifold=Laplacian(n_neighbors=3))
     model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
@@ -161,7 +161,7 @@ def test_spectra_without_molecules_change_the_forward_model_alone():
         np.testing.assert_allclose(f, g, atol=1e-12)
     strong = Identification(RBF(0.3), alphas=(0.2,), manifold=Laplacian(0.5, 3))
     strong.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
-    assert strong.forward_.manifold.strength == 0.5
+    assert strong.forward_.manifold.weight == 0.5
     direct = IOKR(RBF(0.3), output_kernel=Tanimoto(), alpha=0.2, manifold=Laplacian(0.5, 3))
     direct.fit(X, MOLECULES[WHICH], X_unlabeled=more)
     expected = scores_without_own(direct, NEW, candidates(), GROUPS, GIVEN)

@@ -34,9 +34,14 @@ def single(kernel, alpha, mu=None, **parts):
 
 @pytest.mark.parametrize("scoring", METRICS)
 def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
-    kernels, strengths = [RBF(0.1), RBF(0.6)], (0.0, 0.3)
+    kernels, manifold_weights = [RBF(0.1), RBF(0.6)], (0.0, 0.3)
     model = LinkPredictorCV(
-        kernels, alphas=ALPHAS, strengths=strengths, scoring=scoring, choice="maximum", manifold=Laplacian(1.0, 4)
+        kernels,
+        alphas=ALPHAS,
+        manifold_weights=manifold_weights,
+        scoring=scoring,
+        rule="best",
+        manifold=Laplacian(1.0, 4),
     )
     model.fit(S.X, S.W, S.labeled)
     expected = [
@@ -45,7 +50,7 @@ def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
                 METRICS[scoring](S.W_labeled, single(k, a, mu).fit(S.X, S.W, S.labeled).loo_decision_function())
                 for a in ALPHAS
             ]
-            for mu in strengths
+            for mu in manifold_weights
         ]
         for k in kernels
     ]
@@ -55,8 +60,8 @@ def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
     assert set(model.areas_) == set(AREAS)
     i, j, k = model.best_index_
     assert model.scores_[i, j, k] == model.scores_.max()
-    assert (model.alpha_, model.strength_) == (ALPHAS[k], strengths[j])
-    best = single(kernels[i], model.alpha_, model.strength_).fit(S.X, S.W, S.labeled)
+    assert (model.alpha_, model.manifold_weight_) == (ALPHAS[k], manifold_weights[j])
+    best = single(kernels[i], model.alpha_, model.manifold_weight_).fit(S.X, S.W, S.labeled)
     assert_close(model.decision_function(), best.decision_function(), 1e-8)
     assert_close(model.decision_function(S.X_new), best.decision_function(S.X_new), 1e-8)
     assert_close(model.loo_decision_function(), best.loo_decision_function(), 1e-7)
@@ -72,7 +77,7 @@ def test_axes_of_length_one_are_dropped():
 
 @pytest.mark.parametrize("scoring", METRICS)
 def test_by_node_folds_each_criterion_is_of_the_mean_areas(scoring):
-    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring, choice="maximum")
+    model = LinkPredictorCV([RBF(0.1), RBF(0.6)], alphas=ALPHAS, cv=3, scoring=scoring, rule="best")
     model.fit(S.X, S.W, S.labeled)
     alone = [
         LinkPredictorCV(RBF(gamma), alphas=ALPHAS, cv=3, scoring=name).fit(S.X, S.W, S.labeled).scores_
@@ -109,12 +114,12 @@ BETAS = [Normalized(Diffusion(beta)) for beta in (0.3, 1.0)]
 MANIFOLDS = [Laplacian(1.0, 4), Heat(1.0, 0.5)]
 
 
-@pytest.mark.parametrize("choice", ["soft", "maximum"])
+@pytest.mark.parametrize("choice", ["averaged", "best"])
 @pytest.mark.parametrize("cv", [None, 3])
 def test_output_kernels_and_manifolds_are_axes(cv, choice):
     """Every slice is the search with one of each, and the choice is the best of theirs."""
-    kernels, strengths = [RBF(0.1), Aligned([RBF(0.2), RBF(0.9)])], (0.05, 0.3)
-    same = {"alphas": ALPHAS, "strengths": strengths, "cv": cv, "choice": choice}
+    kernels, manifold_weights = [RBF(0.1), Aligned([RBF(0.2), RBF(0.9)])], (0.05, 0.3)
+    same = {"alphas": ALPHAS, "manifold_weights": manifold_weights, "cv": cv, "rule": choice}
     model = LinkPredictorCV(kernels, output_kernel=BETAS, manifold=MANIFOLDS, **same).fit(S.X, S.W, S.labeled)
     assert model.scores_.shape == (2, 2, 2, 2, 3)
     alone = {
@@ -127,7 +132,7 @@ def test_output_kernels_and_manifolds_are_axes(cv, choice):
         assert_close(model.scores_[place], one.scores_, 1e-9)
     best = alone[model.best_index_[:3]]
     assert model.best_index_[3:] == best.best_index_
-    assert model.alpha_ == pytest.approx(best.alpha_, rel=1e-9) and model.strength_ == best.strength_
+    assert model.alpha_ == pytest.approx(best.alpha_, rel=1e-9) and model.manifold_weight_ == best.manifold_weight_
     assert model.output_kernel_.base.beta == BETAS[model.best_index_[1]].base.beta
     assert type(model.model_.manifold) is type(MANIFOLDS[model.best_index_[2]])
     assert_close(model.decision_function(), best.decision_function(), 1e-7)
@@ -151,7 +156,7 @@ def test_no_manifold_may_be_among_them():
     alone = [LinkPredictorCV(RBF(0.4), alphas=ALPHAS, manifold=m).fit(S.X, S.W, S.labeled) for m in manifolds]
     assert_close(model.scores_, [one.scores_ for one in alone], 1e-9)
     best = alone[model.best_index_[0]]
-    assert model.strength_ == best.strength_
+    assert model.manifold_weight_ == best.manifold_weight_
     assert_close(model.decision_function(), best.decision_function(), 1e-8)
 
 
@@ -185,20 +190,20 @@ def test_the_soft_choice_is_the_weighted_mean_of_log_alpha():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="`choice` must be one of 'soft', 'maximum'"):
-        LinkPredictorCV(choice="best").fit(S.X, S.W)
+    with pytest.raises(ValueError, match="`rule` must be one of 'averaged', 'best'"):
+        LinkPredictorCV(rule="largest").fit(S.X, S.W)
     with pytest.raises(ValueError, match="`output_kernel` is an empty list"):
         LinkPredictorCV(output_kernel=[]).fit(S.X, S.W)
     with pytest.raises(TypeError, match="`manifold` must be a component"):
         LinkPredictorCV(manifold=[Laplacian(1.0), 3]).fit(S.X, S.W)
     with pytest.raises(ValueError, match="let 0 be one of these"):
-        LinkPredictorCV(manifold=[None, Laplacian(1.0)], strengths=(0.1,)).fit(S.X, S.W)
+        LinkPredictorCV(manifold=[None, Laplacian(1.0)], manifold_weights=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="`scoring` must be one of 'roc_auc', 'average_precision', 'both'"):
         LinkPredictorCV(scoring="accuracy").fit(S.X, S.W)
     with pytest.raises(ValueError, match="`alphas` must be a positive number"):
         LinkPredictorCV(alphas=(0.0,)).fit(S.X, S.W)
-    with pytest.raises(ValueError, match="`strengths` was given but `manifold` is None"):
-        LinkPredictorCV(strengths=(0.1,)).fit(S.X, S.W)
+    with pytest.raises(ValueError, match="`manifold_weights` was given but `manifold` is None"):
+        LinkPredictorCV(manifold_weights=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="quadratic losses only"):
         LinkPredictorCV(loss=MaxMargin()).fit(S.X, S.W)
     with pytest.raises(ValueError, match="Every two labelled nodes are linked"):

@@ -39,20 +39,20 @@ def test_a_width_is_that_of_the_formula(targets):
 def test_errors_are_those_of_leave_one_out_at_every_point(targets, semi):
     manifolds = [None, Laplacian(0.05, 4), Laplacian(0.5, 4)] if semi else [None]
     extra = {"X_unlabeled": X_unlabeled} if semi else {}
-    model = MultiTaskCV(KERNELS, manifold=manifolds, widths=WIDTHS, strengths=STRENGTHS, alphas=ALPHAS)
+    model = MultiTaskCV(KERNELS, manifold=manifolds, widths=WIDTHS, task_weights=STRENGTHS, alphas=ALPHAS)
     model.fit(X, targets, **extra)
     assert model.loo_errors_.shape == ((2, 3, 2, 2, 2) if semi else (2, 2, 2, 2))
     errors = {}
     for point in itertools.product(KERNELS, manifolds, WIDTHS, STRENGTHS, ALPHAS):
-        kernel, manifold, width, strength, alpha = point
+        kernel, manifold, width, task_weight, alpha = point
         M = similarity(targets, width)
-        one = MultiTask(kernel, tasks=M, strength=strength, alpha=alpha, manifold=manifold)
+        one = MultiTask(kernel, tasks=M, task_weight=task_weight, alpha=alpha, manifold=manifold)
         errors[point] = one.fit(X, targets, **(extra if manifold is not None else {})).loo_error()
     assert_close(model.loo_errors_.ravel(), list(errors.values()), 1e-8)
-    kernel, manifold, width, strength, alpha = min(errors, key=errors.get)
-    assert (model.kernel_.scalar.gamma, model.width_, model.strength_) == (kernel.gamma, width, strength)
+    kernel, manifold, width, task_weight, alpha = min(errors, key=errors.get)
+    assert (model.kernel_.scalar.gamma, model.width_, model.task_weight_) == (kernel.gamma, width, task_weight)
     assert model.alpha_ == alpha
-    best = MultiTask(kernel, tasks=similarity(targets, width), strength=strength, alpha=alpha, manifold=manifold)
+    best = MultiTask(kernel, tasks=similarity(targets, width), task_weight=task_weight, alpha=alpha, manifold=manifold)
     best.fit(X, targets, **(extra if manifold is not None else {}))
     assert_close(model.predict(X_unlabeled), best.predict(X_unlabeled), 1e-8)
     assert model.loo_error() == pytest.approx(min(errors.values()), rel=1e-8)
@@ -63,7 +63,7 @@ def test_a_learned_operator_is_searched_over_kernels():
     alone = [MultiTaskCV(kernel, learn_tasks=True, alphas=ALPHAS).fit(X, Y) for kernel in KERNELS]
     assert_close(model.loo_errors_, [one.loo_errors_ for one in alone], 1e-9)
     assert_close(model.A_, alone[model.best_index_[0]].A_, 1e-8)
-    assert model.strength_ is None and model.width_ is None
+    assert model.task_weight_ is None and model.width_ is None
 
 
 def test_refusals():

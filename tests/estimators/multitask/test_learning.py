@@ -140,7 +140,7 @@ def test_selection_over_alpha_starts_warm_and_ends_at_the_same_place():
     models = [MultiTask(RBF(GAMMA), learn_tasks=True, alpha=alpha, tol=1e-11).fit(X, Y) for alpha in alphas]
     assert_close(model.loo_errors_, [m.loo_error() for m in models], 1e-4)
     (best,) = model.best_index_
-    assert model.alpha_ == alphas[best] and model.strength_ is None
+    assert model.alpha_ == alphas[best] and model.task_weight_ is None
     assert_close(model.predict(X_u), models[best].predict(X_u), 1e-4)
     assert_close(model.A_, models[best].A_, 1e-4)
     assert model.solution_.gap <= 1e-11

@@ -104,7 +104,7 @@ def test_operator_model_solves_the_system(mu, given, missing, weighted, manifold
     model = MultiTask(
         RBF(GAMMA),
         tasks=M if given else None,
-        strength=mu,
+        task_weight=mu,
         alpha=0.2,
         manifold=Given(0.3, L) if manifold else None,
     ).fit(X, Y, sample_weight=w, X_unlabeled=X_u if manifold else None)
@@ -122,7 +122,7 @@ def test_without_coupling_it_is_iokr():
     for embedding in (None, Identity(centered=True)):
         expected = IOKR(RBF(GAMMA), alpha=0.3, embedding=embedding).fit(X, Y)
         alone = MultiTask(RBF(GAMMA), coupling=None, alpha=0.3, embedding=embedding).fit(X, Y)
-        zero = MultiTask(RBF(GAMMA), strength=0.0, alpha=0.3, embedding=embedding).fit(X, Y)
+        zero = MultiTask(RBF(GAMMA), task_weight=0.0, alpha=0.3, embedding=embedding).fit(X, Y)
         for model in (alone, zero):
             assert_close(model.predict(X), expected.predict(X), 1e-12)
             assert model.score(X, Y) == pytest.approx(expected.score(X, Y), rel=1e-12)
@@ -141,7 +141,7 @@ def test_with_ridge_output_coupling_predicts_the_same_y(mu, manifold):
     extra = {} if manifold is None else {"X_unlabeled": X_u}
     settings = {"alpha": 0.3, "manifold": manifold, "embedding": Identity(centered=True)}
     alone = MultiTask(RBF(GAMMA), coupling=None, **settings).fit(X, Y, **extra)
-    coupled = MultiTask(RBF(GAMMA), coupling="output", strength=mu, **settings).fit(X, Y, **extra)
+    coupled = MultiTask(RBF(GAMMA), coupling="output", task_weight=mu, **settings).fit(X, Y, **extra)
     assert_close(coupled.predict(X_u), alone.predict(X_u), 1e-10)
     assert coupled.score(X_u, Y[: len(X_u)]) == pytest.approx(alone.score(X_u, Y[: len(X_u)]), rel=1e-10)
     assert coupled.loo_error() == pytest.approx(alone.loo_error(), rel=1e-9)
@@ -156,7 +156,7 @@ def test_output_coupling_changes_decoding_over_candidates():
     X, Y, X_u, rng = sample()
     candidates = rng.normal(size=(40, 4))
     alone = MultiTask(RBF(GAMMA), coupling=None, alpha=0.3, decoder=Candidates()).fit(X, Y)
-    coupled = MultiTask(RBF(GAMMA), coupling="output", strength=0.95, alpha=0.3, decoder=Candidates()).fit(X, Y)
+    coupled = MultiTask(RBF(GAMMA), coupling="output", task_weight=0.95, alpha=0.3, decoder=Candidates()).fit(X, Y)
     gap = candidates[None] - alone.decision_function(X_u)[:, None]
     expected = np.einsum("acp,pq,acq->ac", gap, coupled.A_, gap)
     assert_close(coupled.distances(X_u, candidates), expected, 1e-9)
@@ -171,7 +171,7 @@ def test_singular_metric_answers_the_least_norm_output():
     """M = [[0, 1], [1, 0]] at μ = ½: A = ½ 11ᵀ, and y is the projection of h₀ on (1, 1)."""
     X, Y, X_u, _ = sample(d=2)
     M = np.array([[0.0, 1.0], [1.0, 0.0]])
-    coupled = MultiTask(RBF(GAMMA), tasks=M, coupling="output", strength=0.5, alpha=0.3).fit(X, Y)
+    coupled = MultiTask(RBF(GAMMA), tasks=M, coupling="output", task_weight=0.5, alpha=0.3).fit(X, Y)
     H = IOKR(RBF(GAMMA), alpha=0.3).fit(X, Y).predict(X_u)
     assert_close(coupled.predict(X_u), np.repeat(H.mean(axis=1, keepdims=True), 2, axis=1), 1e-9)
 
@@ -179,16 +179,16 @@ def test_singular_metric_answers_the_least_norm_output():
 def test_indefinite_metric_is_refused_and_the_bound_is_right():
     X, Y, _, _ = sample(d=2)
     M = np.array([[0.0, 2.0], [2.0, 0.0]])
-    with pytest.raises(ValueError, match=r"Lower `strength` to 0\.333 at most"):
-        MultiTask(tasks=M, coupling="output", strength=0.5).fit(X, Y)
-    MultiTask(tasks=M, coupling="output", strength=1 / 3).fit(X, Y)
-    MultiTask(tasks=M, strength=0.5).fit(X, Y)
+    with pytest.raises(ValueError, match=r"Lower `task_weight` to 0\.333 at most"):
+        MultiTask(tasks=M, coupling="output", task_weight=0.5).fit(X, Y)
+    MultiTask(tasks=M, coupling="output", task_weight=1 / 3).fit(X, Y)
+    MultiTask(tasks=M, task_weight=0.5).fit(X, Y)
 
 
 def test_output_coupling_with_another_loss_is_that_loss_in_the_metric():
     X, Y, X_u, rng = sample()
     M = task_similarity(rng.normal(size=(9, 4)))
-    coupled = MultiTask(RBF(GAMMA), tasks=M, coupling="output", strength=0.9, loss=Huber(0.2), alpha=0.3).fit(X, Y)
+    coupled = MultiTask(RBF(GAMMA), tasks=M, coupling="output", task_weight=0.9, loss=Huber(0.2), alpha=0.3).fit(X, Y)
     root = coupled.embedding_.root_
     assert_close(root @ root, 0.9 * M + 0.1 * np.eye(4), 1e-12)
     expected = IOKR(RBF(GAMMA), loss=Huber(0.2), alpha=0.3).fit(X, Y @ root)
@@ -222,26 +222,26 @@ def test_selection_is_the_leave_one_out_error_of_every_pair(missing, weighted, m
     w = rng.integers(1, 4, size=len(X)).astype(float) if weighted else None
     if missing:
         Y[1, 0] = Y[4, 2] = np.nan
-    strengths, alphas = (0.0, 0.6, 0.9), (0.05, 0.5)
+    task_weights, alphas = (0.0, 0.6, 0.9), (0.05, 0.5)
     settings = {"embedding": Identity(centered=True), "manifold": manifold}
     extra = {"sample_weight": w} if manifold is None else {"sample_weight": w, "X_unlabeled": X_u}
-    model = MultiTaskCV(RBF(GAMMA), strengths=strengths, alphas=alphas, **settings).fit(X, Y, **extra)
+    model = MultiTaskCV(RBF(GAMMA), task_weights=task_weights, alphas=alphas, **settings).fit(X, Y, **extra)
     models = [
-        [MultiTask(RBF(GAMMA), strength=mu, alpha=alpha, **settings).fit(X, Y, **extra) for alpha in alphas]
-        for mu in strengths
+        [MultiTask(RBF(GAMMA), task_weight=mu, alpha=alpha, **settings).fit(X, Y, **extra) for alpha in alphas]
+        for mu in task_weights
     ]
     assert_close(model.loo_errors_, [[m.loo_error() for m in row] for row in models], 1e-9)
     i, j = model.best_index_
     assert model.loo_errors_[i, j] == model.loo_errors_.min()
-    assert (model.strength_, model.alpha_) == (strengths[i], alphas[j])
+    assert (model.task_weight_, model.alpha_) == (task_weights[i], alphas[j])
     assert_close(model.predict(X_u), models[i][j].predict(X_u), 1e-9)
     assert model.loo_error() == pytest.approx(model.loo_errors_.min(), rel=1e-9)
 
 
 def test_axes_of_length_one_are_dropped():
     X, Y, _, _ = sample()
-    assert MultiTaskCV(strengths=(0.5,)).fit(X, Y).loo_errors_.shape == (19,)
-    one = MultiTaskCV(strengths=(0.5,), alphas=(1.0,)).fit(X, Y)
+    assert MultiTaskCV(task_weights=(0.5,)).fit(X, Y).loo_errors_.shape == (19,)
+    one = MultiTaskCV(task_weights=(0.5,), alphas=(1.0,)).fit(X, Y)
     assert one.loo_errors_.shape == () and one.best_index_ == ()
 
 
@@ -250,7 +250,7 @@ def test_coupling_helps_tasks_that_are_one():
     X = np.linspace(0, 6, 25)[:, None]
     truth = np.repeat(np.sin(X), 8, axis=1)
     Y = truth + 0.7 * rng.normal(size=truth.shape)
-    alone = MultiTaskCV(RBF(0.5), strengths=(0.0,)).fit(X, Y)
+    alone = MultiTaskCV(RBF(0.5), task_weights=(0.0,)).fit(X, Y)
     for model in (
         MultiTaskCV(RBF(0.5)).fit(X, Y),
         MultiTaskCV(RBF(0.5), learn_tasks=True, alphas=(0.1, 1.0, 10.0)).fit(X, Y),
@@ -265,7 +265,7 @@ def test_coupling_helps_tasks_that_are_one():
     "model",
     [
         MultiTask(RBF(GAMMA)),
-        MultiTask(RBF(GAMMA), coupling="output", strength=0.3),
+        MultiTask(RBF(GAMMA), coupling="output", task_weight=0.3),
         MultiTask(RBF(GAMMA), tasks=np.ones((4, 4)), alpha=0.1),
         MultiTask(RBF(GAMMA), learn_tasks=True),
         MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0)),
@@ -283,13 +283,13 @@ def test_clones_and_pickles(model):
 
 def test_grid_search_over_strength_and_alpha():
     X, Y, _, _ = sample(n=20)
-    grid = {"alpha": [0.1, 1.0], "strength": [0.0, 0.8], "kernel__gamma": [0.1, 0.4]}
+    grid = {"alpha": [0.1, 1.0], "task_weight": [0.0, 0.8], "kernel__gamma": [0.1, 0.4]}
     search = GridSearchCV(MultiTask(RBF(GAMMA)), grid, cv=3).fit(X, Y)
     assert set(search.best_params_) == set(grid)
     best = MultiTask(
         RBF(search.best_params_["kernel__gamma"]),
         alpha=search.best_params_["alpha"],
-        strength=search.best_params_["strength"],
+        task_weight=search.best_params_["task_weight"],
     )
     assert_close(search.predict(X), best.fit(X, Y).predict(X), 1e-12)
 
@@ -318,9 +318,9 @@ def test_weight_two_is_the_row_twice():
 @pytest.mark.parametrize(
     ("settings", "error", "words"),
     [
-        ({"strength": 1.0}, ValueError, "below 1"),
-        ({"strength": -0.1}, ValueError, "`strength`"),
-        ({"strength": "a"}, TypeError, "`strength`"),
+        ({"task_weight": 1.0}, ValueError, "below 1"),
+        ({"task_weight": -0.1}, ValueError, "`task_weight`"),
+        ({"task_weight": "a"}, TypeError, "`task_weight`"),
         ({"coupling": "outputs"}, ValueError, "`coupling` must be one of"),
         ({"tasks": np.eye(3)}, ValueError, r"must be \(4, 4\)"),
         ({"tasks": -np.eye(4)}, ValueError, "negative entries"),
@@ -345,7 +345,7 @@ def test_bad_parameters_are_named(settings, error, words):
 def test_selection_refuses_bad_grids():
     X, Y, _, _ = sample()
     with pytest.raises(ValueError, match="below 1"):
-        MultiTaskCV(strengths=(0.5, 1.0)).fit(X, Y)
+        MultiTaskCV(task_weights=(0.5, 1.0)).fit(X, Y)
     with pytest.raises(ValueError, match="`alphas` is empty"):
         MultiTaskCV(alphas=()).fit(X, Y)
 

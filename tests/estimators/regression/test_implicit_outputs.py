@@ -120,18 +120,18 @@ def test_path_of_errors_equals_that_of_explicit_features(name, embedding, weight
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_semi_supervised_grid_equals_that_of_explicit_features(name, embedding):
     o = outputs(name)
-    alphas, strengths = (1e-2, 1.0), (0.0, 0.1, 3.0)
+    alphas, manifold_weights = (1e-2, 1.0), (0.0, 0.1, 3.0)
     grid = IOKRCV(
         RBF(GAMMA),
         output_kernel=o.kernel,
         embedding=embedding,
         alphas=alphas,
-        strengths=strengths,
+        manifold_weights=manifold_weights,
         manifold=Laplacian(1.0),
     )
     grid.fit(o.s.X, o.y, X_unlabeled=o.s.U)
     ridge = Ridge(o.s.K, o.psi, L=reference.graph_laplacian(o.s.K))
-    expected = [[ridge.at(alpha=a, mu=mu).leave_one_out_error() for a in alphas] for mu in strengths]
+    expected = [[ridge.at(alpha=a, mu=mu).leave_one_out_error() for a in alphas] for mu in manifold_weights]
     assert_close(grid.loo_errors_, np.array(expected), 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Leave-one-out in closed form equals refitting, over paths of alpha, strength and kernel.
+"""Leave-one-out in closed form equals refitting, over paths of alpha, manifold weight and kernel.
 
 Tests of `iokr.estimators.regression.cv` and `iokr.estimators.regression.selection`.
 """
@@ -24,9 +24,9 @@ def with_operator(kernel, A):
     return kernel if A is None else Decomposable(kernel, A)
 
 
-def errors(ridge: Ridge, alphas=ALPHAS, strengths=(0.0,)) -> np.ndarray:
-    """Leave-one-out errors by refits, strength × alpha."""
-    return np.array([[ridge.at(alpha=a, mu=mu).leave_one_out_error() for a in alphas] for mu in strengths])
+def errors(ridge: Ridge, alphas=ALPHAS, manifold_weights=(0.0,)) -> np.ndarray:
+    """Leave-one-out errors by refits, manifold weight × alpha."""
+    return np.array([[ridge.at(alpha=a, mu=mu).leave_one_out_error() for a in alphas] for mu in manifold_weights])
 
 
 @pytest.mark.parametrize("weighted", ["none", "any", "zeros", "tiny"])
@@ -132,9 +132,9 @@ def test_supervised_path_of_errors(kind, weighted):
 def test_semi_supervised_grid_of_errors(kind, weighted):
     s = regression(8, n=6, u=7)
     A, w = operator(kind, 3), weights(weighted, 6)
-    grid = IOKRCV(with_operator(RBF(GAMMA), A), alphas=ALPHAS, strengths=STRENGTHS, manifold=Laplacian(1.0, 3))
+    grid = IOKRCV(with_operator(RBF(GAMMA), A), alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=Laplacian(1.0, 3))
     grid.fit(s.X, s.Y, sample_weight=w, X_unlabeled=s.U)
-    expected = errors(Ridge(s.K, s.Y, 1.0, A, reference.graph_laplacian(s.K, 3), weight=w), strengths=STRENGTHS)
+    expected = errors(Ridge(s.K, s.Y, 1.0, A, reference.graph_laplacian(s.K, 3), weight=w), manifold_weights=STRENGTHS)
     assert_close(grid.loo_errors_, expected, 1e-9)
 
 
@@ -151,8 +151,10 @@ def test_semi_supervised_grid_of_errors(kind, weighted):
 )
 def test_grid_of_errors_with_other_manifolds(manifold, penalty):
     s = regression(9, n=6, u=5)
-    grid = IOKRCV(RBF(GAMMA), alphas=ALPHAS, strengths=STRENGTHS, manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
-    assert_close(grid.loo_errors_, errors(Ridge(s.K, s.Y, 1.0, None, penalty(s.K)), strengths=STRENGTHS), 1e-9)
+    grid = IOKRCV(RBF(GAMMA), alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=manifold).fit(
+        s.X, s.Y, X_unlabeled=s.U
+    )
+    assert_close(grid.loo_errors_, errors(Ridge(s.K, s.Y, 1.0, None, penalty(s.K)), manifold_weights=STRENGTHS), 1e-9)
 
 
 @pytest.mark.parametrize("semi", [False, True], ids=["supervised", "semi-supervised"])
@@ -161,16 +163,16 @@ def test_errors_with_missing_targets(kind, semi):
     s = regression(10, n=8, u=4 if semi else 0)
     Y, A = missing("entries", s.Y), operator(kind, 3)
     L = reference.graph_laplacian(s.K) if semi else None
-    strengths = (0.1, 3.0) if semi else None
+    manifold_weights = (0.1, 3.0) if semi else None
     for w in (None, weights("any", 8)):
         grid = IOKRCV(
             with_operator(RBF(GAMMA), A),
             alphas=ALPHAS[:3],
-            strengths=strengths,
+            manifold_weights=manifold_weights,
             manifold=Laplacian(1.0) if semi else None,
         )
         grid.fit(s.X, Y, sample_weight=w, X_unlabeled=s.U if semi else None)
-        expected = errors(Ridge(s.K, Y, 1.0, A, L, weight=w), ALPHAS[:3], strengths or (0.0,))
+        expected = errors(Ridge(s.K, Y, 1.0, A, L, weight=w), ALPHAS[:3], manifold_weights or (0.0,))
         assert_close(grid.loo_errors_, expected if semi else expected[0], 1e-9)
 
 
@@ -182,10 +184,12 @@ def test_axes_are_kernel_strength_alpha_and_those_of_length_one_are_dropped():
     L = reference.graph_laplacian(s.K)
     manifold = Given(1.0, L)
     grams = [reference.gram(k, points) for k in loops]
-    expected = np.array([errors(Ridge(K, s.Y, 1.0, None, L), strengths=STRENGTHS) for K in grams])
-    both = IOKRCV(kernels, alphas=ALPHAS, strengths=STRENGTHS, manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
+    expected = np.array([errors(Ridge(K, s.Y, 1.0, None, L), manifold_weights=STRENGTHS) for K in grams])
+    both = IOKRCV(kernels, alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(both.loo_errors_, expected, 1e-9)
-    one_strength = IOKRCV(kernels, alphas=ALPHAS, strengths=[0.5], manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
+    one_strength = IOKRCV(kernels, alphas=ALPHAS, manifold_weights=[0.5], manifold=manifold).fit(
+        s.X, s.Y, X_unlabeled=s.U
+    )
     assert_close(one_strength.loo_errors_, expected[:, 2], 1e-9)
     one_kernel = IOKRCV(kernels[:1], alphas=ALPHAS, manifold=Given(20.0, L)).fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(one_kernel.loo_errors_, expected[0, 3], 1e-9)
@@ -195,9 +199,11 @@ def test_graph_follows_each_kernel_of_the_list():
     s = regression(12, n=6, u=5)
     kernels = [RBF(0.2), RBF(1.5)]
     points = np.vstack([s.X, s.U])
-    grid = IOKRCV(kernels, alphas=ALPHAS, strengths=(0.1, 2.0), manifold=Laplacian(1.0)).fit(s.X, s.Y, X_unlabeled=s.U)
+    grid = IOKRCV(kernels, alphas=ALPHAS, manifold_weights=(0.1, 2.0), manifold=Laplacian(1.0)).fit(
+        s.X, s.Y, X_unlabeled=s.U
+    )
     grams = [reference.gram(reference.rbf(g), points) for g in (0.2, 1.5)]
-    expected = [errors(Ridge(K, s.Y, L=reference.graph_laplacian(K)), strengths=(0.1, 2.0)) for K in grams]
+    expected = [errors(Ridge(K, s.Y, L=reference.graph_laplacian(K)), manifold_weights=(0.1, 2.0)) for K in grams]
     assert_close(grid.loo_errors_, np.array(expected), 1e-9)
 
 
@@ -212,7 +218,9 @@ def test_operator_kernels_in_the_list():
 def test_the_best_model_is_refitted():
     s = regression(14, n=8, u=5)
     kernels = [RBF(0.1), RBF(0.8), Polynomial(2, 1.0, 1.0)]
-    grid = IOKRCV(kernels, alphas=ALPHAS, strengths=STRENGTHS, manifold=Given(1.0, reference.graph_laplacian(s.K)))
+    grid = IOKRCV(
+        kernels, alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=Given(1.0, reference.graph_laplacian(s.K))
+    )
     grid.fit(s.X, s.Y, X_unlabeled=s.U)
     a, b, c = grid.best_index_
     assert grid.loo_errors_[grid.best_index_] == grid.loo_errors_.min()
@@ -309,11 +317,13 @@ def test_grids_with_a_common_step_share_ratios_of_strength_and_alpha(kind):
     """Nine points, five ratios: what is computed once per ratio must still be scaled for each point."""
     s = regression(22, n=5, u=9)
     A, L = operator(kind, 3), reference.graph_laplacian(s.K, 3)
-    alphas, strengths = (0.01, 0.1, 1.0), (0.1, 1.0, 10.0)
-    grid = IOKRCV(with_operator(RBF(GAMMA), A), alphas=alphas, strengths=strengths, manifold=Laplacian(1.0, 3))
+    alphas, manifold_weights = (0.01, 0.1, 1.0), (0.1, 1.0, 10.0)
+    grid = IOKRCV(
+        with_operator(RBF(GAMMA), A), alphas=alphas, manifold_weights=manifold_weights, manifold=Laplacian(1.0, 3)
+    )
     grid.fit(s.X, s.Y, X_unlabeled=s.U)
-    expected = errors(Ridge(s.K, s.Y, 1.0, A, L), alphas, strengths)
+    expected = errors(Ridge(s.K, s.Y, 1.0, A, L), alphas, manifold_weights)
     assert_close(grid.loo_errors_, expected, 1e-9)
     i, j = np.unravel_index(np.argmin(expected), expected.shape)
-    best = Ridge(s.K, s.Y, alphas[j], A, L, strengths[i])
+    best = Ridge(s.K, s.Y, alphas[j], A, L, manifold_weights[i])
     assert_close(grid.decision_function(s.X_new), best.values(s.K_new), 1e-9)

@@ -230,14 +230,14 @@ def test_a_column_without_any_target(how, kind, semi):
 
 
 def test_equal_errors_take_the_first_of_the_grid():
-    """One label: without it h = 0 whatever alpha and strength are, so all errors are ‖y‖²."""
+    """One label: without it h = 0 whatever alpha and manifold weight are, so all errors are ‖y‖²."""
     s = regression(76, n=1, u=4)
-    grid = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0), strengths=(0.5, 2.0), manifold=Laplacian(1.0))
+    grid = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0), manifold_weights=(0.5, 2.0), manifold=Laplacian(1.0))
     grid.fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(grid.loo_errors_, np.full((2, 2), np.sum(s.Y**2)), 1e-12)
-    strength, alpha = (0.5, 2.0)[grid.best_index_[0]], (0.1, 1.0)[grid.best_index_[1]]
+    manifold_weight, alpha = (0.5, 2.0)[grid.best_index_[0]], (0.1, 1.0)[grid.best_index_[1]]
     assert grid.alpha_ == alpha
-    best = IOKR(RBF(GAMMA), alpha=alpha, manifold=Laplacian(strength)).fit(s.X, s.Y, X_unlabeled=s.U)
+    best = IOKR(RBF(GAMMA), alpha=alpha, manifold=Laplacian(manifold_weight)).fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(grid.decision_function(s.X_new), best.decision_function(s.X_new), 1e-11)
 
 

@@ -107,7 +107,7 @@ def test_margin_with_outputs_of_different_norms(setting):
 @pytest.mark.parametrize("kind", ["identity", "full"])
 @each_loss
 def test_penalty_from_the_kernel(name, kind):
-    """`Laplacian(strength)`: W is the Gram matrix of the input kernel over labelled, then unlabelled points."""
+    """`Laplacian(manifold_weight)`: W is the Gram matrix of the input kernel over labelled, then unlabelled points."""
     s = case(name, u=6, kind=kind, seed=5)
     convex = s.convex.at(L=reference.graph_laplacian(s.convex.Phi @ s.convex.Phi.T))
     model = fitted(s, manifold=Laplacian(s.mu))

@@ -91,23 +91,29 @@ def test_weights_of_the_rows(name):
 @each_loss
 def test_several_kernels_and_strengths(name):
     s = case(name, n=18, u=6, seed=5)
-    kernels, strengths, alphas = [RBF(0.2), RBF(1.5)], (0.0, 2.0), (0.1, 1.0)
+    kernels, manifold_weights, alphas = [RBF(0.2), RBF(1.5)], (0.0, 2.0), (0.1, 1.0)
     model = IOKRCV(
-        kernels, alphas=alphas, strengths=strengths, manifold=Laplacian(1.0), cv=3, loss=s.loss, solver=TIGHT
+        kernels,
+        alphas=alphas,
+        manifold_weights=manifold_weights,
+        manifold=Laplacian(1.0),
+        cv=3,
+        loss=s.loss,
+        solver=TIGHT,
     ).fit(s.X, s.Y, X_unlabeled=s.U)
     assert model.cv_errors_.shape == (2, 2, 2)
     expected = np.zeros((2, 2, 2))
     for train, test in KFold(3).split(s.X):
         for i, kernel in enumerate(kernels):
-            for j, strength in enumerate(strengths):
+            for j, manifold_weight in enumerate(manifold_weights):
                 for k, alpha in enumerate(alphas):
-                    one = IOKR(kernel, loss=s.loss, alpha=alpha, manifold=Laplacian(strength), solver=TIGHT)
+                    one = IOKR(kernel, loss=s.loss, alpha=alpha, manifold=Laplacian(manifold_weight), solver=TIGHT)
                     one.fit(s.X[train], s.Y[train], X_unlabeled=s.U)
                     expected[i, j, k] += error(name, one.decision_function(s.X[test]), s.Y[test], np.ones(6)) / 18
     assert_close(model.cv_errors_, expected, 1e-3)
     i, j, k = np.unravel_index(np.argmin(expected), expected.shape)
     assert model.best_index_ == (i, j, k)
-    assert (model.alpha_, model.strength_) == (alphas[k], strengths[j])
+    assert (model.alpha_, model.manifold_weight_) == (alphas[k], manifold_weights[j])
     assert model.kernel_.gamma_ == kernels[i].gamma
 
 

@@ -224,14 +224,16 @@ def test_the_embedding_is_chosen_by_the_loss(name):
 
 @each_loss
 def test_an_embedding_of_lower_rank(name):
-    """`Eigen(rank)`: the leading coordinates of the outputs, and the same problem in them."""
+    """`Eigen(n_components)`: the leading coordinates of the outputs, and the same problem in them."""
     rng = np.random.default_rng(4)
     X, X_new = rng.normal(size=(12, 2)), rng.normal(size=(4, 2))
     Y = rng.normal(size=(12, 3))
     loss = PAIRS[name][0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the projections of unit vectors differ in length
-        model = IOKR(RBF(GAMMA), output_kernel=Linear(), embedding=Eigen(rank=2), loss=loss, solver=TIGHT).fit(X, Y)
+        model = IOKR(RBF(GAMMA), output_kernel=Linear(), embedding=Eigen(n_components=2), loss=loss, solver=TIGHT).fit(
+            X, Y
+        )
         t, Q = np.linalg.eigh(Y @ Y.T)
         Z = Q[:, ::-1][:, :2] * np.sqrt(t[::-1][:2])
         direct = IOKR(RBF(GAMMA), loss=loss, solver=TIGHT).fit(X, Z)

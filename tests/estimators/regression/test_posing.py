@@ -33,7 +33,7 @@ def test_data_are_posed_without_change_to_anything():
     assert inputs.kernel.gamma_ > 0
     assert inputs.manifold is not manifold
     assert problem.gram.shape == (13, 13)
-    assert (problem.alpha, problem.strength) == (1.0, 0.3)
+    assert (problem.alpha, problem.manifold_weight) == (1.0, 0.3)
     assert_array_equal(problem.Psi, Y)
 
 

@@ -36,8 +36,8 @@ def data(rows=slice(None), **parts):
 
 def test_grid():
     grid = check_grid([RBF(0.1), Linear()], None, (1.0, 2.0), None)
-    assert (grid.shape, grid.strengths) == ((2, 1, 2), [0.0])
-    assert check_grid(None, None, ALPHAS, Laplacian(0.3)).strengths == [0.3]
+    assert (grid.shape, grid.manifold_weights) == ((2, 1, 2), [0.0])
+    assert check_grid(None, None, ALPHAS, Laplacian(0.3)).manifold_weights == [0.3]
     assert check_grid(None, (0.0, 1.0), ALPHAS, Laplacian()).shape == (1, 2, 19)
 
 
@@ -137,11 +137,11 @@ def test_leave_one_out_needs_a_closed_form():
 def test_the_model_of_links_is_an_iokr_with_what_was_selected(cv):
     W = (np.abs(X[:, :1] - X[:, 0]) < 0.3) - np.eye(20)
     kernels = [RBF(0.1), RBF(1.0)]
-    links = LinkPredictorCV(kernels, alphas=(0.1, 1.0), manifold=Laplacian(1.0), strengths=(0.1, 1.0), cv=cv)
+    links = LinkPredictorCV(kernels, alphas=(0.1, 1.0), manifold=Laplacian(1.0), manifold_weights=(0.1, 1.0), cv=cv)
     model = links.fit(X, W).model_
     assert type(model) is IOKR
     assert model.kernel is kernels[links.best_index_[0]]
-    assert (model.alpha, model.manifold.strength) == (links.alpha_, links.strength_)
+    assert (model.alpha, model.manifold.weight) == (links.alpha_, links.manifold_weight_)
     assert model.n_features_in_ == 2
     V = model.targets_.Psi
     again = IOKR(model.kernel, alpha=model.alpha, manifold=model.manifold).fit(X, V)

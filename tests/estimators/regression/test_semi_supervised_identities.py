@@ -186,7 +186,7 @@ def test_zero_penalty_matrix_is_supervised():
     assert_close(model.decision_function(s.X_new), Ridge(s.K[:6, :6], s.Y, 0.1).values(s.K_new[:, :6]), 1e-11)
 
 
-# alpha, strength, then tolerances of h and of leave-one-out, for the better form and for the deformed form: ten times
+# alpha, weight, then tolerances of h and of leave-one-out, for the better form and for the deformed form: ten times
 # the errors measured with N = 24, n = 8, the worst of three Gram matrices.
 EXTREMES = [
     (1e-2, 1.0, (4e-13, 4e-13), (4e-13, 4e-13)),

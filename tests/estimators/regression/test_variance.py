@@ -80,7 +80,7 @@ def test_weights_penalties_and_missing_entries():
 
 
 def test_few_features_give_the_same_as_their_matrix():
-    few = IOKR(Nystroem(RBF(0.5), rank=6), alpha=ALPHA).fit(X, Y)
+    few = IOKR(Nystroem(RBF(0.5), n_components=6), alpha=ALPHA).fit(X, Y)
     phi = few.kernel_.features(NEW) @ few.kernel_.features(X).T, few.kernel_.features(X) @ few.kernel_.features(X).T
     own = np.sum(few.kernel_.features(NEW) ** 2, axis=1)
     explained = np.einsum("ij,ji->i", phi[0], np.linalg.solve(phi[1] + ALPHA * np.eye(15), phi[0].T))

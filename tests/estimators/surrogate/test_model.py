@@ -23,7 +23,7 @@ WORDS = objects("strings", 40)
 KERNEL_RIDGE = KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1)
 
 
-@pytest.mark.parametrize("embedding", [None, Eigen(), Eigen(rank=4), Nystroem(6, random_state=0)], ids=repr)
+@pytest.mark.parametrize("embedding", [None, Eigen(), Eigen(n_components=4), Nystroem(6, random_state=0)], ids=repr)
 def test_kernel_ridge_is_ours_on_the_same_coordinates(embedding):
     ours = IOKR(RBF(0.3), output_kernel=Spectrum(2), embedding=embedding or Eigen(), alpha=0.1).fit(X, WORDS)
     theirs = Surrogate(KERNEL_RIDGE, output_kernel=Spectrum(2), embedding=embedding).fit(X, WORDS)
@@ -62,10 +62,10 @@ def test_the_rank_is_the_first_that_suffices():
     model = Surrogate(Ridge(), output_kernel=Tanimoto()).fit(vectors(400), bits)
     tried = list(model.perfect_)
     assert tried == [50, 100, 200, 400][: len(tried)]
-    assert model.embedding_.rank in tried
+    assert model.embedding_.n_components in tried
     assert 0 <= model.error_ < 1
     accuracies = list(model.perfect_.values())
-    assert model.perfect_[model.embedding_.rank] >= max(accuracies) - 0.01
+    assert model.perfect_[model.embedding_.n_components] >= max(accuracies) - 0.01
 
 
 @pytest.mark.parametrize(

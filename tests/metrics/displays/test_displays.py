@@ -55,8 +55,10 @@ def test_path_has_a_curve_for_each_kernel_and_marks_the_best():
 
 
 def test_path_over_strengths_folds_and_links():
-    strengths = IOKRCV(RBF(0.5), alphas=(0.1, 1.0), strengths=(0.0, 0.1), manifold=Laplacian(0.1)).fit(X, Y)
-    assert PathDisplay.from_estimator(strengths).labels == ["strength 0", "strength 0.1"]
+    manifold_weights = IOKRCV(RBF(0.5), alphas=(0.1, 1.0), manifold_weights=(0.0, 0.1), manifold=Laplacian(0.1)).fit(
+        X, Y
+    )
+    assert PathDisplay.from_estimator(manifold_weights).labels == ["manifold weight 0", "manifold weight 0.1"]
     folds = PathDisplay.from_estimator(IOKRCV(alphas=(0.1, 1.0), cv=3).fit(X, Y))
     assert folds.ylabel == "error of folds" and folds.labels == ["RBF()"]
     W = (np.abs(X[:, :1] - X[:, 0]) < 0.3).astype(float) - np.eye(40)

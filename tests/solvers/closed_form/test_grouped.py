@@ -122,7 +122,7 @@ def test_kernels_that_do_not_separate(weighted, holes):
 @pytest.mark.parametrize("weighted", ["none", "zeros"])
 def test_low_rank_equals_refits(weighted):
     s, w = regression(8), weights(weighted, 11)
-    model = IOKR(Nystroem(Linear(), rank=2), alpha=0.1, solver=LowRank()).fit(s.X, s.Y, sample_weight=w)
+    model = IOKR(Nystroem(Linear(), n_components=2), alpha=0.1, solver=LowRank()).fit(s.X, s.Y, sample_weight=w)
     expected = without_groups(Ridge(s.X @ s.X.T, s.Y, 0.1, weight=w))
     assert_close(model.loo_decision_function(groups=GROUPS), expected, 1e-9)
 
@@ -177,7 +177,7 @@ def test_tasks_and_curves_take_groups():
     ridge = Ridge(s.K, s.Y, 0.1, model.A_)
     assert_close(model.loo_decision_function(groups=names), without_groups(ridge), 1e-9)
     assert model.loo_error(groups=names) == pytest.approx(error(ridge), rel=1e-9)
-    chosen = MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), strengths=(0.0, 0.5)).fit(s.X, s.Y, groups=names)
+    chosen = MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), task_weights=(0.0, 0.5)).fit(s.X, s.Y, groups=names)
     assert chosen.loo_errors_.min() == pytest.approx(chosen.loo_error(groups=names), rel=1e-9)
     MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), learn_tasks=True).fit(s.X, s.Y, groups=names)
     curves = Functional(RBF(GAMMA), alpha=0.1, centered=False).fit(s.X, s.Y)

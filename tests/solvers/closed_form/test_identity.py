@@ -26,12 +26,12 @@ def oblique(K_Y):
 
 def posed(Psi, *, semi=False, operator=None, weighted="none", features=False):
     X = vectors(N + (U if semi else 0), 3)
-    kernel = Nystroem(RBF(0.4), rank=3).fit(X) if features else RBF(0.4).fit(X)
+    kernel = Nystroem(RBF(0.4), n_components=3).fit(X) if features else RBF(0.4).fit(X)
     gram = kernel.gram(kernel.represent(X))
     penalty = graph_laplacian(RBF(0.4)(X)) if semi else None
     gram = gram if operator is None else SeparableGram(gram, operator)
     weight = weights(weighted, N)
-    return Problem(gram, Psi, Square(), 0.1, penalty=penalty, strength=0.5 if semi else 0.0, weight=weight)
+    return Problem(gram, Psi, Square(), 0.1, penalty=penalty, manifold_weight=0.5 if semi else 0.0, weight=weight)
 
 
 CASES = [

@@ -18,7 +18,7 @@ from iokr.solvers.closed_form.lowrank import MomentsPath, ThinPath
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
 X_new, Y_new = rng.normal(size=(6, 3)), rng.normal(size=(7, 2))
-K = Nystroem(RBF(0.3), rank=8)
+K = Nystroem(RBF(0.3), n_components=8)
 WEIGHT = np.concatenate([np.zeros(3), rng.uniform(0.5, 2.0, size=47)])
 A = np.array([[1.0, 0.4], [0.4, 0.5]])
 
@@ -100,7 +100,7 @@ def test_no_matrix_of_all_points_is_formed(monkeypatch):
     ("model", "words"),
     [
         (IOKR(RBF(0.3), solver=LowRank()), "no explicit features"),
-        (IOKR(Covariance(K), output_kernel=RBF(0.4), solver=LowRank()), r"embedding=Nystroem\(rank\)"),
+        (IOKR(Covariance(K), output_kernel=RBF(0.4), solver=LowRank()), r"embedding=Nystroem\(n_components\)"),
         (IOKR(K, loss=Huber(0.3), solver=LowRank()), "quadratic"),
         (IOKR(K, manifold=Laplacian(0.1), solver=LowRank()), "manifold"),
     ],
@@ -128,7 +128,7 @@ def test_is_chosen_where_features_are_few():
     assert_allclose(path.loo_errors_, dense.loo_errors_, rtol=1e-6)
     assert_allclose(few.weights(X_new) @ Y, few.predict(X_new), atol=1e-10)
     for rank, solver in ((25, LowRank), (26, Cholesky)):  # half of 50 points, and more
-        assert isinstance(IOKR(Nystroem(RBF(0.3), rank=rank), alpha=0.1).fit(X, Y).solver_.chosen_, solver)
+        assert isinstance(IOKR(Nystroem(RBF(0.3), n_components=rank), alpha=0.1).fit(X, Y).solver_.chosen_, solver)
 
 
 def test_many_points_need_little_memory(monkeypatch):

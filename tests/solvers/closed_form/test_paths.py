@@ -96,8 +96,8 @@ def test_whole_paths(kind, holes, weighted, solver, semi):
 @pytest.mark.parametrize("solver", [s for s in WITH_PENALTY if not isinstance(s, Auto)], ids=repr)
 def test_paths_over_strengths_share_their_factors_without_mixing_them_up(solver):
     ours, ridge, K_new = problem("full", "any", semi=True)
-    strengths = (0.0, 5.0, 0.1)
-    for mu, path in zip(strengths, solver.paths(ours, strengths), strict=True):
+    manifold_weights = (0.0, 5.0, 0.1)
+    for mu, path in zip(manifold_weights, solver.paths(ours, manifold_weights), strict=True):
         for alpha in (0.05, 2.0):
             at = ridge.at(alpha=alpha, mu=mu)
             assert_close(values(ours, path.coefficients(ours.Psi, alpha), K_new), at.values(K_new), 1e-9)

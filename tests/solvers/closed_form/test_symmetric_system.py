@@ -20,7 +20,7 @@ def problem(rng, n, N, weight=None):
         0.1,
         weight=weight,
         penalty=B @ B.T / N,
-        strength=0.7,
+        manifold_weight=0.7,
     )
 
 

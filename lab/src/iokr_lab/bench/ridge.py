@@ -218,19 +218,19 @@ def _tanimoto(A: Matrix, B: Matrix) -> Matrix:
 
 
 def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int = 20) -> Question:
-    """The best of 10 α and 5 strengths μ when n of N points are labelled, on a graph of 10 neighbours."""
+    """The best of 10 α and 5 manifold_weights μ when n of N points are labelled, on a graph of 10 neighbours."""
     X, Y = smooth_vectors(np.random.default_rng(seed), N, p, q)
     Y = Y[:n]
-    gamma, alphas, strengths = 0.5 / p, np.logspace(-2, 2.5, 10), np.logspace(-3, 1, 5)
-    grid = {"alphas": alphas.tolist(), "strengths": strengths.tolist()}
+    gamma, alphas, manifold_weights = 0.5 / p, np.logspace(-2, 2.5, 10), np.logspace(-3, 1, 5)
+    grid = {"alphas": alphas.tolist(), "manifold_weights": manifold_weights.tolist()}
     ours = IOKRCV(RBF(gamma), manifold=Laplacian(n_neighbors=10), **grid)
-    rival = partial(direct_path, X, Y, gamma, alphas, strengths)
+    rival = partial(direct_path, X, Y, gamma, alphas, manifold_weights)
 
     def errors(answer: Matrix) -> dict[str, Any]:
         return {"leave-one-out errors": answer}
 
     return Question(
-        f"(d) {n} of {N} labelled, q = {q}, {len(alphas)} alphas × {len(strengths)} strengths",
+        f"(d) {n} of {N} labelled, q = {q}, {len(alphas)} alphas × {len(manifold_weights)} manifold_weights",
         (
             Contender(
                 "IOKRCV",
@@ -247,15 +247,15 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
     )
 
 
-def direct_path(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix, strengths: Matrix, *, once: bool) -> Matrix:
+def direct_path(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix, manifold_weights: Matrix, *, once: bool) -> Matrix:
     """(y − Hy)_i / (1 − H_ii) with H = J K (αI + MK)⁻¹ Jᵀ, M = JᵀJ + μL: errors without the label of x_i."""
     N, n = len(X), len(Y)
     K = gram(X, X, gamma).T  # in C order, as products with sparse matrices want it
     L = neighbor_laplacian(K, 10)
     J = sp.csr_array((np.ones(n), (np.arange(n), np.arange(n))), shape=(N, N))
     LK = L @ K if once else None
-    errors = np.empty((len(strengths), len(alphas)))
-    for a, mu in enumerate(strengths):
+    errors = np.empty((len(manifold_weights), len(alphas)))
+    for a, mu in enumerate(manifold_weights):
         for b, alpha in enumerate(alphas):
             if LK is None:
                 system = (J + mu * L) @ K

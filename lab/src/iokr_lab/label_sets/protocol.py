@@ -88,8 +88,8 @@ def task_of(data: MultiLabel) -> LabelTask:
     if is_sparse(data.X):
         unit, words = normalize(data.X), TfidfTransformer().fit(data.X[:n]).transform(data.X)
         kernels: dict[str, Kernel] = {
-            "cosine": Nystroem(Cosine(), rank=INPUT_RANK),
-            "cosine of tf-idf": Nystroem(Features(TfidfTransformer()), rank=INPUT_RANK),
+            "cosine": Nystroem(Cosine(), n_components=INPUT_RANK),
+            "cosine of tf-idf": Nystroem(Features(TfidfTransformer()), n_components=INPUT_RANK),
         }
         counts = data.X.toarray()
         designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}

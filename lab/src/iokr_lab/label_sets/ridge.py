@@ -63,7 +63,7 @@ def by_seen_sets(
     """
     best, kept = -1.0, None
     for name, kernel in kernels.items():
-        embedding = Nystroem(rank=rank)
+        embedding = Nystroem(n_components=rank)
         Psi = np.asarray(embedding.fit_transform(Y, clone(kernel).fit(Y)))
         for alpha in alphas:
             f1 = f1_samples(Y, nearest_sets(ridge.left_out(Psi, alpha), embedding, Y))

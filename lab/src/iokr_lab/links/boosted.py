@@ -67,7 +67,7 @@ def _model(name: str, kernels: Sequence[Matrix], features: Any, seed: int) -> An
         output_kernel=[Normalized(Diffusion(beta)) for beta in (0.3, 1.0)],
         scoring=BOTH,
         cv=4,
-        choice="maximum",
+        rule="best",
     )
     if name in (PAIRS, BY_ROC):
         return pairs

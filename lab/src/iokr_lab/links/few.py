@@ -131,15 +131,15 @@ def few_labels(
 
 def _chosen(search: LinkPredictorCV, criterion: str, known: Matrix) -> LinkPredictor:
     """What the criterion chooses from the grid, to be fitted."""
-    strengths = [search.strength_] if search.strengths is None else list(search.strengths)
-    shape = len(strengths), len(search.alphas)
+    manifold_weights = [search.manifold_weight_] if search.manifold_weights is None else list(search.manifold_weights)
+    shape = len(manifold_weights), len(search.alphas)
     areas = np.stack([search.areas_[name].reshape(shape) for name in AREAS])
     n, n_links = len(known), int(known.sum()) // 2
-    rule = AreaRule(criterion, search.choice, n_links, n * (n - 1) // 2 - n_links)
+    rule = AreaRule(criterion, search.rule, n_links, n * (n - 1) // 2 - n_links)
     (j,), alpha = rule.among(areas, search.alphas, search.freedom_.reshape(shape))
     manifold = None
     if search.manifold is not None:
-        manifold = clone(search.manifold).set_params(strength=strengths[j])
+        manifold = clone(search.manifold).set_params(weight=manifold_weights[j])
     return LinkPredictor(
         search.kernel,
         output_kernel=search.output_kernel,
@@ -156,5 +156,5 @@ def with_maximum(methods: Mapping[str, Any], names: Collection[str] | None = Non
     for name, method in methods.items():
         found[name] = method
         if isinstance(method, LinkPredictorCV) and (names is None or name in names):
-            found[f"{name}{MAXIMUM}"] = clone(method).set_params(choice="maximum")
+            found[f"{name}{MAXIMUM}"] = clone(method).set_params(rule="best")
     return found

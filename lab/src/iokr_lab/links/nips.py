@@ -37,7 +37,7 @@ B11_ROWS = (
 B11_MODELS = with_maximum(
     {
         SUPERVISED: LinkPredictorCV(alphas=ALPHAS),
-        SEMI: LinkPredictorCV(alphas=ALPHAS, strengths=semi.STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
+        SEMI: LinkPredictorCV(alphas=ALPHAS, manifold_weights=semi.STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
     }
 )
 NAMES = {  # of the methods whose curves are drawn
@@ -254,7 +254,8 @@ def _protocol(data: Data, plan: LinkPlan) -> str:
         "A quarter of the authors unseen (500 of 2026 in the paper, the same fraction here), 5, 10 or 20 % of the "
         "others labelled. Gaussian kernel of median width on word frequencies, K_Y the diffusion kernel with unit "
         "diagonal, β = 1. Parameters are chosen for ROC and for PR separately, by five folds of the labelled authors, "
-        "as in the paper; for IOKR the strength of its penalty exp(−L) on the graph of the nearest tenth, 0 among its "
+        "as in the paper; for IOKR the manifold weight of its penalty exp(−L) on the graph of the nearest tenth, 0 "
+        "among its "
         f"values. At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: the largest score "
         "there is mostly chance, so IOKR's λ is the mean of its logarithm, weighted by the degrees of freedom about "
         "it and by how far each score lies below the largest in units of its standard error; choosing by the largest "

@@ -49,7 +49,7 @@ def search(
         alphas=ALPHAS,
         output_kernel=[diffusion(beta, scaled) for beta in betas],
         cv=NodeKFold(4, random_state=split),
-        choice="maximum",
+        rule="best",
     ).fit(np.arange(len(W)), W, labeled=train)
     shape = len(kernels), len(betas), len(ALPHAS)
     return np.stack([model.areas_[name].reshape(shape) for name in AREAS])
@@ -58,7 +58,7 @@ def search(
 def choose(areas: np.ndarray, betas: Sequence[float], rule: Rule) -> Choice:
     """The largest criterion over kernels, those β that the rule allows, and alphas."""
     allowed = [betas.index(beta) for beta in rule.betas]
-    (i, b), alpha = AreaRule(rule.criterion, "maximum").among(areas[:, :, allowed], ALPHAS)
+    (i, b), alpha = AreaRule(rule.criterion, "best").among(areas[:, :, allowed], ALPHAS)
     return Choice(rule.betas[b], i, alpha)
 
 

@@ -40,8 +40,8 @@ def semi_methods(n_nodes: int) -> dict[str, Any]:
         BARE_EM: [EMCompletion(alpha=alpha, covariance=False) for alpha in (0.1, 0.3, 1.0, 3.0)],
         KMR: [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         PAIRS: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
-        IOKR: LinkPredictorCV(alphas=ALPHAS, strengths=STRENGTHS, manifold=printed),
-        SMOOTH: LinkPredictorCV(alphas=ALPHAS, strengths=SMOOTHING, manifold=Laplacian(1.0, 10)),
+        IOKR: LinkPredictorCV(alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=printed),
+        SMOOTH: LinkPredictorCV(alphas=ALPHAS, manifold_weights=SMOOTHING, manifold=Laplacian(1.0, 10)),
         SUPERVISED: LinkPredictorCV(alphas=ALPHAS),
     }
     return with_maximum(methods, (IOKR, SUPERVISED))
@@ -55,9 +55,9 @@ def few_cases(methods: Iterable[str], plan: LinkPlan, n_draws: int) -> list[Few]
 def seconds_of(found: Chosen, K: Matrix, W: Matrix, draw: Draw) -> float:
     """Seconds to learn and score once more, with what was chosen."""
     model = found.model
-    if isinstance(model, LinkPredictor) and model.manifold is not None and not model.manifold.strength:
-        # timed with its penalty even where none was chosen: any strength costs the same
-        model = clone(model).set_params(manifold=clone(model.manifold).set_params(strength=STRENGTHS[1]))
+    if isinstance(model, LinkPredictor) and model.manifold is not None and not model.manifold.weight:
+        # timed with its penalty even where none was chosen: any weight costs the same
+        model = clone(model).set_params(manifold=clone(model.manifold).set_params(weight=STRENGTHS[1]))
     return few_labels([clone(model).set_params(kernel=None)], K, W, draw, ("roc_auc",)).seconds
 
 

@@ -198,7 +198,8 @@ _TODAY = (
 )
 _FEW = (
     "Kernel int; a quarter of the proteins unseen, 5, 10 or 20 % of the others labelled. Parameters are chosen "
-    "for ROC and for PR separately, by five folds of the labelled proteins, as in the paper; for IOKR the strength of "
+    "for ROC and for PR separately, by five folds of the labelled proteins, as in the paper; for IOKR the manifold "
+    "weight of "
     "the penalty too, 0 among its values; the one that smooths is the Laplacian of the ten nearest neighbours. As "
     "printed: "
     "exp(−L), L the Laplacian of the nearest-neighbour graph. Transductive: pairs with at least one unlabelled "

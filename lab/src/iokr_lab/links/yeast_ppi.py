@@ -39,9 +39,9 @@ SEMI: dict[str, Any] = with_maximum(
     {
         "none": LinkPredictorCV(alphas=ALPHAS),
         "exp(−L), as printed": LinkPredictorCV(
-            alphas=ALPHAS, strengths=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)
+            alphas=ALPHAS, manifold_weights=STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)
         ),
-        SMOOTH: LinkPredictorCV(alphas=ALPHAS, strengths=SMOOTHING, manifold=Laplacian(1.0, 10)),
+        SMOOTH: LinkPredictorCV(alphas=ALPHAS, manifold_weights=SMOOTHING, manifold=Laplacian(1.0, 10)),
         BLOCK: LinkPredictorCV(alphas=ALPHAS),  # the output kernels of this one and the next are known with the draw
         BLOCK_FIXED: [LinkPredictor(alpha=0.3)],
     }
@@ -196,7 +196,8 @@ _WHY = (
 )
 _FEW = (
     "Links are known between 5, 10 or 20 % of the proteins; all others are unlabelled, and every pair with one of them "
-    "at least is evaluated. λ and the strength of the penalty (0 among its values) are chosen by five folds of the "
+    "at least is evaluated. λ and the manifold weight of the penalty (0 among its values) are chosen by five folds of "
+    "the "
     "labelled proteins, by ROC, as in the paper. From so few links the largest ROC is mostly noise: λ is the mean of "
     "its logarithm, weighted by the degrees of freedom about it and by how far each ROC lies below the largest in "
     "units "

@@ -132,14 +132,14 @@ def search_links(case: Links, plan: ChoicesPlan, data: Data, train: NDArray[np.i
         output_kernel=[Normalized(Diffusion(beta)) for beta in plan.betas],
         cv=NodeKFold(4, random_state=plan.seed + case.split),
         scoring="both",
-        choice="maximum",
+        rule="best",
     ).fit(np.arange(len(data.W)), data.W, labeled=train)
     sigma = next(s for s, K in zip(plan.sigmas, data.grams, strict=True) if K is model.kernel_.matrix)
     found = {"both": {"sigma": sigma, "beta": model.output_kernel_.base.beta, "alpha": model.alpha_}}
     shape = len(plan.sigmas), len(plan.betas), len(plan.alphas)
     areas = np.stack([model.areas_[name].reshape(shape) for name in AREAS])
     for scoring in AREAS:
-        (i, j), alpha = AreaRule(scoring, "maximum").among(areas, plan.alphas)
+        (i, j), alpha = AreaRule(scoring, "best").among(areas, plan.alphas)
         found[scoring] = {"sigma": plan.sigmas[i], "beta": plan.betas[j], "alpha": alpha}
     return found
 

@@ -44,7 +44,8 @@ RIDGE, MARGIN = Setting(0.6, 0.02), Setting(4.0, MARGIN_ALPHA)
 def grams(network: Network, widths: Iterable[float], ratio: float) -> list[Lookup]:
     """K (I + ρ P K)⁻¹ over all nodes, K the Gaussian kernel and P = exp(−L), for each width; ρ = 0 is K.
 
-    Semi-supervised learning with strength μ = ρλ is supervised learning with this kernel. It does not depend on which
+    Semi-supervised learning with manifold weight μ = ρλ is supervised learning with this kernel. It does not depend on
+    which
     nodes are labelled, so it serves every labelled set and every λ.
     """
 
@@ -181,7 +182,7 @@ class Kernels:
     def as_said(self, labeled: Labeled) -> dict[str, Any]:
         """Supervised ridge, width and λ by leave-one-out with K_Y held fixed, the largest score."""
         target = output_kernel(self.network)
-        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target, choice="maximum")
+        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target, rule="best")
         return {"as said": evaluate(self.network, labeled)(model)}
 
     def changed(self, labeled: Labeled) -> dict[str, Any]:

@@ -313,7 +313,8 @@ _SETTING = (
 _INTERPRETATION = (
     "The paper leaves open whether the tables are supervised, and how K_Y is meant. Interpreted here as in its "
     "Figures 3 and 4: all inputs are known, the penalty is exp(−L) of the Gaussian kernel's Laplacian, taken "
-    "literally, with the same strength as λ (μ = λ); K_Y is the diffusion kernel, with β_g, of the links between "
+    "literally, with the same manifold weight as λ (μ = λ); K_Y is the diffusion kernel, with β_g, of the links "
+    "between "
     f"labelled nodes. One setting serves the nine cells at 95 %: for ridge width {RIDGE.width:g} and `alpha` "
     f"{RIDGE.alpha:g}, for the margin width {MARGIN.width:g}. These three numbers and μ = λ were sought, at 95 % and "
     "seed 0, to agree with the printed numbers: they show that the numbers can be had this way, not that they were."

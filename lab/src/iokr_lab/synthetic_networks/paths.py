@@ -83,7 +83,7 @@ def work_along(network: Network, kernels: Mapping[str, Sequence[Lookup]], labele
 def work_drawn(network: Network, labeled: NDArray[np.int64]) -> dict[str, Any]:
     """Pairs above the threshold with the best F1 on training pairs, of supervised ridge by leave-one-out."""
     kernels = grams(network, WIDER, 0.0)
-    model = LinkPredictorCV(kernels, alphas=STRONGER, output_kernel=output_kernel(network), choice="maximum")
+    model = LinkPredictorCV(kernels, alphas=STRONGER, output_kernel=output_kernel(network), rule="best")
     nodes = np.arange(len(network.W))
     scores = np.asarray(model.fit(nodes, network.W, labeled=labeled).decision_function())
     above = np.argwhere(np.triu(scores > model.threshold_, k=1))

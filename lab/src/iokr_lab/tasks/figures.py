@@ -116,10 +116,10 @@ def sweep_table(errors: Errors) -> Table:
 
 
 def figure6(errors: Errors, kind: str, model: int) -> Figure:
-    strengths = STRENGTHS if model == 2 else (0.0, BEST, 1.0)
+    task_weights = STRENGTHS if model == 2 else (0.0, BEST, 1.0)
     lines = [
-        Line(model, mu_t, OURS, "-", 0.3 + 0.7 * i / max(1, len(strengths) - 1), f"μₜ = {mu_t:g}")
-        for i, mu_t in enumerate(strengths)
+        Line(model, mu_t, OURS, "-", 0.3 + 0.7 * i / max(1, len(task_weights) - 1), f"μₜ = {mu_t:g}")
+        for i, mu_t in enumerate(task_weights)
     ]
     caption = f"Figure 6, model {model}, outputs {kind}: error in the published metric over λ₂, darker for larger μ_t."
     return _panels(errors, kind, "published", lines, "linear", caption)

@@ -96,7 +96,8 @@ def _gains(results: Results, errors: Errors) -> Gains:
 # --------------------------------------------------------------------------------------------------------------- text
 
 _CHOICE = (
-    "Supervised, Tanimoto kernel. `alpha`, and the strength of the coupling, are chosen by exact leave-one-out on the "
+    "Supervised, Tanimoto kernel. `alpha`, and the task_weight of the coupling, are chosen by exact leave-one-out on "
+    "the "
     "labelled molecules, from the same grid of alphas for every method; the unlabelled ones are only used to measure. "
     f"“{ALONE}” shares one alpha between all tasks, “{OWN}” gives each task its own. “{SIMILAR}” is the paper's model "
     f"2 with the similarity of labelled outputs, “{LEARNED}” learns the operator instead."
@@ -295,7 +296,7 @@ def _chosen_table(results: Results) -> Table:
             "labelled": f"{case.fraction:.0%}",
             "method": method,
             "alpha": alpha,
-            "μ_t": cell["strength"][method] if method == SIMILAR else None,
+            "μ_t": cell["task_weight"][method] if method == SIMILAR else None,
         }
         for case, cell in results.of(protocol.Compared).items()
         for method, alpha in cell["alpha"].items()

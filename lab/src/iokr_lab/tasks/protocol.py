@@ -253,8 +253,8 @@ def candidates(centred: bool) -> dict[str, MultiTaskCV]:
     """Every method chooses its parameters by exact leave-one-out on the labelled molecules, from the same alphas."""
     shared: dict[str, Any] = {"alphas": ALPHAS, "embedding": Identity(centered=centred)}
     return {
-        ALONE: MultiTaskCV(Precomputed(), strengths=(0.0,), **shared),
-        SIMILAR: MultiTaskCV(Precomputed(), strengths=COUPLINGS, **shared),
+        ALONE: MultiTaskCV(Precomputed(), task_weights=(0.0,), **shared),
+        SIMILAR: MultiTaskCV(Precomputed(), task_weights=COUPLINGS, **shared),
         LEARNED: MultiTaskCV(Precomputed(), learn_tasks=True, tol=1e-4, **shared),
     }
 
@@ -268,13 +268,13 @@ def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, sm
     if smallest:
         answers = Answers(K, K_new, Y[rows], centred)
         error[OWN] = mse(answers.own_alphas(), truth)
-        for method, strengths in ((ALONE, (0.0,)), (SIMILAR, COUPLINGS)):
-            best[method] = min(mse(H, truth) for H in answers.at(strengths))
+        for method, task_weights in ((ALONE, (0.0,)), (SIMILAR, COUPLINGS)):
+            best[method] = min(mse(H, truth) for H in answers.at(task_weights))
     return {
         "error": error,
         "best": best,
         "alpha": {method: model.alpha_ for method, model in models.items()},
-        "strength": {method: model.strength_ for method, model in models.items()},
+        "task_weight": {method: model.task_weight_ for method, model in models.items()},
     }
 
 
@@ -285,7 +285,7 @@ def alone(K: Matrix, Y: Matrix, rows: Rows, others: Rows, centred: bool) -> dict
 
 
 class Answers:
-    """Predictions for the unlabelled molecules at every strength and alpha."""
+    """Predictions for the unlabelled molecules at every task_weight and alpha."""
 
     def __init__(self, K: Matrix, K_new: Matrix, Y: Matrix, centred: bool) -> None:
         index = np.arange(len(K))
@@ -293,10 +293,10 @@ class Answers:
         self.K_new, self.Y = K_new, Y - self.mean
         self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), self.Y, Square(), 1.0))
 
-    def at(self, strengths: Sequence[float]) -> Iterator[Matrix]:
-        """h for each strength and alpha."""
+    def at(self, task_weights: Sequence[float]) -> Iterator[Matrix]:
+        """h for each task_weight and alpha."""
         M = task_similarity(self.Y)
-        for A in (task_operator(M, mu_t) for mu_t in strengths):
+        for A in (task_operator(M, mu_t) for mu_t in task_weights):
             path = self.tasks.path(A)
             for alpha in ALPHAS:
                 yield self.K_new @ path.coefficients(self.Y, alpha) @ A + self.mean

@@ -131,7 +131,7 @@ def _nearest(X: Matrix, y: Labels, X_test: Matrix) -> Labels:
 
 
 def _logistic(X: Matrix, y: Labels, X_test: Matrix) -> Labels:
-    """Multinomial logistic regression, its strength by the last fifth of the training letters."""
+    """Multinomial logistic regression, its manifold weight by the last fifth of the training letters."""
     cut = len(X) - len(X) // 5
     right = {C: float(_fitted(C, X[:cut], y[:cut]).score(X[cut:], y[cut:])) for C in (0.03, 0.1, 0.3, 1.0)}
     return np.asarray(_fitted(max(right, key=lambda C: right[C]), X, y).predict(X_test), dtype=np.int64)
@@ -206,7 +206,8 @@ _CHOICE = (
     "alone, or with the letters before and after it, their pixels times a weight. Gaussian width, λ and that weight "
     f"are chosen by leave-one-out on {FEW} of the training letters, and the model is fitted to all of them. A word is "
     "read letter by letter, or as the word of the training fold with the largest sum of scores. Nearest letters choose "
-    "their number by leave-one-out, logistic regression its strength on a fifth of the training letters; both see the "
+    "their number by leave-one-out, logistic regression its manifold weight on a fifth of the training letters; both "
+    "see the "
     "letter alone."
 )
 

@@ -54,8 +54,8 @@ def _search(task: Task, method: str, n: float) -> float:
         model = searches(replace(task, options=replace(task.options, method="pairs")))["pairs"].model
         grid, n = float(len(model.mixes) * len(model.alphas)), (1 - 1 / float(model.cv)) * n
         return float(kernels * model.cv) * (35 * n**3 + grid * (2.5 * n**3 + 1000 * n**2))
-    if task.options.unlabeled:  # one reduction for every strength and alpha
+    if task.options.unlabeled:  # one reduction for every manifold weight and alpha
         N = n + min(len(task.ids) - len(task.network.labeled), max(n, COMPARED))
-        every = len(task.model.strengths or (0.0,)) * alphas * (2 * N * n**2 + 6 * n**3 + 1000 * n**2)
+        every = len(task.model.manifold_weights or (0.0,)) * alphas * (2 * N * n**2 + 6 * n**3 + 1000 * n**2)
         return kernels * (15 * N**3 + every)
     return kernels * (30 * n**3 + alphas * (3 * n**3 + 1000 * n**2))

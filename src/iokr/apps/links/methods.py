@@ -158,8 +158,8 @@ def _told(method: str, model: Any, watch: Callable[[float, str], None], i: int, 
     """Where a search is, in words and as a part of it."""
     kernels = len(model.kernel)
     if method == "iokr":
-        middle, inner = len(model.strengths or (0.0,)), len(model.alphas)
-        between = f", strength {j + 1} of {middle}" if middle > 1 else ""
+        middle, inner = len(model.manifold_weights or (0.0,)), len(model.alphas)
+        between = f", manifold weight {j + 1} of {middle}" if middle > 1 else ""
         last = f", alpha {k + 1} of {inner}"
     else:
         middle, inner = model.cv, len(model.mixes) * len(model.alphas)

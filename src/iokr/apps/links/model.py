@@ -145,7 +145,7 @@ class Task:
         model = LinkPredictorCV(
             kernels,
             alphas=options.alphas or ALPHAS,
-            strengths=STRENGTHS if options.unlabeled else None,
+            manifold_weights=STRENGTHS if options.unlabeled else None,
             scoring=options.scoring,
             output_kernel=Normalized(Diffusion(options.beta)),
             manifold=manifold,

@@ -128,7 +128,7 @@ def _chosen_rows(task: Task, model: Any, kernel: Any) -> list[dict[str, Any]]:
         best = model.alphas[int(np.argmax(model.scores_[model.best_index_[:-1]]))] if several else None
         put("alpha", _chosen(float(model.alpha_), model.alphas, best))
         if model.manifold is not None:
-            put("weight of unlabelled nodes", _chosen(model.strength_, model.strengths))
+            put("weight of unlabelled nodes", _chosen(model.manifold_weight_, model.manifold_weights))
         what = f"leave-one-out {model.scoring}"
     if scores is not None:
         rows.append({"what": what, "value": float(np.max(scores)), "": "optimistic"})

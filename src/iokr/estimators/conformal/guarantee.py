@@ -25,7 +25,7 @@ def selects(model: Any) -> bool:
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     if any(name in parameters for name in _SEARCHES):
         return True
-    lists = [parameters[name] for name in ("alphas", "strengths", "kernel") if name in parameters]
+    lists = [parameters[name] for name in ("alphas", "manifold_weights", "kernel") if name in parameters]
     return "alphas" in parameters and any(isinstance(v, (list, tuple, np.ndarray)) and len(v) > 1 for v in lists)
 
 

@@ -147,7 +147,7 @@ class FunctionalCV(Searching, FunctionalRegression):
         """Every input kernel with every curve kernel: one after the other, so that a factorisation of K is shared."""
         operators = self._operators(curve_kernels, data)
         kernels = [self._posed(kernel, operator) for kernel in grid.kernels for operator in operators]
-        return Grid(kernels, grid.strengths, grid.alphas)
+        return Grid(kernels, grid.manifold_weights, grid.alphas)
 
     def _by_folds(
         self,

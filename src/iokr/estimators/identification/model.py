@@ -73,7 +73,8 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     selection : int or None, default=1500
         Rows, taken evenly, on which alphas are chosen; None is all. The choice costs about 30n³ flops, a fit n³.
     manifold : Manifold, default=None
-        Penalty of the forward model that uses spectra without structures, `X_unlabeled` of `fit`; its strength is
+        Penalty of the forward model that uses spectra without structures, `X_unlabeled` of `fit`; its manifold weight
+        is
         chosen with alpha. The reverse model has no use for them: they are answers without questions.
     own : {"leave-out", "count", "exclude"}, default="leave-out"
         What a candidate's own spectra do: nothing, vote, or keep it from being an answer (f = −∞), which is right only
@@ -191,7 +192,8 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def _direction(
         self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray, more: Any
     ) -> IOKR:
-        """The model of one direction at the alpha (and strength) of the smallest leave-one-molecule-out error."""
+        """The model of one direction at the alpha (and manifold_weight) of the smallest leave-one-molecule-out
+        error."""
         alpha, manifold = alphas[0], self.manifold if more else None
         if len(alphas) > 1:
             search = IOKRCV(
@@ -199,12 +201,12 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
                 output_kernel=clone(output_kernel),
                 alphas=alphas,
                 manifold=manifold,
-                strengths=None if manifold is None else _STRENGTHS,
+                manifold_weights=None if manifold is None else _STRENGTHS,
             )
             search.fit(take(X, some), take(y, some), groups=self.groups_[some], **more)
             alpha = search.alpha_
             if manifold is not None:
-                manifold = clone(manifold).set_params(strength=search.strength_)
+                manifold = clone(manifold).set_params(weight=search.manifold_weight_)
         model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
         model.fit(X, y, **more)
         return model

@@ -37,7 +37,8 @@ __all__ = ["LinkPredictorCV"]
 class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type: ignore[misc]
     """argmax over kernels, K_Y, manifolds, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs.
 
-    One factorisation per kernel (and manifold and, with a strong penalty, strength) is reused for every output kernel
+    One factorisation per kernel (and manifold and, with a strong penalty, manifold_weight) is reused for every output
+    kernel
     and every alpha. The output kernel is held fixed in leave-one-out, so it still knows the links of the node left out
     and the scores are optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training
     fold instead, for any loss.
@@ -46,19 +47,20 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
     the path and s its standard error, log α is the mean of log α under the weights w(α) = m(α) exp((r(α) − max r)/s).
     m(α) are the degrees of freedom Σ s_l/(s_l + α) that are lost about α, s_l the eigenvalues of K on labelled nodes:
     values beyond them, where another alpha changes nothing, have no say, however wide the grid is. Kernel, output
-    kernel, manifold and strength are those with the largest mean of r under w. Many links make s small, and the choice
-    that of the largest score, which `choice="maximum"` always takes.
+    kernel, manifold and manifold weight are those with the largest mean of r under w. Many links make s small, and the
+    choice
+    that of the largest score, which `rule="best"` always takes.
 
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
         As in `LinkPredictor`; a list is searched.
-    alphas, strengths :
-        As in `IOKRCV`; the strengths are tried with every manifold.
+    alphas, manifold_weights :
+        As in `IOKRCV`; the manifold_weights are tried with every manifold.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
         "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p, for one model that is
         good by either.
-    choice : {"soft", "maximum"}, default="soft"
+    rule : {"averaged", "best"}, default="averaged"
         Weigh scores by their standard error, or take the largest. For the area under the ROC curve s is Hanley and
         McNeil's, for that under the precision-recall curve √(p(1−p)/number of links).
     cv : int, splitter of nodes or None, default=None
@@ -72,13 +74,13 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
     Attributes
     ----------
     alpha_ : float
-        With `choice="soft"` between the values of `alphas`.
-    strength_ : float
+        With `rule="averaged"` between the values of `alphas`.
+    manifold_weight_ : float
         That of the manifold; 0 without one.
     best_index_ : tuple of int
         Index of what was chosen; of its alpha, the nearest of `alphas`.
     scores_ : array
-        Axes kernel × output kernel × manifold × strength × alpha, axes of length one dropped.
+        Axes kernel × output kernel × manifold × manifold weight × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
     freedom_ : array
@@ -108,9 +110,9 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
     kernel: Any = None
     _: KW_ONLY
     alphas: Sequence[float] = ALPHAS
-    strengths: Sequence[float] | None = None
+    manifold_weights: Sequence[float] | None = None
     scoring: str = "roc_auc"
-    choice: str = "soft"
+    rule: str = "averaged"
     cv: Any = None
     output_kernel: Any = None
     loss: Loss | None = None
@@ -125,19 +127,20 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
     ) -> LinkPredictorCV:
         """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
 
-        In leave-one-out `watch` is called with the numbers of kernel, strength and alpha, each time that one is done.
+        In leave-one-out `watch` is called with the numbers of kernel, manifold weight and alpha, each time that one is
+        done.
         """
         check_choice(self.scoring, "scoring", SCORINGS)
-        check_choice(self.choice, "choice", ("soft", "maximum"))
+        check_choice(self.rule, "rule", ("averaged", "best"))
         self._check_components()
-        grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.strengths, self.alphas)
+        grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.manifold_weights, self.alphas)
         n_tasks = grid.n_paths if self.cv is None else len(list(grid.parts())) * _count(self.cv, X)
         progress = begin(self, n_tasks, X=X, y=None)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
         n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
         if 2 * n_links == n * (n - 1):
             raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
-        rule = AreaRule(self.scoring, self.choice, n_links, n * (n - 1) // 2 - n_links)
+        rule = AreaRule(self.scoring, self.rule, n_links, n * (n - 1) // 2 - n_links)
         fitted = [fit_output_kernel(kernel, links.network) for kernel in grid.output_kernels]
         some = next((manifold for manifold in grid.manifolds if manifold is not None), None)
         model = IOKR(grid.kernels[0], loss=self.loss, manifold=some, solver=self.solver)
@@ -149,7 +152,7 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
         seen = partial(_tell, tally, self.scoring)
         with self._searching(tally):
             if self.cv is None:
-                each = partial(track, progress, self, name="strength")
+                each = partial(track, progress, self, name="manifold_weight")
                 pairs = links.network.pairs()
                 found = search_by_leave_one_out(grid, data, pairs, rule, self.solver, watch, each, seen)
             else:
@@ -157,14 +160,14 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
                 found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver, each, seen)
         self._keep_search(tally, score_of(self.scoring, found.areas))
         i, b, m, _ = found.member
-        self.alpha_, self.strength_ = found.fit.alpha, found.fit.strength
+        self.alpha_, self.manifold_weight_ = found.fit.alpha, found.fit.manifold_weight
         nearest = int(np.argmin(np.abs(np.log(grid.alphas) - np.log(self.alpha_))))
         self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, found.areas), (*found.member, nearest))
         areas = (drop_single_axes(values, (0,) * 5)[0] for values in found.areas)
         self.areas_ = dict(zip(AREAS, areas, strict=True))
         self.freedom_ = drop_single_axes(found.freedom, (0,) * 5)[0]
         manifold = grid.manifolds[m]
-        manifold = None if manifold is None else clone(manifold).set_params(strength=self.strength_)
+        manifold = None if manifold is None else clone(manifold).set_params(weight=self.manifold_weight_)
         model.set_params(kernel=grid.kernels[i], alpha=self.alpha_, manifold=manifold)
         model.keep(data(b, manifold), found.fit)
         self._keep(links, fitted[b][0], model)
@@ -174,12 +177,12 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
 
     def _tally(self, grid: LinkGrid) -> Tally:
         """Scores at every point of the grid, by the names of its axes in `LinkPredictor`."""
-        own = grid.strengths[0] if self.strengths is not None else [None]
+        own = grid.manifold_weights[0] if self.manifold_weights is not None else [None]
         axes: dict[str, Sequence[Any]] = {
             "kernel": grid.kernels,
             "output_kernel": grid.output_kernels,
             "manifold": grid.manifolds,
-            "manifold__strength": own,
+            "manifold__weight": own,
             "alpha": grid.alphas,
         }
         return Tally(axes, "scores_", larger=True)

@@ -319,7 +319,7 @@ class LinkPredictor(LinkRegression):
     With B k_u the weights of u on the labelled nodes, κ̂(u, v) = k_uᵀ Bᵀ K_Y B k_v: the score matrix of any nodes is
     positive semi-definite. Costs: the factor of K_Y (an eigendecomposition of the Laplacian), n³/3 flops for K + λI,
     2n³ for V, then 2mn² + m²n for all pairs of m nodes. Papers: Brouard, d'Alché-Buc, Szafranski, ICML 2011 and JMLR
-    2016 (its λ₁ is `alpha` for ridge, half of it for the margin; its λ₂ half, for the margin a quarter, of `strength`).
+    2016 (its λ₁ is `alpha` for ridge, half of it for the margin; its λ₂ half, for the margin a quarter, of `weight`).
 
     Examples
     --------

@@ -28,36 +28,36 @@ Seen = Callable[[tuple[int, ...], np.ndarray], None]
 
 @dataclass(frozen=True, eq=False)
 class LinkGrid:
-    """What is searched; `strengths` has a list for each manifold, all of one length."""
+    """What is searched; `manifold_weights` has a list for each manifold, all of one length."""
 
     kernels: list[Kernel | OperatorKernel]
     output_kernels: list[Kernel | None]
     manifolds: list[Manifold | None]
-    strengths: list[list[float]]
+    manifold_weights: list[list[float]]
     alphas: list[float]
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
-        """Kernels × output kernels × manifolds × strengths × alphas."""
+        """Kernels × output kernels × manifolds × manifold_weights × alphas."""
         kernels, outputs, manifolds = len(self.kernels), len(self.output_kernels), len(self.manifolds)
-        return kernels, outputs, manifolds, len(self.strengths[0]), len(self.alphas)
+        return kernels, outputs, manifolds, len(self.manifold_weights[0]), len(self.alphas)
 
     @property
     def n_paths(self) -> int:
         """How many paths over alpha leave-one-out takes."""
-        return sum(len(part.strengths) for _, _, _, part in self.parts())
+        return sum(len(part.manifold_weights) for _, _, _, part in self.parts())
 
     def parts(self) -> Iterator[tuple[int, int, list[int], Grid]]:
-        """(kernel, manifold, output kernels that share its paths, its grid over strengths and alphas).
+        """(kernel, manifold, output kernels that share its paths, its grid over manifold_weights and alphas).
 
         A kernel that learns nothing from the outputs is factored once for all of them.
         """
         everyone = list(range(len(self.output_kernels)))
         for i, kernel in enumerate(self.kernels):
             apart = isinstance(kernel, OperatorKernel) or kernel.supervised
-            for m, strengths in enumerate(self.strengths):
+            for m, manifold_weights in enumerate(self.manifold_weights):
                 for group in [[b] for b in everyone] if apart else [everyone]:
-                    yield i, m, group, Grid([kernel], strengths, self.alphas)
+                    yield i, m, group, Grid([kernel], manifold_weights, self.alphas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Searched:
 
     areas: np.ndarray
     freedom: np.ndarray
-    member: tuple[int, ...]  # which kernel, output kernel, manifold and strength
+    member: tuple[int, ...]  # which kernel, output kernel, manifold and manifold_weight
     fit: Fit
 
 
@@ -79,17 +79,17 @@ class LinkFold:
     measure: Callable[[Array], list[float]]
 
 
-def check_link_grid(kernel: Any, output_kernel: Any, manifold: Any, strengths: Any, alphas: Any) -> LinkGrid:
-    """One of each or lists of them; without strengths, each manifold's own."""
+def check_link_grid(kernel: Any, output_kernel: Any, manifold: Any, manifold_weights: Any, alphas: Any) -> LinkGrid:
+    """One of each or lists of them; without manifold_weights, each manifold's own."""
     manifolds = _listed(manifold, "manifold")
     some = next((m for m in manifolds if m is not None), None)
-    grid = check_grid(kernel, strengths, alphas, some)
-    if strengths is None:
-        own = [[0.0 if m is None else m.strength] for m in manifolds]
+    grid = check_grid(kernel, manifold_weights, alphas, some)
+    if manifold_weights is None:
+        own = [[0.0 if m is None else m.weight] for m in manifolds]
     elif None in manifolds:
-        raise ValueError("`manifold` has None among its values; with `strengths` let 0 be one of these instead.")
+        raise ValueError("`manifold` has None among its values; with `manifold_weights` let 0 be one of these instead.")
     else:
-        own = [check_values(strengths, "strengths", strict=False)] * len(manifolds)
+        own = [check_values(manifold_weights, "manifold_weights", strict=False)] * len(manifolds)
     return LinkGrid(grid.kernels, _listed(output_kernel, "output_kernel"), manifolds, own, grid.alphas)
 
 
@@ -133,7 +133,7 @@ def search_by_leave_one_out(
                 score, alpha = rule.along(areas[:, i, b, m, j], grid.alphas, free[i, b, m, j])
                 if score > best:
                     best, solution = score, Solution(path.coefficients(Psi, alpha))
-                    found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.strengths[m][j])
+                    found = (i, b, m, j), Fit(inputs, kept, solution, alpha, grid.manifold_weights[m][j])
     if found is None:
         raise ValueError("Leave-one-out scores are not finite; scale the data or raise the alphas.")
     return Searched(areas, free, *found)
@@ -142,7 +142,7 @@ def search_by_leave_one_out(
 def _freedom(problem: Problem, rule: AreaRule, alphas: Sequence[float]) -> np.ndarray:
     """`freedom` of the labelled nodes, whatever the manifold; even where the largest score is taken."""
     n = problem.n_labeled
-    if rule.choice == "maximum" or len(alphas) == 1 or problem.gram.products_only:
+    if rule.rule == "best" or len(alphas) == 1 or problem.gram.products_only:
         return np.full(len(alphas), 1 / len(alphas))
     K = problem.gram.K
     known = K.eigenpairs(known=True) if K.shape[0] == n else None
@@ -190,7 +190,7 @@ def search_by_folds(
             with error_context("X"):
                 R = inputs.kernel.represent(fold.X)
             Psi = [asarray_like(one.targets.Psi, problem.like) for one in targets]
-            problem = replace(problem, strength=part.strengths[0])
+            problem = replace(problem, manifold_weight=part.manifold_weights[0])
             for t, j, k, C in solutions(problem, part, solver, Psi):
                 found = np.array(fold.measure(inputs.values(R, C)))
                 areas[:, i, group[t], m, j, k] += found
@@ -202,6 +202,6 @@ def search_by_folds(
     for i, m, group, _ in grid.parts():
         free[i, group, m] = _freedom(pose(data(group[0], grid.manifolds[m]), grid.kernels[i])[1], rule, grid.alphas)
     (i, b, m, j), alpha = rule.among(areas, grid.alphas, free)
-    manifold, strength = grid.manifolds[m], grid.strengths[m][j]
-    fit = solve(data(b, manifold), grid.kernels[i], alpha, strength, manifold=manifold, solver=solver)
+    manifold, manifold_weight = grid.manifolds[m], grid.manifold_weights[m][j]
+    fit = solve(data(b, manifold), grid.kernels[i], alpha, manifold_weight, manifold=manifold, solver=solver)
     return Searched(areas, free, (i, b, m, j), fit)

@@ -1,4 +1,4 @@
-"""Selection of kernel, width, strength and alpha of a multi-task model: exact leave-one-out in closed form."""
+"""Selection of kernel, width, task_weight and alpha of a multi-task model: exact leave-one-out in closed form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
-from iokr.estimators.multitask.similarity import check_coordinates, check_strength, task_operator, task_similarity
+from iokr.estimators.multitask.similarity import check_coordinates, check_task_weight, task_operator, task_similarity
 from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
@@ -32,7 +32,7 @@ __all__ = ["MultiTaskCV"]
 class MultiTaskCV(Searching, TaskRegression):
     """argmin over k, γ, μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by leave-one-out in closed form.
 
-    One eigendecomposition of K is reused for every width, every strength and every alpha (with missing targets, each
+    One eigendecomposition of K is reused for every width, every task_weight and every alpha (with missing targets, each
     has a system of its own). The similarity of the tasks is held fixed in leave-one-out, and so is a learned operator;
     both have seen the row that is left out, which makes the error a little optimistic. `GridSearchCV(MultiTask(), ...)`
     refits everything.
@@ -40,12 +40,13 @@ class MultiTaskCV(Searching, TaskRegression):
     Parameters
     ----------
     kernel, manifold :
-        As in `MultiTask`, or lists of them, which are searched: `[Laplacian(0.01), Laplacian(0.1)]` are two strengths
+        As in `MultiTask`, or lists of them, which are searched: `[Laplacian(0.01), Laplacian(0.1)]` are two
+        task_weights
         of one manifold.
     tasks, embedding, decoder, tol, max_iter :
         As in `MultiTask`, with ``coupling="operator"`` and the square loss. Coupling through the outputs does not
         change the error on y, so there would be nothing to choose.
-    strengths : sequence of float
+    task_weights : sequence of float
         Values of μ in [0, 1); 0, independent tasks, is among the default ones.
     widths : sequence of float, default=None
         Values of γ in the similarity M_pq = exp(−γ‖Y^p − Y^q‖²) of the tasks, larger is more local; None takes 1/γ the
@@ -53,14 +54,14 @@ class MultiTaskCV(Searching, TaskRegression):
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
     learn_tasks : bool, default=False
-        Learn the operator at every alpha instead; `strengths` is not used.
+        Learn the operator at every alpha instead; `task_weights` is not used.
 
     Attributes
     ----------
-    alpha_, strength_, width_ : float
-        The selected values; `strength_` is None when the operator is learned, `width_` without `widths`.
+    alpha_, task_weight_, width_ : float
+        The selected values; `task_weight_` is None when the operator is learned, `width_` without `widths`.
     loo_errors_ : array
-        Mean leave-one-out error on y, axes kernel × manifold × width × strength × alpha, axes of length one dropped.
+        Mean leave-one-out error on y, axes kernel × manifold × width × task_weight × alpha, axes of length one dropped.
     best_index_ : tuple of int
         Index of the smallest error.
     cv_results_ : dict
@@ -77,15 +78,15 @@ class MultiTaskCV(Searching, TaskRegression):
     >>> rng = np.random.default_rng(0)
     >>> X = np.linspace(0, 6, 25)[:, None]
     >>> Y = np.sin(X) + 0.5 * rng.normal(size=(25, 6))
-    >>> model = MultiTaskCV(alphas=(0.1, 1.0, 10.0), strengths=(0.0, 0.5, 0.9)).fit(X, Y)
-    >>> model.strength_, model.alpha_, model.loo_errors_.shape
+    >>> model = MultiTaskCV(alphas=(0.1, 1.0, 10.0), task_weights=(0.0, 0.5, 0.9)).fit(X, Y)
+    >>> model.task_weight_, model.alpha_, model.loo_errors_.shape
     (0.9, 1.0, (3, 3))
     """
 
     kernel: Any = None
     _: KW_ONLY
     tasks: Any = None
-    strengths: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
+    task_weights: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
     widths: Sequence[float] | None = None
     alphas: Sequence[float] = ALPHAS
     learn_tasks: bool = False
@@ -115,9 +116,12 @@ class MultiTaskCV(Searching, TaskRegression):
         grid = check_grid(self.kernel, None, self.alphas, None)
         kernels, tol, max_iter = self._check_tasks(grid.kernels)
         alphas, manifolds = grid.alphas, self._manifolds()
-        strengths = [check_strength(mu, "strengths") for mu in check_values(self.strengths, "strengths", strict=False)]
+        task_weights = [
+            check_task_weight(mu, "task_weights")
+            for mu in check_values(self.task_weights, "task_weights", strict=False)
+        ]
         widths = self._widths()
-        turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(strengths))
+        turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(task_weights))
         progress = begin(self, turns, X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
@@ -127,10 +131,10 @@ class MultiTaskCV(Searching, TaskRegression):
         if not self.learn_tasks:
             observed = data.targets.observed()
             similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
-        operators = [[task_operator(M, mu) for mu in strengths] for M in similarities if M is not None]
-        each = partial(track, progress, self, name="alpha" if self.learn_tasks else "strength")
+        operators = [[task_operator(M, mu) for mu in task_weights] for M in similarities if M is not None]
+        each = partial(track, progress, self, name="alpha" if self.learn_tasks else "task_weight")
         best: _Best | None = None
-        tally = _tally(kernels, manifolds, widths, None if self.learn_tasks else strengths, alphas)
+        tally = _tally(kernels, manifolds, widths, None if self.learn_tasks else task_weights, alphas)
         kept = tally.grid(len(kernels) * len(manifolds), *tally.shape[2:])
         with self._searching(tally):
             for number, (kernel, manifold) in enumerate(itertools.product(kernels, manifolds)):
@@ -141,7 +145,9 @@ class MultiTaskCV(Searching, TaskRegression):
                     learned = _by_learning(tasks, alphas, errors, each, together, tol=tol, max_iter=max_iter)
                 else:
                     for place, A in enumerate(each(itertools.chain(*operators))):
-                        errors[divmod(place, len(strengths))] = tasks.path(A).loo_errors(problem.Psi, alphas, together)
+                        errors[divmod(place, len(task_weights))] = tasks.path(A).loo_errors(
+                            problem.Psi, alphas, together
+                        )
                 if not np.all(np.isfinite(errors)):
                     raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
                 if best is None or errors.min() < best.error:
@@ -151,7 +157,7 @@ class MultiTaskCV(Searching, TaskRegression):
         errors = tally.values
         _, _, w, i, k = index = best_of(errors)
         self.loo_errors_, self.best_index_ = drop_single_axes(errors, index)
-        self.alpha_, self.strength_ = alphas[k], None if self.learn_tasks else strengths[i]
+        self.alpha_, self.task_weight_ = alphas[k], None if self.learn_tasks else task_weights[i]
         self.width_ = widths[w]
         if best.learned is not None:
             self._keep_learned(best.data, best.inputs, best.tasks, best.learned[k], self.alpha_)
@@ -212,8 +218,10 @@ def _by_learning(
 
 
 def _tally(
-    kernels: list[Any], manifolds: list[Any], widths: list[Any], strengths: list[Any] | None, alphas: list[float]
+    kernels: list[Any], manifolds: list[Any], widths: list[Any], task_weights: list[Any] | None, alphas: list[float]
 ) -> Tally:
     """Errors at every point of the grid, by the names of its axes in `MultiTask`; `width` is that of `tasks`."""
     axes: dict[str, Sequence[Any]] = {"kernel": kernels, "manifold": manifolds, "width": widths}
-    return Tally({**axes, "strength": [None] if strengths is None else strengths, "alpha": alphas}, "loo_errors_")
+    return Tally(
+        {**axes, "task_weight": [None] if task_weights is None else task_weights, "alpha": alphas}, "loo_errors_"
+    )

@@ -19,7 +19,7 @@ from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.similarity import (
     TaskMetric,
     check_coordinates,
-    check_strength,
+    check_task_weight,
     task_operator,
     task_similarity,
 )
@@ -79,10 +79,10 @@ class TaskRegression(KernelRegression):
         self, data: Data, inputs: FittedInputs, tasks: TaskProblem, A: np.ndarray, alpha: float, **how: Any
     ) -> None:
         """Keep the model with the kernel k·A; `how` the operator was found goes into the solution."""
-        Psi, strength = tasks.problem.Psi, tasks.problem.strength
+        Psi, task_weight = tasks.problem.Psi, tasks.problem.manifold_weight
         coupled = Decomposable.of_fitted(inputs.kernel, asarray_like(A, Psi))
         solution = Solution(tasks.path(A).coefficients(Psi, alpha), **how)
-        self.keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, strength))
+        self.keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, task_weight))
         self.A_ = A
 
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
@@ -111,14 +111,14 @@ class TaskRegression(KernelRegression):
 class MultiTask(TaskRegression):
     """min_h Σ_i ℓ(h(x_i), y_i) + (α/2)[(μ/2) Σ_pq M_pq ‖h^p − h^q‖² + (1−μ) Σ_p ‖h^p‖²]: tasks that go together.
 
-    A task is a coordinate of y, M the similarity of tasks, μ = `strength`. Two ways to couple them:
+    A task is a coordinate of y, M the similarity of tasks, μ = `task_weight`. Two ways to couple them:
 
     * ``coupling="operator"``, the formula above: the kernel is k(x, z) A with A = (μL_M + (1−μ)I)⁻¹, L_M the
       Laplacian of M. Similar tasks borrow strength from each other.
     * ``coupling="output"``: the kernel is k(x, z) I and outputs are compared in the metric A = μM + (1−μ)I,
       ψ(y) = A^½ y. **With the square loss this changes how candidates are ranked, and what a selection in that metric
       chooses, but not the prediction**: h = A^½ h₀ with h₀ the model without coupling, and `predict` answers h₀(x)
-      for every strength (its projection on the range of A, where that is singular).
+      for every task_weight (its projection on the range of A, where that is singular).
 
     ``coupling=None`` is independent tasks, which share kernel and alpha. With ``learn_tasks=True`` the operator is
     learned with h: see below.
@@ -132,7 +132,7 @@ class MultiTask(TaskRegression):
         median of these squared distances. ``coupling="output"`` also needs μM + (1−μ)I positive semi-definite, which
         is checked.
     coupling : {"operator", "output", None}, default="operator"
-    strength : float, default=0.5
+    task_weight : float, default=0.5
         0 ≤ μ < 1: larger couples more, 0 not at all. The differences of q tasks weigh about q times as much as one
         task, so 0.5 is strong for many tasks. Not used with `learn_tasks`.
     learn_tasks : bool, default=False
@@ -162,12 +162,12 @@ class MultiTask(TaskRegression):
     Notes
     -----
     Missing targets are NaN entries of y (not with ``coupling="output"``, whose metric needs them all). Errors are on
-    y: `score` and `loo_error` do not depend on the metric. To choose alpha and strength by leave-one-out use
-    `MultiTaskCV`; to choose by folds, `GridSearchCV(MultiTask(), {"alpha": ..., "strength": ...})`.
+    y: `score` and `loo_error` do not depend on the metric. To choose alpha and task_weight by leave-one-out use
+    `MultiTaskCV`; to choose by folds, `GridSearchCV(MultiTask(), {"alpha": ..., "task_weight": ...})`.
 
     Cost: as `IOKR` with an operator; a step of `learn_tasks` costs Nq² + 9q³ after one eigendecomposition (with missing
     targets, one system over the observed entries). Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016, 5.2 (models
-    0, 1, 2 are None, "output", "operator"; μ_t is `strength`; its μ_t = 1 is refused, as A would be singular there).
+    0, 1, 2 are None, "output", "operator"; μ_t is `task_weight`; its μ_t = 1 is refused, as A would be singular there).
 
     Examples
     --------
@@ -182,7 +182,7 @@ class MultiTask(TaskRegression):
     >>> y[:, 1] = np.nan
     >>> y[[3, 12, 25], 1] = truth[[3, 12, 25], 1]
     >>> alone = MultiTask(RBF(0.5), coupling=None, alpha=0.01).fit(x, y)
-    >>> together = MultiTask(RBF(0.5), strength=0.9, alpha=0.01).fit(x, y)
+    >>> together = MultiTask(RBF(0.5), task_weight=0.9, alpha=0.01).fit(x, y)
     >>> [round(float(np.abs(model.predict(x) - truth)[:, 1].mean()), 2) for model in (alone, together)]
     [0.25, 0.05]
     """
@@ -191,7 +191,7 @@ class MultiTask(TaskRegression):
     _: KW_ONLY
     tasks: Any = None
     coupling: str | None = "operator"
-    strength: float = 0.5
+    task_weight: float = 0.5
     learn_tasks: bool = False
     embedding: Embedding | None = None
     loss: Loss | None = None
@@ -248,7 +248,7 @@ class MultiTask(TaskRegression):
         if self.coupling != "output":
             return parts
         base = Identity() if self.embedding is None else self.embedding
-        return {**parts, "embedding": TaskMetric(base, self.tasks, self.strength)}
+        return {**parts, "embedding": TaskMetric(base, self.tasks, self.task_weight)}
 
     def _operator(self, data: Data) -> tuple[np.ndarray | None, np.ndarray]:
         """M, when there is one, and A: the operator, or the metric of the outputs."""
@@ -260,4 +260,4 @@ class MultiTask(TaskRegression):
         if self.coupling is None:
             return None, np.eye(int(observed.shape[1]))
         M = task_similarity(observed, targets.weight, self.tasks)
-        return M, task_operator(M, check_strength(self.strength))
+        return M, task_operator(M, check_task_weight(self.task_weight))

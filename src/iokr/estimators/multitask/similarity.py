@@ -17,7 +17,7 @@ from iokr.kernels.base import Kernel
 __all__ = [
     "TaskMetric",
     "check_coordinates",
-    "check_strength",
+    "check_task_weight",
     "check_tasks",
     "output_metric",
     "task_operator",
@@ -82,33 +82,35 @@ def check_coordinates(embedding: Embedding) -> None:
         raise ValueError(f"Tasks are coordinates of vector outputs, which {embedding!r} does not keep.")
 
 
-def check_strength(strength: Any, name: str = "strength") -> float:
+def check_task_weight(task_weight: Any, name: str = "task_weight") -> float:
     """0 ≤ μ_t < 1."""
-    mu = check_number(strength, name, minimum=0.0)
+    mu = check_number(task_weight, name, minimum=0.0)
     if mu >= 1:
         raise ValueError(
-            f"`{name}` must be below 1, got {strength!r}: at 1 nothing is left of the penalty on the tasks themselves, "
+            f"`{name}` must be below 1, got {task_weight!r}: at 1 nothing is left of the penalty on the tasks "
+            f"themselves, "
             "and their operator has no inverse."
         )
     return mu
 
 
-def task_operator(M: np.ndarray, strength: float) -> np.ndarray:
+def task_operator(M: np.ndarray, task_weight: float) -> np.ndarray:
     """A = (μL_M + (1−μ)I)⁻¹: ‖h‖² = (μ/2) Σ_pq M_pq‖h^p − h^q‖² + (1−μ) Σ_p ‖h^p‖²; L_M = diag(M1) − M."""
     laplacian = np.diag(M.sum(axis=1)) - M
     values, V = np.linalg.eigh(laplacian)
-    return (V / (strength * np.clip(values, 0.0, None) + 1 - strength)) @ V.T if strength else np.eye(len(M))
+    return (V / (task_weight * np.clip(values, 0.0, None) + 1 - task_weight)) @ V.T if task_weight else np.eye(len(M))
 
 
-def output_metric(M: np.ndarray, strength: float) -> np.ndarray:
+def output_metric(M: np.ndarray, task_weight: float) -> np.ndarray:
     """A = μM + (1−μ)I, the inner product ⟨y, Ay'⟩ of the outputs; refused when it is none."""
-    A = strength * M + (1 - strength) * np.eye(len(M))
+    A = task_weight * M + (1 - task_weight) * np.eye(len(M))
     values = np.linalg.eigvalsh(A)
     if values[0] < -_TOL * values[-1]:
         bound = 1 / (1 - float(np.linalg.eigvalsh(M)[0]))
         raise ValueError(
             f"Coupling through the outputs needs a positive semi-definite A = μM + (1−μ)I, but with these `tasks` and "
-            f"strength {strength:g} its eigenvalues run from {values[0]:.3g} to {values[-1]:.3g}. Lower `strength` to "
+            f"task_weight {task_weight:g} its eigenvalues run from {values[0]:.3g} to {values[-1]:.3g}. Lower "
+            f"`task_weight` to "
             f'{bound:.3g} at most, or use `coupling="operator"`, which takes any similarity without negative entries.'
         )
     return A
@@ -123,7 +125,7 @@ class TaskMetric(EuclideanEmbedding):
 
     base: Embedding  # φ
     tasks: Any = None  # M (q, q); None takes it from the training targets
-    strength: float = 0.5  # μ
+    task_weight: float = 0.5  # μ
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q)."""
@@ -136,7 +138,7 @@ class TaskMetric(EuclideanEmbedding):
                 '`y` contains NaN, but with `coupling="output"` ψ(y) = A^½ y mixes the targets of a row, so all of '
                 'them must be there; use `coupling="operator"`.'
             )
-        self.A_ = output_metric(self.tasks_, check_strength(self.strength))
+        self.A_ = output_metric(self.tasks_, check_task_weight(self.task_weight))
         values, V = np.linalg.eigh(self.A_)
         root = np.sqrt(np.where(values > _TOL * values[-1], values, 0.0))
         self.root_ = (V * root) @ V.T

@@ -1,4 +1,4 @@
-"""Selection of kernel, strength and alpha: exact leave-one-out in closed form, or K-fold."""
+"""Selection of kernel, manifold weight and alpha: exact leave-one-out in closed form, or K-fold."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ __all__ = ["IOKRCV"]
 class IOKRCV(Searching, KernelRegression):
     """argmin over kernel, μ and α of (1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², exact leave-one-out in closed form.
 
-    One factorisation per kernel (and, with a strong manifold penalty, per strength) is reused for every alpha. What is
+    One factorisation per kernel (and, with a strong manifold penalty, per manifold_weight) is reused for every alpha.
+    What is
     estimated from data (`gamma_`, centring, covariance operators) is held fixed in leave-one-out; `cv=5` refits
     everything on each fold instead.
 
@@ -56,8 +57,8 @@ class IOKRCV(Searching, KernelRegression):
         As in `IOKR`; a list is searched.
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
-    strengths : sequence of float, default=None
-        Values of the manifold's μ; None is its own `strength`.
+    manifold_weights : sequence of float, default=None
+        Values of the manifold's μ; None is its own `weight`.
     cv : int, splitter or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is K-fold. Of rows in chunks (`Stream`, Dask
         arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
@@ -66,10 +67,11 @@ class IOKRCV(Searching, KernelRegression):
 
     Attributes
     ----------
-    alpha_, strength_ : float
+    alpha_, manifold_weight_ : float
         The selected values.
     loo_errors_ : array
-        Mean leave-one-out error, axes kernel × strength × alpha, axes of length one dropped (`cv_errors_` with `cv`).
+        Mean leave-one-out error, axes kernel × manifold weight × alpha, axes of length one dropped (`cv_errors_` with
+        `cv`).
         Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
     best_index_ : tuple of int
         Index of the smallest error.
@@ -93,7 +95,7 @@ class IOKRCV(Searching, KernelRegression):
     kernel: Any = None
     _: KW_ONLY
     alphas: Sequence[float] = ALPHAS
-    strengths: Sequence[float] | None = None
+    manifold_weights: Sequence[float] | None = None
     cv: Any = None
     output_kernel: Kernel | None = None
     embedding: Embedding | None = None
@@ -116,7 +118,7 @@ class IOKRCV(Searching, KernelRegression):
             Rows of one group are left out together, in closed form; with an integer `cv` they share a fold.
         """
         self._check_components()
-        grid = check_grid(self.kernel, self.strengths, self.alphas, self.manifold)
+        grid = check_grid(self.kernel, self.manifold_weights, self.alphas, self.manifold)
         source = as_source(X, y)
         if source is not None:
             check_alone(sample_weight, X_unlabeled if groups is None else groups)
@@ -124,8 +126,8 @@ class IOKRCV(Searching, KernelRegression):
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
-        n_kernels, n_strengths, _ = grid.shape
-        progress = begin(self, n_kernels * (n_strengths if splits is None else len(splits)), X=X, y=y)
+        n_kernels, n_manifold_weights, _ = grid.shape
+        progress = begin(self, n_kernels * (n_manifold_weights if splits is None else len(splits)), X=X, y=y)
         data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         if self._output_parts()["output_kernel"] is None and data.outputs.kernel is not None:
             raise ValueError(
@@ -139,7 +141,7 @@ class IOKRCV(Searching, KernelRegression):
         tally = self._tally(grid)
         with self._searching(tally):
             if splits is None:
-                each = partial(track, progress, self, name="strength")
+                each = partial(track, progress, self, name="manifold_weight")
                 criterion = partial(squared_errors, groups=together)
                 seen = tally.grid(*grid.shape)
                 selected = select_by_leave_one_out(data, grid, criterion=criterion, track=each, seen=seen, **parts)
@@ -152,7 +154,7 @@ class IOKRCV(Searching, KernelRegression):
                 selected = solve_best(data, grid, sums / total, **parts)
         self._keep_search(tally, selected.measures[0])
         self.keep(data, selected.fit)
-        self.alpha_, self.strength_ = selected.fit.alpha, selected.fit.strength
+        self.alpha_, self.manifold_weight_ = selected.fit.alpha, selected.fit.manifold_weight
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)
         errors, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
@@ -167,7 +169,7 @@ class IOKRCV(Searching, KernelRegression):
         errors, (i, k), state = select_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), watch)
         data, fit = settle(state, grid.alphas[k], self.solver)
         self.keep(data, fit)
-        self.alpha_, self.strength_ = fit.alpha, fit.strength
+        self.alpha_, self.manifold_weight_ = fit.alpha, fit.manifold_weight
         for stale in ("loo_errors_", "cv_errors_"):
             self.__dict__.pop(stale, None)
         self._keep_search(self._tally(grid), errors[:, None, :])
@@ -177,10 +179,10 @@ class IOKRCV(Searching, KernelRegression):
         return self
 
     def _tally(self, grid: Grid) -> Tally:
-        """Errors of every kernel, strength and alpha, by their names in `IOKR`."""
+        """Errors of every kernel, manifold weight and alpha, by their names in `IOKR`."""
         axes: dict[str, Sequence[Any]] = {
             "kernel": grid.kernels,
-            "manifold__strength": grid.strengths,
+            "manifold__weight": grid.manifold_weights,
             "alpha": grid.alphas,
         }
         return Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")

@@ -62,11 +62,11 @@ class KernelRegression(LazyAnswers):
     inputs_, targets_, solver_, solution_, _at = (Settled() for _ in range(5))
 
     def keep(self, data: Data, fit: Fit) -> None:
-        """Keep outputs, inputs and coefficients, and the (alpha, strength) that they were found at."""
+        """Keep outputs, inputs and coefficients, and the (alpha, manifold_weight) that they were found at."""
         self.__dict__.pop("partial_", None)
         self._keep_outputs(data.outputs)
         self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.given.single
-        self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.strength)
+        self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.manifold_weight)
         self.solution_ = replace(fit.solution, state=None)
 
     def _values(self, X: Any, C: Array | None = None) -> Array:
@@ -274,7 +274,7 @@ class IOKR(KernelRegression):
     -----
     One fit costs about n³/3 flops and n²/2 numbers of memory; h(x) = A Cᵀ k_x costs nq more per input. Missing targets
     are NaN entries of vector outputs. Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016 (its λ₁ is `alpha`, its λ₂
-    is half the manifold's `strength`).
+    is half the manifold's `weight`).
 
     Examples
     --------
@@ -361,9 +361,9 @@ class IOKR(KernelRegression):
 def fitted_problem(model: KernelRegression) -> Problem:
     """The problem that the coefficients of a fitted model solve, rebuilt from the points, so that models stay small."""
     check_is_fitted(model)
-    alpha, strength = model._at
+    alpha, manifold_weight = model._at
     problem: Problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
-    return replace(problem, alpha=alpha, strength=strength)
+    return replace(problem, alpha=alpha, manifold_weight=manifold_weight)
 
 
 def left_out_values(model: KernelRegression, groups: Any = None) -> Array:

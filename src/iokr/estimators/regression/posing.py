@@ -98,8 +98,8 @@ class FittedInputs:
         problem = Problem(gram, Psi, loss, 1.0, weight=targets.weight, mask=targets.mask)
         if self.manifold is None:
             return problem
-        strength = check_number(self.manifold.strength, "strength", minimum=0.0)
-        problem = replace(problem, strength=strength)
+        manifold_weight = check_number(self.manifold.weight, "manifold_weight", minimum=0.0)
+        problem = replace(problem, manifold_weight=manifold_weight)
         fresh_solver(solver).check(problem, penalised=True)  # whether there is memory, before the penalty takes it
         penalty = asarray_like(self.manifold.penalty(self.points, gram), like)
         return replace(problem, penalty=penalty)
@@ -107,13 +107,13 @@ class FittedInputs:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was learned, and how: h(x) = Σ_i 𝒦(x, x_i) c_i at one alpha and strength."""
+    """What was learned, and how: h(x) = Σ_i 𝒦(x, x_i) c_i at one alpha and manifold weight."""
 
     inputs: FittedInputs
     solver: Solver
     solution: Solution
     alpha: float
-    strength: float
+    manifold_weight: float
 
 
 def check_data(
@@ -195,16 +195,18 @@ def solve(
     data: Data,
     kernel: Kernel | OperatorKernel,
     alpha: float,
-    strength: float | None = None,
+    manifold_weight: float | None = None,
     *,
     manifold: Manifold | None = None,
     solver: Solver | None = None,
 ) -> Fit:
-    """h at one alpha and strength, by default the manifold's own."""
+    """h at one alpha and manifold_weight, by default the manifold's own."""
     inputs, problem = pose(data, kernel, manifold, solver=solver)
-    problem = replace(problem, alpha=alpha, strength=problem.strength if strength is None else strength)
+    problem = replace(
+        problem, alpha=alpha, manifold_weight=problem.manifold_weight if manifold_weight is None else manifold_weight
+    )
     solver = fresh_solver(solver)
-    return Fit(inputs, solver, solver.solve(problem), alpha, problem.strength)
+    return Fit(inputs, solver, solver.solve(problem), alpha, problem.manifold_weight)
 
 
 def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:

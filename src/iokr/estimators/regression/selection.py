@@ -1,4 +1,4 @@
-"""argmin over kernel, strength and alpha: by exact leave-one-out in closed form, or by folds."""
+"""argmin over kernel, manifold weight and alpha: by exact leave-one-out in closed form, or by folds."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ Track = Callable[[Iterable[Any]], Iterator[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What is searched: every kernel with every strength of the manifold and every alpha."""
+    """What is searched: every kernel with every manifold weight of the manifold and every alpha."""
 
     kernels: list[Kernel | OperatorKernel]
-    strengths: list[float]
+    manifold_weights: list[float]
     alphas: list[float]
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Kernels × strengths × alphas."""
-        return len(self.kernels), len(self.strengths), len(self.alphas)
+        """Kernels × manifold_weights × alphas."""
+        return len(self.kernels), len(self.manifold_weights), len(self.alphas)
 
 
 @dataclass(frozen=True, eq=False)
 class Selected:
     """The best of a grid, solved."""
 
-    measures: np.ndarray  # (m, kernels, strengths, alphas): what was minimised, and what was measured beside it
-    index: tuple[int, ...]  # which kernel, strength and alpha; the first of equal ones
+    measures: np.ndarray  # (m, kernels, manifold_weights, alphas): what was minimised, and what was measured beside it
+    index: tuple[int, ...]  # which kernel, manifold weight and alpha; the first of equal ones
     fit: Fit
 
 
@@ -87,8 +87,8 @@ class Fold:
     weight: float = 1.0  # what the sums that `measure` gives are to be divided by
 
 
-def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | None) -> Grid:
-    """The grid of one kernel or a list of them; without strengths, the manifold's own."""
+def check_grid(kernel: Any, manifold_weights: Any, alphas: Any, manifold: Manifold | None) -> Grid:
+    """The grid of one kernel or a list of them; without manifold_weights, the manifold's own."""
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
     if not kernels:
         raise ValueError("`kernel` is an empty list; give at least one kernel.")
@@ -99,11 +99,11 @@ def check_grid(kernel: Any, strengths: Any, alphas: Any, manifold: Manifold | No
             "give the Gram matrices as `Precomputed(matrix)` and row numbers as X."
         )
     alphas = check_values(alphas, "alphas", strict=True)
-    if strengths is None:
-        return Grid(kernels, [0.0 if manifold is None else manifold.strength], alphas)
+    if manifold_weights is None:
+        return Grid(kernels, [0.0 if manifold is None else manifold.weight], alphas)
     if manifold is None:
-        raise ValueError("`strengths` was given but `manifold` is None; set `manifold`.")
-    return Grid(kernels, check_values(strengths, "strengths", strict=False), alphas)
+        raise ValueError("`manifold_weights` was given but `manifold` is None; set `manifold`.")
+    return Grid(kernels, check_values(manifold_weights, "manifold_weights", strict=False), alphas)
 
 
 def check_values(values: Any, name: str, *, strict: bool) -> list[float]:
@@ -153,7 +153,7 @@ def select_by_leave_one_out(
     track: Track = iter,
     seen: np.ndarray | None = None,
 ) -> Selected:
-    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and strength) for every alpha.
+    """The smallest criterion of values h₋ᵢ(x_i), one factorisation per kernel (and manifold_weight) for every alpha.
 
     `seen`, of the shape of the grid, is filled with what is minimised as it becomes known.
     """
@@ -164,7 +164,7 @@ def select_by_leave_one_out(
     found: list[np.ndarray] = []
     targets, best, smallest = None, None, np.inf
     for inputs, kept, problem, path in track(closed_paths(data, grid, manifold, solver)):
-        i, j = divmod(len(found), len(grid.strengths))
+        i, j = divmod(len(found), len(grid.manifold_weights))
         if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
             measures = criterion(path, problem.Psi, grid.alphas)
         else:  # in orthonormal coordinates errors are sums of squares
@@ -181,7 +181,7 @@ def select_by_leave_one_out(
         k = int(np.argmin(measures[0]))
         if measures[0, k] < smallest:
             smallest, alpha = measures[0, k], grid.alphas[k]
-            best = Fit(inputs, kept, Solution(path.coefficients(problem.Psi, alpha)), alpha, grid.strengths[j])
+            best = Fit(inputs, kept, Solution(path.coefficients(problem.Psi, alpha)), alpha, grid.manifold_weights[j])
         found.append(measures)
     assert best is not None
     values = np.stack(found, axis=1).reshape(-1, *grid.shape)
@@ -191,7 +191,8 @@ def select_by_leave_one_out(
 def closed_paths(
     data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None
 ) -> Iterator[tuple[FittedInputs, Solver, Problem, Path]]:
-    """A closed-form path per kernel and strength, with what it was posed on and the solver that a model keeps."""
+    """A closed-form path per kernel and manifold_weight, with what it was posed on and the solver that a model
+    keeps."""
     path: Path | None = None
     closed: tuple[Solver, ClosedForm] | None = None
     for i, kernel in enumerate(grid.kernels):
@@ -199,13 +200,13 @@ def closed_paths(
         again = scalar is not None and i and manifold is None and scalar is getattr(grid.kernels[i - 1], "scalar", None)
         before = path if again else None
         inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
-        problem = replace(problem, strength=grid.strengths[0])
+        problem = replace(problem, manifold_weight=grid.manifold_weights[0])
         if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
             path = before.with_operator(problem)
             yield inputs, closed[0], problem, path
             continue
         closed = _closed_form(solver, problem, grid)
-        for path in closed[1].paths(problem, grid.strengths):
+        for path in closed[1].paths(problem, grid.manifold_weights):
             yield inputs, closed[0], problem, path
 
 
@@ -213,8 +214,8 @@ def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[S
     """The solver that a model keeps, and the closed form that it uses on this grid."""
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
-        _, n_strengths, n_alphas = grid.shape
-        return kept, kept.closed_form(problem, n_alphas=n_alphas, n_strengths=n_strengths, loo=True)
+        _, n_manifold_weights, n_alphas = grid.shape
+        return kept, kept.closed_form(problem, n_alphas=n_alphas, n_manifold_weights=n_manifold_weights, loo=True)
     if not isinstance(kept, ClosedForm):
         raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
     return kept, kept
@@ -229,7 +230,7 @@ def select_by_folds(
     track: Track = iter,
     tally: Tally | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Sums over the folds of what they measure, (m, kernels, strengths, alphas), and the number of folds.
+    """Sums over the folds of what they measure, (m, kernels, manifold_weights, alphas), and the number of folds.
 
     In `tally` the first measure of each fold is kept as it becomes known, divided by the weight of the fold.
     """
@@ -242,7 +243,7 @@ def select_by_folds(
         inputs, problem = pose(fold.data, grid.kernels[i], manifold, solver=solver)
         with error_context("X"):
             R = inputs.kernel.represent(fold.X)
-        for _, j, k, C in solutions(replace(problem, strength=grid.strengths[0]), grid, solver):
+        for _, j, k, C in solutions(replace(problem, manifold_weight=grid.manifold_weights[0]), grid, solver):
             measures = np.atleast_1d(fold.measure(inputs.values(R, C)))
             total = np.zeros((len(measures), *grid.shape)) if total is None else total
             total[:, i, j, k] += measures
@@ -254,23 +255,25 @@ def select_by_folds(
 def solutions(
     problem: Problem, grid: Grid, solver: Solver | None, targets: Sequence[Array] | None = None
 ) -> Iterator[tuple[int, int, int, Array]]:
-    """(t, j, k, C) for all targets (those of the problem unless others are given), strengths and alphas.
+    """(t, j, k, C) for all targets (those of the problem unless others are given), manifold_weights and alphas.
 
-    A closed-form path per strength serves all targets; other losses start warm, from the largest alpha down.
+    A closed-form path per manifold weight serves all targets; other losses start warm, from the largest alpha down.
     """
     alphas, targets = grid.alphas, [problem.Psi] if targets is None else targets
     if problem.loss.quadratic:
         _, closed = _closed_form(solver, problem, grid)
-        for j, path in enumerate(closed.paths(problem, grid.strengths)):
+        for j, path in enumerate(closed.paths(problem, grid.manifold_weights)):
             for t, Psi in enumerate(targets):
                 for k, alpha in enumerate(alphas):
                     yield t, j, k, path.coefficients(Psi, alpha)
         return
     iterative = fresh_solver(solver)
-    for (t, Psi), (j, strength) in itertools.product(enumerate(targets), enumerate(grid.strengths)):
+    for (t, Psi), (j, manifold_weight) in itertools.product(enumerate(targets), enumerate(grid.manifold_weights)):
         solution = None
         for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
-            solution = iterative.solve(replace(problem, Psi=Psi, alpha=alphas[k], strength=strength), solution)
+            solution = iterative.solve(
+                replace(problem, Psi=Psi, alpha=alphas[k], manifold_weight=manifold_weight), solution
+            )
             yield t, j, k, solution.C
 
 
@@ -279,5 +282,5 @@ def solve_best(
 ) -> Selected:
     """The model at the smallest of the first measures, learned from all data."""
     i, j, k = index = best_of(measures[0])
-    fit = solve(data, grid.kernels[i], grid.alphas[k], grid.strengths[j], manifold=manifold, solver=solver)
+    fit = solve(data, grid.kernels[i], grid.alphas[k], grid.manifold_weights[j], manifold=manifold, solver=solver)
     return Selected(measures, index, fit)

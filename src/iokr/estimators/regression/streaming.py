@@ -100,7 +100,8 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
         )
     if model.output_kernel is not None and (embedding is None or embedding.is_identity):
         raise ValueError(
-            "Rows in chunks keep no training outputs to put weights on; set `embedding=Nystroem(rank)` for coordinates."
+            "Rows in chunks keep no training outputs to put weights on; set `embedding=Nystroem(n_components)` for "
+            "coordinates."
         )
     if getattr(embedding, "centered", False):
         raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
@@ -109,10 +110,11 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
             f"{type(kernel).__name__} learns from all outputs, which come in chunks; use `Decomposable(kernel, A)`."
         )
     given = check_data(model, X, y, weight, None, kernel)
-    rank, n = getattr(scalar_of(kernel), "rank", 0), n_objects(given.y)
+    rank, n = getattr(scalar_of(kernel), "n_components", 0), n_objects(given.y)
     if isinstance(scalar_of(kernel), ProjectedKernel) and isinstance(rank, int | np.integer) and rank > n:
         raise ValueError(
-            f"`rank` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk larger, "
+            f"`n_components` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk "
+            f"larger, "
             'or `Stream(open, landmarks="reservoir")`.'
         )
     outputs, targets = encode(given.y, given.weight, frame=given.frame, **parts)
@@ -166,7 +168,7 @@ def _check_kernel(kernel: Any, n: int | None) -> None:
         size = "" if n is None else f": {n} rows take {human_bytes(4.0 * n * n)} on one device"
         raise ValueError(
             f"{scalar!r:.60} is exact and needs all rows at once{size}. Rows in chunks need few features: "
-            f"`kernel=Nystroem({scalar!r:.40}, rank=…)`."
+            f"`kernel=Nystroem({scalar!r:.40}, n_components=…)`."
         )
 
 
@@ -270,7 +272,7 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
 
 def sample_size(model: Any, kernel: Any) -> int:
     """Rows to choose landmarks from."""
-    ranks = [getattr(scalar_of(kernel), "rank", 0), getattr(model.embedding, "rank", 0)]
+    ranks = [getattr(scalar_of(kernel), "n_components", 0), getattr(model.embedding, "n_components", 0)]
     return max(_SAMPLE, _EACH * max(int(r) for r in ranks if isinstance(r, Integral)))
 
 

@@ -20,7 +20,7 @@ _MEASURES = {
 
 
 class PathDisplay:
-    """Error (or score) against alpha, a curve for each kernel and strength; the choice is marked.
+    """Error (or score) against alpha, a curve for each kernel and manifold weight; the choice is marked.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class PathDisplay:
         ----------
         estimator : fitted model with `alphas`, and `loo_errors_`, `cv_errors_` or `scores_`
         labels : sequence of str, default=None
-            Names of the curves; None takes kernels and strengths.
+            Names of the curves; None takes kernels and manifold_weights.
         ax : matplotlib axis, default=None
         **style : for matplotlib's `plot`
         """
@@ -115,13 +115,13 @@ class PathDisplay:
 
 
 def _labels(estimator: Any, curves: int) -> list[str]:
-    """Kernels × strengths by their names; numbers where there is more to a curve."""
+    """Kernels × manifold_weights by their names; numbers where there is more to a curve."""
     kernels = estimator.kernel if isinstance(estimator.kernel, (list, tuple)) else [estimator.kernel]
     names = [_short(kernel) for kernel in kernels]
-    strengths = getattr(estimator, "strengths", None)
-    if strengths is not None and len(names) * len(strengths) == curves:
+    manifold_weights = getattr(estimator, "manifold_weights", None)
+    if manifold_weights is not None and len(names) * len(manifold_weights) == curves:
         one = len(names) == 1
-        return [f"{'' if one else name + ', '}strength {s:g}" for name in names for s in strengths]
+        return [f"{'' if one else name + ', '}manifold weight {s:g}" for name in names for s in manifold_weights]
     if len(names) == curves:
         return names
     return [str(number) for number in range(curves)]

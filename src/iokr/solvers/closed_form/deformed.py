@@ -159,7 +159,7 @@ class DeformedPath(PointsPath):
     def __init__(self, problem: Problem, reduction: Reduction | None = None) -> None:
         super().__init__(problem)
         self.reduction = Reduction(problem) if reduction is None else reduction
-        self.points, self.mu = self.reduction.points, problem.strength
+        self.points, self.mu = self.reduction.points, problem.manifold_weight
 
     def q(self, alpha: float) -> float:
         """μγ_max w_max/λ, which the relative error grows with."""
@@ -284,6 +284,6 @@ class ManifoldPath(Path):
 
 def deformed_kernel(problem: Problem) -> ManifoldPath | PlainKernel:
     """K̃ of a problem, with or without unlabelled points; sample weights only say which labels count."""
-    if problem.penalty is None or problem.strength == 0:
+    if problem.penalty is None or problem.manifold_weight == 0:
         return PlainKernel(problem)
     return ManifoldPath(problem, Shared(problem), None)

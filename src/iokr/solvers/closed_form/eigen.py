@@ -93,9 +93,9 @@ class ManifoldEigen(ClosedForm):
         return 8.0 * float((7 if is_numpy(problem.like) else 9.1) * N**2 + 4 * N * q)
 
     def _path(self, problem: Problem) -> Path:
-        return next(self._paths(problem, [problem.strength]))
+        return next(self._paths(problem, [problem.manifold_weight]))
 
-    def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+    def _paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
         shared = Shared(problem)
-        for strength in strengths:
-            yield ManifoldPath(replace(problem, strength=strength), shared, self.form)
+        for manifold_weight in manifold_weights:
+            yield ManifoldPath(replace(problem, manifold_weight=manifold_weight), shared, self.form)

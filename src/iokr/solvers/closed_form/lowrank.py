@@ -43,7 +43,7 @@ class LowRank(ClosedForm):
     Exact for kernels with few features, such as `Nystroem(kernel, rank)`: np² + 9p³ + 4npq flops, and no n × n array.
     Every α, every eigenvalue of A and leave-one-out, features held fixed, come from one p × p eigendecomposition and a
     pass over Φ. Weights multiply Φ and Ψ by √w. With a covariance operator give the outputs in few coordinates as
-    well: `embedding=Nystroem(rank)`.
+    well: `embedding=Nystroem(n_components)`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LowRank(ClosedForm):
     >>> from iokr.kernels import RBF, Nystroem
     >>> from iokr.solvers import LowRank
     >>> X = np.linspace(0, 6, 500)[:, None]
-    >>> model = IOKR(Nystroem(RBF(1.0), rank=20), alpha=1e-3, solver=LowRank()).fit(X, np.sin(X[:, 0]))
+    >>> model = IOKR(Nystroem(RBF(1.0), n_components=20), alpha=1e-3, solver=LowRank()).fit(X, np.sin(X[:, 0]))
     >>> model.predict([[1.5]]).round(2)
     array([1.])
     """
@@ -71,7 +71,7 @@ class LowRank(ClosedForm):
         if problem.gram.factor is None:
             return "`kernel` has no explicit features, fewer than there are rows; use `Nystroem(kernel, rank)`."
         if problem.operator.oblique:
-            return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(rank)`."
+            return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(n_components)`."
         if problem.penalised:
             return "a manifold penalty couples all points; use `ManifoldEigen()`."
         if problem.mask is not None:

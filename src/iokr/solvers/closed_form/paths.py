@@ -21,7 +21,8 @@ __all__ = ["ClosedForm", "refuses_weights"]
 class ClosedForm(Solver):
     """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact.
 
-    `solver.path(problem)` gives every α of a problem, `solver.paths(problem, strengths)` a path per manifold strength.
+    `solver.path(problem)` gives every α of a problem, `solver.paths(problem, manifold_weights)` a path per manifold
+    weight.
     A subclass writes `_path`, for a separable kernel and complete targets.
 
     Examples
@@ -48,33 +49,40 @@ class ClosedForm(Solver):
     def _path(self, problem: Problem) -> Path:
         """The path of a separable kernel without missing entries."""
 
-    def _paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold strength; what they share is computed once. May be overridden."""
-        for strength in strengths:
-            yield self._path(replace(problem, strength=strength))
+    def _paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
+        """A path per manifold weight; what they share is computed once. May be overridden."""
+        for manifold_weight in manifold_weights:
+            yield self._path(replace(problem, manifold_weight=manifold_weight))
 
-    def paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold strength, whatever the kernel and whether entries are missing."""
+    def paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
+        """A path per manifold manifold_weight, whatever the kernel and whether entries are missing."""
         self.check(problem)
         with device_errors(self.memory(problem), *refusal(self, problem), problem.like):
-            yield from self._any_paths(problem, strengths)
+            yield from self._any_paths(problem, manifold_weights)
 
-    def _any_paths(self, problem: Problem, strengths: Sequence[float]) -> Iterator[Path]:
+    def _any_paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
         if problem.gram.operator is None:
             flat = flatten(problem)
-            for strength, path in zip(strengths, self._paths(flat, strengths), strict=True):
-                yield BlockPath(replace(problem, strength=strength), replace(flat, strength=strength), path)
+            for manifold_weight, path in zip(manifold_weights, self._paths(flat, manifold_weights), strict=True):
+                yield BlockPath(
+                    replace(problem, manifold_weight=manifold_weight),
+                    replace(flat, manifold_weight=manifold_weight),
+                    path,
+                )
         elif problem.mask is not None:
-            yield from (masked_path(self.path, replace(problem, strength=strength)) for strength in strengths)
+            yield from (
+                masked_path(self.path, replace(problem, manifold_weight=manifold_weight))
+                for manifold_weight in manifold_weights
+            )
         else:
-            yield from self._paths(problem, strengths)
+            yield from self._paths(problem, manifold_weights)
 
     def path(self, problem: Problem) -> Path:
         """The path over α of this problem."""
-        return next(self.paths(problem, [problem.strength]))
+        return next(self.paths(problem, [problem.manifold_weight]))
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        path = next(self._any_paths(problem, [problem.strength]))  # `solve` has asked for memory
+        path = next(self._any_paths(problem, [problem.manifold_weight]))  # `solve` has asked for memory
         return Solution(path.coefficients(problem.Psi, problem.alpha))
 
 

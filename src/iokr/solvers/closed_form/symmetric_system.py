@@ -176,7 +176,7 @@ class ManifoldGeometry(Geometry):
     def __init__(self, problem: Problem, factor: BlockFactor | None = None) -> None:
         super().__init__(problem)
         self.blocks = BlockFactor(problem) if factor is None else factor
-        self.mu = problem.strength
+        self.mu = problem.manifold_weight
         b = self.blocks
         xp = array_namespace(b.sigma)
         self._root = xp.sqrt(1 + self.mu * b.sigma)
@@ -271,7 +271,7 @@ def weight_ratio(problem: Problem) -> float:
 
 def geometry(problem: Problem, factor: BlockFactor | None = None) -> Geometry:
     """The geometry of a problem, with or without a penalty."""
-    if problem.penalty is None or (problem.strength == 0 and factor is None):
+    if problem.penalty is None or (problem.manifold_weight == 0 and factor is None):
         return Geometry(problem)
     return ManifoldGeometry(problem, factor)
 

@@ -198,7 +198,7 @@ def _system(problem: Problem) -> tuple[Array, Map]:
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
     b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
     w = xp.concat([w, pad], axis=0) if n < N else w
-    lam, L, mu = problem.alpha, problem.penalty, problem.strength
+    lam, L, mu = problem.alpha, problem.penalty, problem.manifold_weight
     if L is None or not mu:
         return b, lambda P: lam * P[0, ...] + w * P[1, ...]
     return b, lambda P: lam * P[0, ...] + w * P[1, ...] + mu * matmul(L, P[1, ...])

@@ -185,10 +185,10 @@ def _slopes(problem: Problem, C: Array, H: Array, S: _Vector) -> Callable[[float
     """t ↦ dJ(C + tS)/dt = ⟨∇ℓ, GS⟩ + α⟨C + tS, GS⟩ + μ⟨L(H + tGS), GS⟩."""
     xp = array_namespace(H)
     constant, linear = problem.alpha * float(xp.sum(C * S.Gv)), problem.alpha * _inner(S, S)
-    if problem.penalty is not None and problem.strength:
+    if problem.penalty is not None and problem.manifold_weight:
         turned = problem.penalty @ S.Gv
-        constant += problem.strength * float(xp.sum(H * turned))
-        linear += problem.strength * float(xp.sum(S.Gv * turned))
+        constant += problem.manifold_weight * float(xp.sum(H * turned))
+        linear += problem.manifold_weight * float(xp.sum(S.Gv * turned))
     along = S.Gv[: problem.n_labeled, :]
     if problem.weight is not None:
         along = along * asarray_like(problem.weight, H)[:, None]

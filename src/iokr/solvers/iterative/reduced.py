@@ -67,7 +67,7 @@ class LabeledProblem:
         diagonal = problem.gram.diagonal()
         largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
         warn_small_alpha(problem.alpha, largest, " in the units of outputs and weights")
-        self.semi_supervised = problem.penalty is not None and problem.strength > 0
+        self.semi_supervised = problem.penalty is not None and problem.manifold_weight > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
         self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
 

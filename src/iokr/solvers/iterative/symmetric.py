@@ -30,7 +30,9 @@ def refuses_symmetric(problem: Problem) -> str | None:
     if problem.mask is not None:
         return "with missing targets each column has its own points; use `Cholesky()`."
     if isinstance(problem.Psi, IdentityMatrix):
-        return "weights on n outputs are n² numbers themselves; use `Cholesky()`, or `embedding=Nystroem(rank)`."
+        return (
+            "weights on n outputs are n² numbers themselves; use `Cholesky()`, or `embedding=Nystroem(n_components)`."
+        )
     return None
 
 

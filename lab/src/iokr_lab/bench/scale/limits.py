@@ -43,17 +43,17 @@ def _refusal(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     words, seconds = refused(n, p, q, run.seed)
     rows = [{"what": f"an exact fit of {n} points is refused", "seconds": seconds}]
     verdicts = [Verdict(f"refusal, n = {n}: seconds", seconds, at_most=1.0)]
-    found = re.search(r"Nystroem\(RBF\(gamma=[\d.]+\), rank=(\d+)\)", words)
+    found = re.search(r"Nystroem\(RBF\(gamma=[\d.]+\), n_components=(\d+)\)", words)
     if found and not run.quick:
         rank = int(found[1])
         run.step(f"the route of rank {rank}")
         X, Y = smooth_vectors(np.random.default_rng(run.seed), n, p, q)
         start = perf_counter()
-        IOKR(Nystroem(RBF(_GAMMA), rank=rank), alpha=0.5).fit(X, Y)
+        IOKR(Nystroem(RBF(_GAMMA), n_components=rank), alpha=0.5).fit(X, Y)
         rows.append(
             {"what": f"the approximate route that it names, rank {rank}, runs", "seconds": perf_counter() - start}
         )
-    verdicts.append(Verdict("refusal: routes named", float(words.count("rank=")), at_least=1.0))
+    verdicts.append(Verdict("refusal: routes named", float(words.count("n_components=")), at_least=1.0))
     return [Table("A fit that does not fit", rows, f"It said: {words}")], verdicts
 
 
