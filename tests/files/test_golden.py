@@ -1,5 +1,7 @@
 """Files of every format so far are read: their arrays bit for bit, their answers to rounding."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +74,31 @@ def test_texts_are_what_they_were():
 def test_files_of_before_something_was_kept_answer_without_it(name, answer):
     loaded = iokr.load(GOLDEN / "format1" / f"{name.replace(' ', '_')}.safetensors")
     assert_allclose(answer(loaded), answer(fitted(name).model), rtol=1e-9, atol=1e-12)
+
+
+WITHOUT_LAB = """
+import sys
+sys.modules["iokr_lab"] = None  # as where iokr-lab is not installed
+import iokr
+for path in sys.argv[1:]:
+    try:
+        print(type(iokr.load(path)).__module__)
+    except ImportError as error:
+        print(error)
+"""
+
+
+def test_baselines_of_the_experiments_need_iokr_lab():
+    """Two baselines of format 1 are in the library; the others name the distribution to install."""
+    here, elsewhere = (GOLDEN / "format1" / f"rivals.{name}.safetensors" for name in ("Naive", "KernelCCA"))
+    command = [sys.executable, "-c", WITHOUT_LAB, here, elsewhere]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[0] == "iokr.apps.links.baselines.naive"
+    assert lines[1].startswith(str(elsewhere)) and "KernelCCA" in lines[1] and "pip install iokr-lab" in lines[1]
+    assert len(lines) == 2
+
+
+def test_a_file_with_a_baseline_is_described_without_iokr_lab():
+    code = WITHOUT_LAB.replace("type(iokr.load(path)).__module__", "*iokr.files.describe(path)")
+    command = [sys.executable, "-c", f"import iokr.files{code}", GOLDEN / "format1" / "rivals.KernelCCA.safetensors"]
+    assert "Largest arrays" in subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -17,7 +17,7 @@ from iokr._system.files import write_atomically
 from iokr.files.arrays import ArrayReader
 from iokr.files.container import BadFile, Container, check_path, open_container, write_container
 from iokr.files.reading import Reader, UnknownClass
-from iokr.files.registry import name_of
+from iokr.files.registry import MissingBaseline, name_of
 from iokr.files.structure import Hole, Writer
 
 __all__ = ["FORMAT", "fingerprint", "load", "load_beside", "read_structure", "save", "verify"]
@@ -180,6 +180,8 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
                 f"it names the class {error}, which iokr {packages.version('iokr')} does not have; it was written by "
                 f"iokr {structure['versions'].get('iokr')}"
             ) from None
+        except MissingBaseline as error:
+            raise MissingBaseline(f"{file.path}: {error}.") from None
         except BadFile:
             raise
         except _MALFORMED as error:

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["FOLDERS", "HELD", "REFUSED", "class_of", "name_of", "registered"]
+__all__ = ["BASELINES", "FOLDERS", "HELD", "REFUSED", "MissingBaseline", "class_of", "name_of", "registered"]
 
+
+class MissingBaseline(ImportError):
+    """A file holds a baseline of iokr-lab, which is not installed."""
+
+
+BASELINES = "rivals"  # what files of format 1 call the published methods of iokr_lab.baselines
 FOLDERS = (
     *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
-    *("rivals", "model_selection", "chem"),
+    *(BASELINES, "model_selection", "chem"),
 )
 
 # Values that fitted models hold: the name in files, the module, the class where it has another name.
@@ -94,10 +101,10 @@ def _import(name: str) -> type:
 def name_of(cls: type) -> str | None:
     """The name of a class in files; None for one that they may not name."""
     parts = cls.__module__.split(".")
-    if "baselines" in parts:
-        return f"rivals.{cls.__name__}" if _public("rivals", cls.__name__) is cls else None
-    if parts[0] != "iokr":
+    if parts[0] not in ("iokr", "iokr_lab"):
         return None
+    if "baselines" in parts:
+        return f"{BASELINES}.{cls.__name__}" if _baseline(cls.__name__) is cls else None
     if _public("", cls.__name__) is cls:
         return cls.__name__
     if len(parts) > 1 and parts[1] in FOLDERS and _public(parts[1], cls.__name__) is cls:
@@ -106,7 +113,7 @@ def name_of(cls: type) -> str | None:
 
 
 def class_of(name: Any) -> type | None:
-    """The class of that name; None if there is none."""
+    """The class of that name; None if there is none. Raises `MissingBaseline` where iokr-lab is needed."""
     if not isinstance(name, str):
         return None
     folder, _, short = name.rpartition(".")
@@ -118,10 +125,29 @@ def class_of(name: Any) -> type | None:
 
 
 def _public(folder: str, name: str) -> type | None:
-    home = f"iokr.{folder}".rstrip(".")
-    if folder == "rivals":  # what models of the first format call the baselines
-        home = "iokr_lab.baselines"
-    module = import_module(home)
+    if folder == BASELINES:
+        return _baseline(name)
+    return _exported(import_module(f"iokr.{folder}".rstrip(".")), name)
+
+
+def _baseline(name: str) -> type | None:
+    """A baseline of the library, or one of iokr-lab; an error that says how to install iokr-lab where it is needed."""
+    ours = _exported(import_module("iokr.apps.links.baselines"), name)
+    if ours is not None:
+        return ours
+    try:
+        lab = import_module("iokr_lab.baselines")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "iokr_lab":
+            raise
+        raise MissingBaseline(
+            f"the baseline {name} is in iokr-lab, which is not installed: pip install iokr-lab (in a clone: ./lab)"
+        ) from None
+    return _exported(lab, name)
+
+
+def _exported(module: ModuleType, name: str) -> type | None:
+    """The public class of that name in a module; None if there is none."""
     cls = getattr(module, name, None) if name in module.__all__ else None
     return cls if isinstance(cls, type) else None
 

@@ -10,7 +10,7 @@ from typing import Any
 from iokr._system.memory import human_bytes
 from iokr.files.container import Container, open_container
 from iokr.files.model import read_structure
-from iokr.files.registry import class_of
+from iokr.files.registry import MissingBaseline, class_of
 
 __all__ = ["describe"]
 
@@ -82,8 +82,11 @@ def _largest(file: Container) -> dict[str, str]:
 
 
 def _parameters(name: str) -> list[str]:
-    """The arguments of a class, in their order."""
-    cls: Any = class_of(name)
+    """The arguments of a class, in their order; none for a class that is not installed."""
+    try:
+        cls: Any = class_of(name)
+    except MissingBaseline:
+        return []
     return [] if cls is None else [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
 
