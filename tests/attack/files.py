@@ -1,4 +1,4 @@
-"""Files that are broken in every way, for the readers of `iokr.datasets` and `iokr.files` and for the command line."""
+"""Broken files for the readers (`iokr.apps.readers`, `iokr.files`) and for the command line."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-import iokr.datasets
 import iokr.files
 from attack.judge import Case, Wrong, check_finite
 from attack.problems import ADJACENCY, N, X
 from iokr import IOKR
+from iokr.apps import readers
 from iokr.kernels import RBF
 
 __all__ = ["BROKEN", "READERS", "file_cases", "write_valid"]
@@ -150,7 +150,7 @@ def write_broken(folder: Path, kind: str, how: str) -> Path:
 def _read(name: str, kind: str, how: str) -> None:
     folder = Path.cwd()
     paths = write_valid(folder)
-    reader = getattr(iokr.datasets, name)
+    reader = getattr(readers, name)
     odd = write_broken(folder, kind, how)
     if name == "read_network":
         found = reader(odd if kind == "edges" else paths["edges"], nodes=odd if kind == "nodes" else paths["nodes"])
@@ -201,7 +201,7 @@ SPECTRA = {  # reader: the valid text, its ending
 def _spectra(folder: Path) -> Any:
     path = folder / "spectra.mgf"
     path.write_text(MGF)
-    return iokr.datasets.read_spectra_files(path)
+    return readers.read_spectra_files(path)
 
 
 def _read_spectra(name: str, how: str) -> None:
@@ -212,18 +212,18 @@ def _read_spectra(name: str, how: str) -> None:
         path = Path(folder, f"odd{other.replace('.tsv', ending)}")
         path.write_bytes(make(text))
         if name == "read_candidates":
-            iokr.datasets.read_candidates(path, _spectra(Path(folder)))
+            readers.read_candidates(path, _spectra(Path(folder)))
         elif name == "read_database":
-            iokr.datasets.read_database(path)
+            readers.read_database(path)
         else:
-            found = iokr.datasets.read_spectra_files(path)
+            found = readers.read_spectra_files(path)
             left = [r for r in found.rejections if r.action == "left out"]
             if found.n_read != len(found.spectra) + len(left):
                 raise Wrong(f"{found.n_read} read, {len(found.spectra)} taken, {len(left)} left out")
 
 
 def _path(name: str, value: Any) -> None:
-    reader = getattr(iokr.datasets, name)
+    reader = getattr(readers, name)
     if name == "read_candidates":
         with TemporaryDirectory() as folder:
             spectra = _spectra(Path(folder))
@@ -241,19 +241,17 @@ def file_cases() -> Iterator[Case]:
             yield Case(f"files.{name}/path={odd!r:.20}", lambda n=name, v=odd: getattr(iokr.files, n)(v), ("path",))
     kinds = {"read_nodes": ["nodes"], "read_kernels": ["kernel"], "read_network": ["edges", "nodes"]}
     kinds["read_views"] = ["nodes"]
-    for name in sorted(
-        n for n in iokr.datasets.__all__ if n.startswith("read_") and inspect.isfunction(getattr(iokr.datasets, n))
-    ):
+    for name in sorted(n for n in readers.__all__ if n.startswith("read_") and inspect.isfunction(getattr(readers, n))):
         for kind in kinds.get(name, []):
             for how in BROKEN:
                 words = ("line", "lines", "file", "column", "nodes-odd", "edges-odd", "kernel-odd", "odd")
-                yield Case(f"datasets.{name}/{kind}={how}", lambda n=name, k=kind, h=how: _read(n, k, h), words)
+                yield Case(f"apps.readers.{name}/{kind}={how}", lambda n=name, k=kind, h=how: _read(n, k, h), words)
         for how in BROKEN if name in SPECTRA else ():
             words = ("line", "column", "odd", "file", "spectrum", "molecule")
-            yield Case(f"datasets.{name}/{how}", lambda n=name, h=how: _read_spectra(n, h), words)
+            yield Case(f"apps.readers.{name}/{how}", lambda n=name, h=how: _read_spectra(n, h), words)
         for odd in NO_PATHS:
             yield Case(
-                f"datasets.{name}/path={odd!r:.20}",
+                f"apps.readers.{name}/path={odd!r:.20}",
                 lambda n=name, v=odd: _path(n, v),
                 ("path", "paths", "edges", "file", "nodes"),
             )

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import iokr.datasets
 import iokr.kernels
 import iokr.metrics
 import iokr.model_selection
@@ -22,6 +21,7 @@ from attack.judge import Case
 from attack.problems import ADJACENCY, LABELS, NEW, WEIGHT, M, N, X, Y
 from attack.targets import Target, folders, parameters, public
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictor, SharedCandidates, Unlabeled, load
+from iokr.apps import readers
 from iokr.kernels import ARD, RBF, Delta, Nystroem
 
 __all__ = ["function_cases", "unknown"]
@@ -136,7 +136,7 @@ VALID: dict[str, dict[str, Any]] = {
     "cosine": {"X": members.objects("spectra", 4), "Z": members.objects("spectra", 3, 1)},
     "modified_cosine": {"X": members.objects("spectra", 4), "Z": members.objects("spectra", 3, 1)},
 }
-ELSEWHERE = {name for name in iokr.datasets.__all__ if name.startswith("read_")} | {
+ELSEWHERE = {name for name in readers.__all__ if name.startswith("read_")} | {
     "Molecule",
     *READERS,
 }  # attack.files
