@@ -241,6 +241,27 @@ def test_the_first_models_place_new_nodes_as_they_did(tmp_path, monkeypatch):
     assert "LinkPredictorCV" in ran("show", "model.safetensors").stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("stack", ("--model", "stack.safetensors")),
+        ("stack_new", ("--model", "stack.safetensors", "-i", "new.tsv")),
+        ("two_kinds", ("--model", "two_kinds.safetensors")),
+        ("two_kinds_new", ("--model", "two_kinds.safetensors", "-i", "drugs_new.tsv", "--partners", "targets_new.tsv")),
+    ],
+)
+def test_models_of_earlier_versions_predict_the_same_links(name, given, tmp_path, monkeypatch):
+    """A stack of both models, and one of two kinds of nodes, written before `iokr.apps.links` was a library."""
+    monkeypatch.chdir(Path(__file__).parent / "golden" / "links_train_2")
+    ran("links", "predict", *given, "--top", 40, "-o", tmp_path / "out")
+    expected, found = rows(Path(f"{name}.tsv")), rows(tmp_path / "out" / "edges.tsv")
+    assert len(found) == len(expected) == 40
+    for row, other in zip(expected, found, strict=True):
+        assert (row["source"], row["target"], row["pair"]) == (other["source"], other["target"], other["pair"])
+        for column in set(row) & {"score", "probability", "expected_precision", "similarity"}:
+            assert float(other[column]) == pytest.approx(float(row[column]), rel=1e-9, abs=1e-12)
+
+
 def test_a_weight_of_zero_is_said_and_costs_nothing(files, tmp_path, monkeypatch):
     """Where the weights of a stack leave one model out, it is neither learned from all links nor kept."""
 
