@@ -152,6 +152,26 @@ def test_an_error_is_one_line_and_exit_1(here, monkeypatch):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("`folds` must be at least 2, got 1.", "--folds must be at least 2, got 1."),
+        ('fill them in with `missing="mean"`.', "fill them in with --missing mean."),
+        ("is the table transposed? `transpose=True`.", "is the table transposed? --transpose."),
+        ("or `scale=False`, and `partners_of`.", "or --no-scale, and --for."),
+        ("`X` and `alpha=1.0` stay as they are.", "`X` and `alpha=1.0` stay as they are."),
+    ],
+)
+def test_messages_of_the_library_name_the_options_of_the_command(here, monkeypatch, message, shown):
+    def broken(*args, **options):
+        raise ValueError(message)
+
+    monkeypatch.setattr("iokr.apps.links.model.Task.of", broken)
+    command = "cv" if "folds" in message else "predict"
+    result = invoke("links", command, "-i", "n.tsv", "-e", "e.tsv", "-q")
+    assert (result.exit_code, result.stderr) == (1, f"iokr: {shown}\n")
+
+
 def test_an_unexpected_error_is_named_and_verbose_shows_where(here, monkeypatch):
     def broken(**options):
         raise KeyError("inside")

@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import re
 import sys
 import traceback
 import warnings
@@ -32,6 +33,7 @@ __all__ = [
     "bar",
     "command_line",
     "guarded",
+    "in_options",
     "new_file",
     "perform",
     "print_tables",
@@ -65,8 +67,10 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
+        context: typer.Context | None = options.get("context")
+        verbose = bool(options.get("verbose"))
         try:
-            with _warnings_in_words(verbose=bool(options.get("verbose"))):
+            with _warnings_in_words(context, verbose=verbose):
                 command(**options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -77,16 +81,42 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             sys.stderr.close()
             raise typer.Exit(0) from None
         except Exception as error:  # the last resort: whatever happened, no traceback unless asked for
-            if options.get("verbose"):
+            if verbose:
                 say(traceback.format_exc().rstrip())
-            say(f"iokr: {_in_words(error)}")
+            say(f"iokr: {in_options(_in_words(error), context)}")
             raise typer.Exit(1) from None
 
     return run
 
 
+_ARGUMENT = re.compile(r"`(\w+)(?:=([^`]*))?`")  # `folds`, `missing="mean"`
+
+
+def in_options(text: str, context: typer.Context | None) -> str:
+    """Text of the library, with its arguments as the options of the running command.
+
+    `folds` becomes --folds, `missing="mean"` --missing mean, `transpose=True` --transpose, `scale=False` --no-scale.
+    An argument is that parameter of the command which has its name; other words between backticks stay as they are.
+    """
+    if context is None:
+        return text
+    options = {one.name: one for one in context.command.params if one.param_type_name == "option"}
+
+    def typed(found: re.Match[str]) -> str:
+        option = options.get(found[1])
+        if option is None:
+            return found[0]
+        name = max(option.opts, key=len)
+        value = (found[2] or "").strip("\"'")
+        if value == "False":
+            return max(option.secondary_opts, key=len, default=name)
+        return name if value in ("", "True") else f"{name} {value}"
+
+    return _ARGUMENT.sub(typed, text)
+
+
 @contextmanager
-def _warnings_in_words(*, verbose: bool) -> Iterator[None]:
+def _warnings_in_words(context: typer.Context | None, *, verbose: bool) -> Iterator[None]:
     """Warnings as single lines, each once; with `verbose` as Python shows them."""
     seen: set[str] = set()
 
@@ -96,7 +126,7 @@ def _warnings_in_words(*, verbose: bool) -> Iterator[None]:
             say(warnings.formatwarning(message, category, filename, lineno).rstrip())
         elif text not in seen:
             seen.add(text)
-            say(f"iokr: warning: {text}")
+            say(f"iokr: warning: {in_options(text, context)}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
