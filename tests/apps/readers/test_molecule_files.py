@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("rdkit")
 
 from iokr.apps.readers import read_candidates, read_database, read_spectra_files, read_structures
+from iokr.chem import Molecule
 
 PEAKS = "45.03 10\n43.01 5\n47.04 100\n"
 
@@ -176,3 +177,18 @@ def test_databases_that_are_none(tmp_path, name, text, words):
     with pytest.raises(ValueError) as error:
         read_database(tmp_path / name)
     assert str(error.value).startswith(words)
+
+
+def test_candidates_and_databases_in_memory():
+    import pandas as pd
+    from rdkit import Chem
+
+    spectra = read_spectra_files([([50.0, 60.0, 70.0], [1.0, 2.0, 3.0], 80.0)])
+    frame = pd.DataFrame({"Spectrum_ID": ["1", "1"], "SMILES": ["CCO", Chem.MolFromSmiles("OCC")], "name": ["x", None]})
+    for source in (frame, {"1": ["CCO", Molecule("CCO")]}, [["CCO", Chem.MolFromSmiles("CCO")]]):
+        (candidates,) = read_candidates(source, spectra).sets.values()
+        assert [candidate.smiles for candidate in candidates] == ["CCO", "CCO"]
+    with pytest.raises(ValueError, match="`candidates` has 2 lists for 1 spectra"):
+        read_candidates([["CCO"], ["C"]], spectra)
+    for base in (["CCO", Chem.MolFromSmiles("CC")], pd.DataFrame({"smiles": ["CCO", "CC"]})):
+        assert read_database(base).formulas.tolist() == ["C2H6", "C2H6O"]

@@ -355,3 +355,32 @@ def test_mzml(tmp_path):
 def test_no_mzml(tmp_path, bad):
     with pytest.raises(ValueError, match=r"bad.mzML.*mzML file"):
         read(tmp_path, bad, "bad.mzML")
+
+
+def test_spectra_in_memory_are_cleaned_as_those_of_files(tmp_path):
+    spectra = [
+        ([50.0, 60.0, 70.0], [1.0, 2.0, 3.0], 80.0),
+        {"mz": [50.0, 60.0, 70.0], "intensity": [1.0, 2.0, 3.0], "precursor_mz": 80.0, "id": "b", "smiles": "CCO"},
+        ([50.0], [1.0], 80.0),
+    ]
+    found = read_spectra_files(spectra)
+    assert found.ids == ["1", "b"]
+    assert found.n_read == 3
+    assert [(r.id, r.reason) for r in found.rejections] == [("3", "too few peaks")]
+    assert found.spectra[0].intensity.max() == 1.0
+    again = read_spectra_files(found.spectra)
+    assert again.ids == found.ids
+    assert again.spectra[1] == found.spectra[1]
+
+
+def test_a_frame_of_spectra_and_of_annotations():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {"identifier": ["a"], "mzs": ["50,60,70"], "intensities": [[1.0, 2.0, 3.0]], "precursor_mz": [80.0]}
+    )
+    more = pd.DataFrame({"ID": ["a"], "adduct": ["[M+H]+"], "formula": [None]})
+    found = read_spectra_files(frame, annotations=more)
+    assert found.ids == ["a"]
+    assert found.ion_mode == "positive"
+    assert found.spectra.values("formula") == [None]
+    assert found.paths == ()

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_number
-from iokr.apps.readers.records import Rejected, TextFile, as_path, kind_of, named_rows, open_file
+from iokr.apps.readers.records import Rejected, TextFile, kind_of, name_of, named_rows, open_file
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.formulas import parse_formula, write_formula
 from iokr.chem.structures.known import KnownMolecules
-from iokr.chem.structures.molecules import Molecule
+from iokr.chem.structures.molecules import Molecule, structure_text
+from iokr.data.frames import is_table
 
 __all__ = ["Candidate", "CandidateFiles", "MoleculeTable", "read_candidates", "read_database", "read_structures"]
 
@@ -144,8 +145,14 @@ def _ppm_apart(mz: float | None, adduct: str, molecule: Molecule) -> float:
 # ------------------------------------------------------------------------------------------------------ candidate sets
 
 
-def read_candidates(path: Path | str, spectra: SpectraFiles) -> CandidateFiles:
+def read_candidates(source: Any, spectra: SpectraFiles) -> CandidateFiles:
     """Sets of candidates: a table with columns spectrum_id and smiles, or JSON {id or SMILES of the query: [SMILES …]}.
+
+    Parameters
+    ----------
+    source : path, data frame, dictionary {id: structures}, or a list of structures for each spectrum
+        Structures are SMILES, InChI, `Molecule` or RDKit molecules.
+    spectra : SpectraFiles
 
     Raises
     ------
@@ -167,40 +174,58 @@ def read_candidates(path: Path | str, spectra: SpectraFiles) -> CandidateFiles:
     >>> [candidate.smiles for candidate in found.sets["S1"]]
     ['Oc1ccccc1', 'CC']
     """
-    path = as_path(path)
     _check_files(spectra, "spectra")
     ids = set(spectra.ids)
-    found = _json_sets(path, spectra) if kind_of(path) == ".json" else _table_sets(path)
+    found, file = _candidate_sets(source, spectra)
     strange = [name for name in found if name not in ids]
     if found and len(strange) == len(found):
         files = ", ".join(dict.fromkeys(spectra.files)) or "the spectra"
         named = ", ".join(spectra.ids[:3])
         raise ValueError(
-            f"{path.name}: none of its {len(found)} spectrum ids is in {files} (first: {strange[0]}; the spectra are "
+            f"{file}: none of its {len(found)} spectrum ids is in {files} (first: {strange[0]}; the spectra are "
             f"named {named})."
         )
     rejections = []
     for name in strange:
         first, count = found[name][0] if found[name] else Candidate(""), len(found.pop(name))
         rejections.append(
-            Rejected(
-                path.name, first.line, name, "candidate set", "no such spectrum", "left out", f"{count} candidates"
-            )
+            Rejected(file, first.line, name, "candidate set", "no such spectrum", "left out", f"{count} candidates")
         )
     return CandidateFiles(found, tuple(rejections))
 
 
-def _table_sets(path: Path) -> dict[str, list[Candidate]]:
+def _candidate_sets(source: Any, spectra: SpectraFiles) -> tuple[dict[str, list[Candidate]], str]:
+    """The candidates by id, and what the source is called."""
+    if is_table(source):
+        return _table_sets(source), name_of(source)
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        return (_json_sets(path, spectra) if kind_of(path) == ".json" else _table_sets(path)), path.name
+    if not isinstance(source, Mapping):
+        if len(source) != len(spectra.ids):
+            raise ValueError(f"`candidates` has {len(source)} lists for {len(spectra.ids)} spectra; give one each.")
+        source = dict(zip(spectra.ids, source, strict=True))
+    found = {str(name): _listed_candidates(listed) for name, listed in source.items()}
+    return found, name_of(source)
+
+
+def _listed_candidates(structures: Iterable[Any]) -> list[Candidate]:
+    return [Candidate(structure_text(one), file=name_of(one), line=k) for k, one in enumerate(structures, start=1)]
+
+
+def _table_sets(source: Any) -> dict[str, list[Candidate]]:
     found: dict[str, list[Candidate]] = {}
     columns: set[str] = set()
-    for line, row in named_rows(path):
+    file = name_of(source)
+    for line, row in named_rows(source):
         columns |= row.keys()
         known = (str(row.get("candidate_id", row.get("inchikey", ""))), str(row.get("name", "")))
-        candidate = Candidate(str(row.get("smiles", "")), *known, path.name, line)  # an empty one gets its reason later
+        # an empty structure gets its reason later
+        candidate = Candidate(structure_text(row.get("smiles", "")), *known, file, line)
         found.setdefault(str(row.get("spectrum_id", "")), []).append(candidate)
     for name in ("spectrum_id", "smiles"):
         if name not in columns:
-            raise ValueError(f"{path.name}: needs a column {name}; it has {', '.join(sorted(columns)[:10]) or 'none'}.")
+            raise ValueError(f"{file}: needs a column {name}; it has {', '.join(sorted(columns)[:10]) or 'none'}.")
     return found
 
 
@@ -279,14 +304,15 @@ class MoleculeTable:
         return order, self.formulas[order]
 
 
-def read_database(path: Path | str, known: KnownMolecules | None = None) -> MoleculeTable:
+def read_database(source: Any, known: KnownMolecules | None = None) -> MoleculeTable:
     """Molecules of a .csv, .tsv or .parquet table with a column smiles or inchi, of an .sdf or of a .smi file.
 
     Exact masses and formulas are RDKit's: the extra `chem`. What is no molecule is rejected with its reason.
 
     Parameters
     ----------
-    path : path
+    source : path, data frame, or list of structures
+        Structures are SMILES, InChI, `Molecule` or RDKit molecules.
     known : KnownMolecules, optional
         Molecules that were read before.
 
@@ -302,11 +328,11 @@ def read_database(path: Path | str, known: KnownMolecules | None = None) -> Mole
     >>> len(database.rejections)
     1
     """
-    path = as_path(path)
+    source = Path(source) if isinstance(source, str) else source
     kept: list[tuple[float, str, Candidate]] = []
     rejections: list[Rejected] = []
     n, read = 0, KnownMolecules() if known is None else known
-    rows = _database_rows(path, rejections)
+    rows = _database_rows(source, rejections)
     while some := list(islice(rows, _TOGETHER)):
         read.read(candidate.smiles for candidate in some)
         for candidate in some:
@@ -316,17 +342,21 @@ def read_database(path: Path | str, known: KnownMolecules | None = None) -> Mole
                 its = replace(candidate, smiles=molecule.smiles, id=candidate.id or str(n))
                 kept.append((molecule.mass, molecule.formula, its))
             else:
-                where = (path.name, candidate.line, candidate.id or str(n))
+                where = (name_of(source), candidate.line, candidate.id or str(n))
                 rejections.append(Rejected(*where, "molecule", "structure not read", "left out", molecule))
     if not kept:
-        raise ValueError(f"{path.name}: no molecule found in {n} entries.")
+        raise ValueError(f"{name_of(source)}: no molecule found in {n} entries.")
     kept.sort(key=lambda entry: entry[0])
     masses, formulas, candidates = zip(*kept, strict=True)
     return MoleculeTable(candidates, np.array(masses), np.array(formulas, dtype=str), tuple(rejections))
 
 
-def _database_rows(path: Path, rejections: list[Rejected]) -> Iterator[Candidate]:
-    kind = kind_of(path)
+def _database_rows(source: Any, rejections: list[Rejected]) -> Iterator[Candidate]:
+    if not isinstance(source, Path) and not is_table(source):
+        yield from _listed_candidates(source)
+        return
+    path = source
+    kind = kind_of(path) if isinstance(path, Path) else ""
     if kind in (".sdf", ".sd"):
         yield from _read_sdf(path, rejections)
     elif kind in (".smi", ".smiles", ".ism"):
@@ -341,11 +371,11 @@ def _database_rows(path: Path, rejections: list[Rejected]) -> Iterator[Candidate
         columns: set[str] = set()
         for line, row in named_rows(path):
             columns |= row.keys()
-            structure = _first(row, _STRUCTURES)
-            yield Candidate(structure, _first(row, _IDS), _first(row, _NAMES), path.name, line)
+            structure = structure_text(_first(row, _STRUCTURES))
+            yield Candidate(structure, str(_first(row, _IDS)), str(_first(row, _NAMES)), name_of(path), line)
         if not columns & set(_STRUCTURES):
             has = ", ".join(sorted(columns)[:10]) or "none"
-            raise ValueError(f"{path.name}: needs a column smiles or inchi; it has {has}.")
+            raise ValueError(f"{name_of(path)}: needs a column smiles or inchi; it has {has}.")
 
 
 def _read_sdf(path: Path, rejections: list[Rejected]) -> Iterator[Candidate]:
@@ -375,5 +405,5 @@ def _sdf_entry(lines: list[str], path: Path, start: int) -> Candidate:
     return Candidate("\n".join(lines[: end + 1]), title, title, path.name, start)
 
 
-def _first(row: Mapping[str, Any], names: Iterable[str]) -> str:
-    return next((str(row[name]) for name in names if name in row), "")
+def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((row[name] for name in names if name in row), "")

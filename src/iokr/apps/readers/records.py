@@ -7,14 +7,15 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from iokr.apps.readers.bounded import check_parquet, open_gzip
+from iokr.data.frames import is_table
 
-__all__ = ["Rejected", "TextFile", "as_path", "check_there", "kind_of", "named_rows", "open_file"]
+__all__ = ["Rejected", "TextFile", "as_path", "check_there", "kind_of", "name_of", "named_rows", "open_file"]
 
 _LONGEST = 64_000_000  # bytes of a line
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
@@ -107,8 +108,21 @@ class TextFile:
         return [Rejected(self.path.name, None, "", "file", "not UTF-8", "read as Latin-1", "accents may be wrong")]
 
 
-def named_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, {column in small letters: cell}) of a .tsv, .csv or .parquet file; empty cells are left out."""
+def name_of(source: Any) -> str:
+    """The name of a file, for messages; of a table or a list in memory, "the data"."""
+    return source.name if isinstance(source, Path) else "the data"
+
+
+def named_rows(source: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, {column in small letters: cell}) of a .tsv, .csv or .parquet file, or of a data frame.
+
+    Empty cells are left out. Rows of Parquet and of frames are numbered from 1.
+    """
+    if is_table(source):
+        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
+        yield from _numbered(frame.to_dict("records"))
+        return
+    path = source
     kind = kind_of(path)
     if kind in (".parquet", ".pq"):
         yield from _parquet_rows(path)
@@ -171,10 +185,18 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         check_parquet(path)
         with parquet.ParquetFile(path) as file:
-            number = 0
-            for batch in file.iter_batches(_BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, {str(k).strip().lower(): v for k, v in row.items() if v is not None and v != ""}
+            yield from _numbered(row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
     except ArrowInvalid as error:
         raise ValueError(f"{path.name} is no Parquet file, or a damaged one: {str(error).splitlines()[0]}") from error
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows counted from 1, their names in small letters; cells that are None, NaN or "" are left out."""
+    for number, row in enumerate(rows, start=1):
+        yield number, {str(name).strip().lower(): cell for name, cell in row.items() if not _is_empty(cell)}
+
+
+def _is_empty(cell: Any) -> bool:
+    if isinstance(cell, float):
+        return cell != cell
+    return cell is None or (isinstance(cell, str) and cell == "")

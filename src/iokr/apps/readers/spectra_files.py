@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ import numpy as np
 from iokr._validation.arguments import check_choice
 from iokr.apps.readers.mzml import read_mzml
 from iokr.apps.readers.peak_lists import RawSpectrum, known_name, read_mgf, read_msp
-from iokr.apps.readers.records import Rejected, TextFile, as_path, kind_of, named_rows
+from iokr.apps.readers.records import Rejected, TextFile, as_path, kind_of, name_of, named_rows
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.cleaning import Cleaning
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
+from iokr.data.frames import is_table
 
 __all__ = ["SpectraFiles", "read_spectra_files"]
 
@@ -45,6 +46,10 @@ class SpectraFiles:
         Records in the files: as many as spectra and those left out together.
     ion_mode : str or None
         "positive" or "negative", None where no record says.
+    paths : tuple of Path
+        The files that were read, annotations last.
+    cleaning : Cleaning
+        What was done to the peaks.
 
     Examples
     --------
@@ -65,6 +70,8 @@ class SpectraFiles:
     rejections: tuple[Rejected, ...]
     n_read: int
     ion_mode: str | None = None
+    paths: tuple[Path, ...] = ()
+    cleaning: Cleaning = field(default_factory=Cleaning)
 
     @property
     def ids(self) -> list[str]:
@@ -80,15 +87,17 @@ def read_spectra_files(
     annotations: Any = None,
     precursor: bool = True,
 ) -> SpectraFiles:
-    """Clean spectra of .mgf, .msp, .mzML, .tsv, .csv and .parquet files (all but the last also .gz).
+    """Clean spectra of .mgf, .msp, .mzML, .tsv, .csv and .parquet files (all but the last also .gz), or in memory.
 
     Parameters
     ----------
-    paths : path or list of paths
+    paths : path, list of paths, data frame, or spectra
+        A frame has the columns of a table file; spectra are those that `iokr.chem.MassSpectra` and the kernels on
+        spectra take: `MassSpectrum`, pairs (mz, intensity), triples with the precursor's m/z, dictionaries.
     cleaning : Cleaning, optional
     ion_mode : {"positive", "negative"}, optional
         Spectra of the other mode are left out. Without it all must be of one mode.
-    annotations : path, optional
+    annotations : path or data frame, optional
         A table that says more of the spectra, joined by its column `scan`, `id`, `title` or `spectrum_id`.
     precursor : bool, default=True
         Whether spectra without a precursor's m/z are left out.
@@ -115,15 +124,16 @@ def read_spectra_files(
     if not isinstance(cleaning, Cleaning):
         raise TypeError(f"`cleaning` must be an `iokr.chem.Cleaning`, got {cleaning!r:.60}.")
     check_choice(ion_mode, "ion_mode", ("positive", "negative", None))
-    listed = [as_path(p, "paths") for p in (paths if isinstance(paths, (list, tuple)) else [paths])]
-    if not listed:
-        raise ValueError("`paths` is empty; at least one file of spectra is needed.")
-    more = {} if annotations is None else _annotations(as_path(annotations, "annotations"))
+    listed = _sources(paths)
+    more: dict[str, dict[str, Any]] = {}
+    if annotations is not None:
+        annotations = annotations if is_table(annotations) else as_path(annotations, "annotations")
+        more = _annotations(annotations)
     taken: list[tuple[MassSpectrum, str, int | None]] = []
     rejections: list[Rejected] = []
     n_read, used = 0, dict[str, int]()
-    for path in listed:
-        for number, raw in enumerate(_records(path, rejections), start=1):
+    for source in listed:
+        for number, raw in enumerate(_records(source, rejections), start=1):
             n_read += 1
             name = raw.name(number)
             for key in {name, str(raw.metadata.get("scans", "")), str(raw.metadata.get("native_id", ""))} & more.keys():
@@ -132,7 +142,7 @@ def read_spectra_files(
             spectrum = None if reason else _clean(raw, cleaning)
             if spectrum is not None and not cleaning.usable(spectrum):
                 reason = ("too few peaks", f"{len(raw.mz)} before cleaning, {len(spectrum)} after")
-            where = (path.name, raw.line or None, name)
+            where = (name_of(source), raw.line or None, name)
             if reason or spectrum is None:
                 what, detail = reason or ("no peaks", "")
                 rejections.append(Rejected(*where, "spectrum", what, "left out", detail))
@@ -143,14 +153,32 @@ def read_spectra_files(
                 rejections.append(Rejected(*where, "spectrum", "duplicate id", "renamed", new))
                 name = new
             spectrum.metadata["id"] = name
-            taken.append((spectrum, path.name, raw.line or None))
+            taken.append((spectrum, name_of(source), raw.line or None))
     modes = _modes([spectrum for spectrum, _, _ in taken], listed)
     block = read_spectra([spectrum for spectrum, _, _ in taken])
     files, lines = tuple(f for _, f, _ in taken), tuple(line for _, _, line in taken)
-    return SpectraFiles(block, files, lines, tuple(rejections), n_read, ion_mode or modes)
+    read = tuple(source for source in (*listed, annotations) if isinstance(source, Path))
+    return SpectraFiles(block, files, lines, tuple(rejections), n_read, ion_mode or modes, read, cleaning)
 
 
-def _records(path: Path, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
+def _sources(given: Any) -> list[Any]:
+    """Paths, or one table or block of spectra."""
+    if isinstance(given, (str, Path)):
+        return [Path(given)]
+    if is_table(given):
+        return [given]
+    if isinstance(given, (list, tuple)) and all(isinstance(one, (str, Path)) for one in given):
+        if not given:
+            raise ValueError("`paths` is empty; at least one file of spectra is needed.")
+        return [Path(one) for one in given]
+    return [read_spectra(given)]
+
+
+def _records(source: Any, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
+    if not isinstance(source, Path):
+        yield from _read_rows(source, named_rows(source) if is_table(source) else _rows_of_spectra(source))
+        return
+    path = source
     kind = kind_of(path)
     if kind in (".mgf", ".msp"):
         text = TextFile(path)
@@ -159,7 +187,7 @@ def _records(path: Path, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
     elif kind == ".mzml":
         yield from read_mzml(path)
     elif kind in (".tsv", ".csv", ".parquet", ".pq"):
-        yield from _read_rows(path)
+        yield from _read_rows(path, named_rows(path))
     else:
         raise ValueError(
             f"{path.name}: cannot tell what kind of file this is; its name must end in .mgf, .msp, .mzML, .tsv, .csv "
@@ -244,12 +272,12 @@ def _clean(raw: RawSpectrum, cleaning: Cleaning) -> MassSpectrum:
     return MassSpectrum(*cleaning.peaks(raw.mz, raw.intensity, ion), ion, raw.metadata)
 
 
-def _modes(spectra: Sequence[MassSpectrum], paths: Sequence[Path]) -> str | None:
+def _modes(spectra: Sequence[MassSpectrum], sources: Sequence[Any]) -> str | None:
     """The ion mode of all; two of them cannot be in one model."""
     said = [spectrum.metadata.get("ion_mode") for spectrum in spectra]
     counts = {mode: said.count(mode) for mode in ("positive", "negative")}
     if all(counts.values()):
-        where = paths[0].name if len(paths) == 1 else f"the {len(paths)} files"
+        where = name_of(sources[0]) if len(sources) == 1 else f"the {len(sources)} files"
         raise ValueError(
             f"{where}: {counts['positive']} spectra of positive and {counts['negative']} of negative ion mode, which "
             "are not mixed in one model; choose with --ion-mode positive or negative."
@@ -260,10 +288,17 @@ def _modes(spectra: Sequence[MassSpectrum], paths: Sequence[Path]) -> str | None
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
-def _read_rows(path: Path) -> Iterator[RawSpectrum]:
+def _rows_of_spectra(spectra: MassSpectra) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A row for each spectrum, as a table of them has it."""
+    for number, spectrum in enumerate(spectra, start=1):
+        row = {"mzs": spectrum.mz, "intensities": spectrum.intensity, "precursor_mz": spectrum.precursor_mz}
+        yield number, {**spectrum.metadata, **{name: cell for name, cell in row.items() if cell is not None}}
+
+
+def _read_rows(source: Any, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[RawSpectrum]:
     """A row each, with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
     columns: set[str] = set()
-    for line, row in named_rows(path):
+    for line, row in rows:
         columns |= row.keys()
         raw = RawSpectrum(line)
         mz = next((row.pop(k) for k in ("mzs", "mz", "m/z") if k in row), None)
@@ -282,7 +317,7 @@ def _read_rows(path: Path) -> Iterator[RawSpectrum]:
     for name, others in {"mzs": ("mz", "m/z"), "intensities": ("intensity",)}.items():
         if not columns & {name, *others}:
             has = ", ".join(sorted(columns)[:10]) or "none"
-            raise ValueError(f"{path.name}: needs a column {name}; it has {has}.")
+            raise ValueError(f"{name_of(source)}: needs a column {name}; it has {has}.")
 
 
 def _numbers(cell: Any) -> list[float]:
@@ -292,16 +327,16 @@ def _numbers(cell: Any) -> list[float]:
     return [float(part) for part in parts]
 
 
-def _annotations(path: Path) -> dict[str, dict[str, Any]]:
+def _annotations(source: Any) -> dict[str, dict[str, Any]]:
     """What a table says of the spectrum with each id."""
     found: dict[str, dict[str, Any]] = {}
     columns: set[str] = set()
-    for _, row in named_rows(path):
+    for _, row in named_rows(source):
         columns |= row.keys()
         key = next((str(row.pop(k)) for k in ("scan", "spectrum_id", "id", "title", "native_id") if k in row), None)
         if key is not None:
             found[key] = {known_name(name): value for name, value in row.items()}
     if not found:
         has = ", ".join(sorted(columns)[:10]) or "none"
-        raise ValueError(f"{path.name}: needs a column scan, spectrum_id, id or title; it has {has}.")
+        raise ValueError(f"{name_of(source)}: needs a column scan, spectrum_id, id or title; it has {has}.")
     return found

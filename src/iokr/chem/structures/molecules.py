@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-__all__ = ["BadMolecule", "Molecule", "rdkit_version"]
+__all__ = ["BadMolecule", "Molecule", "rdkit_version", "structure_text"]
 
 
 class BadMolecule(ValueError):
@@ -57,7 +57,7 @@ class Molecule:
         given = isinstance(text, Chem.Mol)
         if not given and not isinstance(text, str):
             raise TypeError(f"A molecule is read from SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
-        self.text = Chem.MolToSmiles(text) if given else text if "\n" in text else text.strip()
+        self.text: str = Chem.MolToSmiles(text) if given else text if "\n" in text else text.strip()
         mol = Chem.Mol(text) if given else _parse(self.text)
         with _quiet():
             parts = Chem.GetMolFrags(mol, asMols=True, sanitizeFrags=False)
@@ -145,6 +145,23 @@ class Molecule:
 
     def __repr__(self) -> str:
         return f"Molecule({self.smiles!r})"
+
+
+def structure_text(structure: Any) -> str:
+    """The text of a structure: a text itself, of a `Molecule` what it was made from, of an RDKit molecule its SMILES.
+
+    >>> from iokr.chem.structures.molecules import Molecule, structure_text
+    >>> structure_text("OCC"), structure_text(Molecule("OCC"))
+    ('OCC', 'OCC')
+    """
+    if isinstance(structure, str):
+        return structure
+    if isinstance(structure, Molecule):
+        return structure.text
+    try:
+        return Molecule(structure).text
+    except TypeError:  # a number in a table: its text gets a reason where it is parsed
+        return str(structure)
 
 
 def rdkit_version() -> str:
