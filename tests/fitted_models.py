@@ -319,7 +319,7 @@ CASES |= {
     ),
 }
 for _name in rivals.__all__:
-    if _name != "LinkRival":
+    if _name != "LinkBaseline":
         CASES[f"rivals.{_name}"] = lambda name=_name: links(getattr(rivals, name)())
 CASES["rivals.PairClassifier"] = lambda: classified(rivals.PairClassifier(random_state=0))
 CASES["rivals.OK3"] = lambda: links(rivals.OK3(n_estimators=3, random_state=0))
@@ -332,7 +332,7 @@ def _read_only(X):
 
 def with_a_file() -> set[str]:
     """The public estimators and rivals that have a golden file each."""
-    foreign = {"LinkRival", "PairClassifier"}  # what the latter learned is scikit-learn's, and not in its file
+    foreign = {"LinkBaseline", "PairClassifier"}  # what the latter learned is scikit-learn's, and not in its file
     foreign |= {"Surrogate", "NeuralRegressor"}  # a regressor of others, and float32 numbers of one machine
     names = {name for name in iokr.__all__ if hasattr(getattr(iokr, name), "fit")} - foreign
     names |= {f"rivals.{name}" for name in rivals.__all__ if name not in foreign}

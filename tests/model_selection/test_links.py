@@ -13,7 +13,7 @@ from iokr import LinkPredictor
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from iokr.metrics import average_precision_pairs, early_precision, roc_auc_pairs
-from iokr.model_selection import NodeKFold, cross_validate_links
+from iokr.model_selection import NodeKFold, TooFewLinks, cross_validate_links
 from iokr.model_selection.links import SETTINGS
 from network_samples import network
 
@@ -39,7 +39,7 @@ def test_shuffled_with_a_seed():
 def test_refusals_of_folds():
     with pytest.raises(ValueError, match="`n_splits` must be an integer of at least 2"):
         NodeKFold(1)
-    with pytest.raises(ValueError, match="3 nodes, too few for 5 folds"):
+    with pytest.raises(TooFewLinks, match="3 nodes, too few for 5 folds"):
         list(NodeKFold(5).split(range(3)))
 
 
@@ -138,7 +138,7 @@ def test_folds_are_any_integer_or_a_splitter():
 def test_a_fold_without_links_to_learn_from_is_named():
     W = np.zeros((6, 6))
     W[0, 1] = W[1, 0] = 1.0
-    with pytest.raises(ValueError, match="Fold 0 leaves no link between known nodes"):
+    with pytest.raises(TooFewLinks, match="Fold 0 leaves no link between known nodes"):
         cross_validate_links(LinkPredictor(), np.arange(6.0)[:, None], W, NodeKFold(3, shuffle=False))
 
 

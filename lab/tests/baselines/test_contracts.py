@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import iokr_lab.baselines
-from iokr.apps.links.baselines import PKMR, LinkRival, Naive
+from iokr.apps.links.baselines import PKMR, LinkBaseline, Naive
 from iokr.kernels import RBF, Linear, Precomputed
 from iokr.operator_kernels import Decomposable
 from iokr_lab.baselines import (
@@ -59,7 +59,7 @@ everyone = pytest.mark.parametrize("model", RIVALS + TRANSDUCTIVE, ids=lambda mo
 
 def test_every_rival_is_here():
     classes = {getattr(iokr_lab.baselines, name) for name in iokr_lab.baselines.__all__}
-    assert classes - {LinkRival, KDE} == {type(model) for model in RIVALS}
+    assert classes - {LinkBaseline, KDE} == {type(model) for model in RIVALS}
 
 
 @everyone

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from iokr.model_selection.certification import certify, select_rank
     from iokr.model_selection.links import cross_validate_links
     from iokr.model_selection.network import Network
-    from iokr.model_selection.nodes import NodeKFold
+    from iokr.model_selection.nodes import NodeKFold, TooFewLinks
     from iokr.model_selection.own import scores_without_own
     from iokr.model_selection.ranks import cross_val_rank
     from iokr.model_selection.tuning import tune
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Network",
     "NodeKFold",
+    "TooFewLinks",
     "certify",
     "cross_val_rank",
     "cross_validate_links",

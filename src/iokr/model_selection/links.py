@@ -13,7 +13,7 @@ from iokr._array import to_numpy
 from iokr.data.objects import n_objects
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import pair_metrics
-from iokr.model_selection.nodes import check_labeled, node_folds
+from iokr.model_selection.nodes import TooFewLinks, check_labeled, node_folds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray, fold: int) -> n
     if not hasattr(model, "decision_function") or isinstance(model, type):
         raise TypeError(f"`model` must be a link predictor, such as `LinkPredictor()`, got {model!r:.60}.")
     if W[train][:, train].nnz == 0:
-        raise ValueError(
+        raise TooFewLinks(
             f"Fold {fold} leaves no link between known nodes to learn from; use fewer folds, or a fuller `adjacency`."
         )
     return to_numpy(clone(model).fit(X, W, labeled=train).decision_function())

@@ -13,7 +13,25 @@ from iokr._validation.arguments import check_choice, check_integer
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 
-__all__ = ["NodeKFold", "check_labeled", "node_folds"]
+__all__ = ["NodeKFold", "TooFewLinks", "check_labeled", "node_folds"]
+
+
+class TooFewLinks(ValueError):
+    """A network with too few nodes, links or pairs that are not linked to hold some out and learn from the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr import LinkPredictor
+    >>> from iokr.model_selection import TooFewLinks, cross_validate_links
+    >>> one_link = np.zeros((6, 6))
+    >>> one_link[0, 1] = one_link[1, 0] = 1
+    >>> try:
+    ...     cross_validate_links(LinkPredictor(), np.eye(6), one_link, cv=3, settings=("known-new",))
+    ... except TooFewLinks:
+    ...     print("some folds have no link to learn from")
+    some folds have no link to learn from
+    """
 
 
 def check_labeled(labeled: Any, N: int) -> np.ndarray:
@@ -97,7 +115,7 @@ class NodeKFold:
         """(train, test) node numbers, ascending, a fold at a time; X is the nodes, only their number is read."""
         n = n_objects(X)
         if n < self.n_splits:
-            raise ValueError(f"There are {n} nodes, too few for {self.n_splits} folds; use a smaller `n_splits`.")
+            raise TooFewLinks(f"There are {n} nodes, too few for {self.n_splits} folds; use a smaller `n_splits`.")
         order = np.random.default_rng(self.random_state).permutation(n) if self.shuffle else np.arange(n)
         for fold in np.array_split(order, self.n_splits):
             new = np.zeros(n, dtype=bool)

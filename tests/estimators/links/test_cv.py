@@ -9,7 +9,7 @@ from iokr.kernels import RBF, Aligned, Diffusion, Normalized, Precomputed
 from iokr.losses import MaxMargin
 from iokr.manifolds import Heat, Laplacian
 from iokr.metrics import average_precision_pairs, roc_auc_pairs
-from iokr.model_selection import NodeKFold
+from iokr.model_selection import NodeKFold, TooFewLinks
 from network_samples import network
 from reference import assert_close
 
@@ -206,7 +206,7 @@ def test_refusals():
         LinkPredictorCV(manifold_weights=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="quadratic losses only"):
         LinkPredictorCV(loss=MaxMargin()).fit(S.X, S.W)
-    with pytest.raises(ValueError, match="Every two labelled nodes are linked"):
+    with pytest.raises(TooFewLinks, match="Every two labelled nodes are linked"):
         LinkPredictorCV().fit(S.X[:4], 1 - np.eye(4))
     with pytest.raises(ValueError, match="empty list"):
         LinkPredictorCV([]).fit(S.X, S.W)
@@ -214,7 +214,7 @@ def test_refusals():
         LinkPredictorCV(Precomputed(), cv=3).fit(S.gram(S.X, S.X), S.W)
     star = np.zeros((6, 6))
     star[0, 1] = star[1, 0] = 1.0
-    with pytest.raises(ValueError, match="No fold has links"):
+    with pytest.raises(TooFewLinks, match="No fold has links"):
         LinkPredictorCV(cv=3, output_kernel=Diffusion(1.0)).fit(S.X[:6], star)
 
 

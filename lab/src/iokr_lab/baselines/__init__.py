@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from iokr.apps.links.baselines.base import LinkRival
+    from iokr.apps.links.baselines.base import LinkBaseline
     from iokr.apps.links.baselines.naive import Naive
     from iokr.apps.links.baselines.pkmr import PKMR
     from iokr_lab.baselines.cca import KernelCCA
@@ -29,7 +29,7 @@ __all__ = [
     "EMCompletion",
     "KernelCCA",
     "KernelMetricLearning",
-    "LinkRival",
+    "LinkBaseline",
     "LocalModels",
     "Naive",
     "PairClassifier",

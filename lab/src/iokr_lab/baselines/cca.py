@@ -9,7 +9,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes, positive_eigen
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes, positive_eigen
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
 
@@ -17,7 +17,7 @@ __all__ = ["KernelCCA", "cosine"]
 
 
 @component
-class KernelCCA(LinkRival):
+class KernelCCA(LinkBaseline):
     """s(u, v) = cos(F(u), F(v)), F_j(u) = k̄_uᵀ α_j: regularised kernel canonical correlation.
 
     f_j and g_j, functions of the inputs and of the nodes of the graph, maximise Σ_i f(x_i) g(x_i) subject to

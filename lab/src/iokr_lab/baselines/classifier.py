@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import Linear
 from iokr_lab.baselines.vectors import check_features, eigen_basis, node_vectors
@@ -23,7 +23,7 @@ _PANEL = 1 << 23  # numbers of a block of pair features
 
 
 @component
-class PairClassifier(LinkRival):
+class PairClassifier(LinkBaseline):
     """s(u, v) = logit P(link | u∘v, |u − v|, cos(u, v)): a classifier, by default gradient boosting, on pairs.
 
     Products and absolute differences of the nodes' features, and their cosine, do not depend on the order of a pair.

@@ -12,7 +12,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eigh, eye_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 from iokr.kernels.algebra import Mean
 from iokr.kernels.base import Kernel
 
@@ -20,7 +20,7 @@ __all__ = ["EMCompletion", "e_step"]
 
 
 @component
-class EMCompletion(LinkRival):
+class EMCompletion(LinkBaseline):
     """min KL(D‖M) over D with D_ll = K_Y: the output kernel of all nodes, completed so as to be near the inputs' M.
 
     Given M, the new nodes keep their conditional law given the labelled ones (e-step):

@@ -9,13 +9,13 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eye_like, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 
 __all__ = ["LocalModels"]
 
 
 @component
-class LocalModels(LinkRival):
+class LocalModels(LinkBaseline):
     """s(a, v) = g_a(v): for each labelled node a a classifier of the others, linked to a or not.
 
     Two labelled nodes score ½(g_a(b) + g_b(a)), fitted values. A node without known links has no classifier, so a pair

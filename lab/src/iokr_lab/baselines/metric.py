@@ -9,7 +9,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace, eigh, eye_like, row_sq_norms
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes, positive_eigen
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes, positive_eigen
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
 
@@ -17,7 +17,7 @@ __all__ = ["KernelMetricLearning"]
 
 
 @component
-class KernelMetricLearning(LinkRival):
+class KernelMetricLearning(LinkBaseline):
     """s(u, v) = −‖F(u) − F(v)‖²: functions that are close on linked nodes, relative to their spread.
 
     f_j minimises (Σ_{links ab} (f(x_a) − f(x_b))² + λ‖f‖²) / Σ_i f(x_i)², orthogonal to f_1 … f_{j−1} on the labelled

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.kernels.base import Kernel
 from iokr.kernels.precomputed import Precomputed
@@ -21,7 +21,7 @@ __all__ = ["OK3"]
 
 
 @component
-class OK3(LinkRival):
+class OK3(LinkBaseline):
     """s(u, v) = β(u)ᵀ K_Y β(v), β from extra-trees: the mean of K_Y over the labelled nodes in the leaves of u and v.
 
     `OutputKernelForest` learns from the nodes' vectors and K_Y, the output kernel of the training graph. A labelled

@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 from iokr.estimators.pairs.data import PairData
 from iokr.estimators.pairs.model import choose_strategy
 from iokr.losses.square import Square
@@ -19,7 +19,7 @@ __all__ = ["PairLinks"]
 
 
 @component
-class PairLinks(LinkRival):
+class PairLinks(LinkBaseline):
     """s(u, v) = Σ_p c_p κ({u, v}, p): ridge of `PairModel` on all pairs of labelled nodes, a node being like itself.
 
     Pairs are labelled 1 if linked and `unlinked` if not; all from one eigendecomposition of K. With

@@ -11,14 +11,14 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, to
 from iokr._component import component
 from iokr._system.memory import check_memory
 from iokr._validation.arguments import check_choice, check_number, check_random
-from iokr.apps.links.baselines.base import LinkRival, Nodes, spectral_filter
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes, spectral_filter
 from iokr.gram.pairs.gram import PairGram
 
 __all__ = ["TPPK"]
 
 
 @component
-class TPPK(LinkRival):
+class TPPK(LinkBaseline):
     """s(u, v) = Σ_p c_p κ({u, v}, p), κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): ridge, or an SVM, on pairs.
 
     κ is the tensor product pairwise kernel. Either way the score is k_uᵀ S k_v.

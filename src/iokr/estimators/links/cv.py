@@ -27,7 +27,7 @@ from iokr.estimators.regression.selection import ALPHAS, drop_single_axes
 from iokr.estimators.search import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
-from iokr.model_selection.nodes import node_folds
+from iokr.model_selection.nodes import TooFewLinks, node_folds
 from iokr.solvers.base import Solver
 
 __all__ = ["LinkPredictorCV"]
@@ -139,7 +139,7 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
         links = self._prepare(X, adjacency, labeled, grid.kernels)
         n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
         if 2 * n_links == n * (n - 1):
-            raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
+            raise TooFewLinks("Every two labelled nodes are linked, so no score tells links from other pairs.")
         rule = AreaRule(self.scoring, self.rule, n_links, n * (n - 1) // 2 - n_links)
         fitted = [fit_output_kernel(kernel, links.network) for kernel in grid.output_kernels]
         some = next((manifold for manifold in grid.manifolds if manifold is not None), None)

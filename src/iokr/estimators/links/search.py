@@ -16,6 +16,7 @@ from iokr.estimators.regression.posing import Data, Fit, pose, solve
 from iokr.estimators.regression.selection import Grid, Track, check_grid, check_values, closed_paths, solutions
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
+from iokr.model_selection.nodes import TooFewLinks
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Path, Solver
@@ -196,7 +197,7 @@ def search_by_folds(
                 areas[:, i, group[t], m, j, k] += found
                 seen((i, group[t], m, j, k), found)
     if not n_folds:
-        raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+        raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
     areas /= n_folds
     free = np.empty(grid.shape)
     for i, m, group, _ in grid.parts():

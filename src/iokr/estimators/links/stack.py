@@ -18,7 +18,7 @@ from iokr._validation.arguments import check_choice, check_integer
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.links.network import Network, check_network
 from iokr.estimators.links.probability import fit_logistic
-from iokr.model_selection.nodes import node_folds
+from iokr.model_selection.nodes import TooFewLinks, node_folds
 
 __all__ = ["LinkStack"]
 
@@ -106,7 +106,7 @@ class LinkStack(Component):
         """The weights; the fitted models where these were needed for it."""
         models, linked = self._checked(), network.graph.toarray() > 0
         if not np.any(~linked[np.triu_indices(len(linked), k=1)]):
-            raise ValueError("Every two labelled nodes are linked, so no score tells links from other pairs.")
+            raise TooFewLinks("Every two labelled nodes are linked, so no score tells links from other pairs.")
         fitted = None
         if self.cv is None:
             fitted = [clone(model).fit(X, network.graph, labeled=network.labeled) for model in models]
@@ -179,7 +179,7 @@ class LinkStack(Component):
             scores.append(np.stack(rows))
         known = np.concatenate(truth) if truth else np.zeros(0, dtype=bool)
         if not known.any() or known.all():
-            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+            raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
         return known, np.concatenate(scores, axis=1)
 
     def _in_units(self, s: np.ndarray, unit: dict[str, Any]) -> np.ndarray:

@@ -17,7 +17,7 @@ from iokr.data.objects import take
 from iokr.estimators.areas import AREAS, areas_of, score_of
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
-from iokr.model_selection.nodes import NodeKFold, check_labeled
+from iokr.model_selection.nodes import NodeKFold, TooFewLinks, check_labeled
 
 __all__ = ["AllPairs", "AllPairsCV"]
 
@@ -155,7 +155,7 @@ class AllPairsCV(Component):
                     watch(fold, k)
             found.append(areas)
         if not found:
-            raise ValueError("No fold has links to learn from and links to find; use fewer folds.")
+            raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
         return np.mean(np.array(found), axis=0)
 
     def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:

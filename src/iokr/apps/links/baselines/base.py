@@ -1,4 +1,4 @@
-"""What every rival shares: nodes in, the training graph, scores out."""
+"""What every baseline shares: nodes in, the training graph, scores out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from iokr.estimators.links.network import Network, check_names, check_network, f
 from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
 
-__all__ = ["LinkRival", "Nodes", "check_node_kernel", "positive_eigen", "spectral_filter"]
+__all__ = ["LinkBaseline", "Nodes", "check_node_kernel", "positive_eigen", "spectral_filter"]
 
 _TO_REDUCE_MEMORY = "To reduce memory: fewer labelled nodes."
 
@@ -36,7 +36,7 @@ class Nodes:
 
 
 @component
-class LinkRival(Component, ABC):
+class LinkBaseline(Component, ABC):
     """s(u, v): a score for any two nodes, seen or not; higher means "link".
 
     A subclass is a `@component` that adds its parameters as fields. It writes `learn`, from K (n, n), the input kernel
@@ -63,9 +63,9 @@ class LinkRival(Component, ABC):
     --------
     >>> import numpy as np
     >>> from iokr.extend import component
-    >>> from iokr.apps.links.baselines import LinkRival
+    >>> from iokr.apps.links.baselines import LinkBaseline
     >>> @component
-    ... class Neighbours(LinkRival):
+    ... class Neighbours(LinkBaseline):
     ...     def learn(self, K, W):
     ...         self.weights_ = W / np.maximum(W.sum(axis=0), 1)
     ...     def compare(self, U, V):
@@ -78,7 +78,7 @@ class LinkRival(Component, ABC):
 
     kernel: Kernel | None = None
 
-    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkRival:
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkBaseline:
         """Learn from the links between labelled nodes.
 
         Parameters

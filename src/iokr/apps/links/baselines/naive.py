@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from iokr._array import Array
 from iokr._component import component
-from iokr.apps.links.baselines.base import LinkRival, Nodes
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
 
 __all__ = ["Naive"]
 
 
 @component
-class Naive(LinkRival):
+class Naive(LinkBaseline):
     """s(u, v) = k(u, v): similar inputs are linked; the graph is not looked at.
 
     Parameters

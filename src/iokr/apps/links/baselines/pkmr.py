@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, eigh, eye_like, to_numpy, unwarned
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_number
-from iokr.apps.links.baselines.base import LinkRival, Nodes, positive_eigen, spectral_filter
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes, positive_eigen, spectral_filter
 from iokr.kernels.base import Kernel
 
 __all__ = ["PKMR"]
@@ -18,7 +18,7 @@ _KEPT = 1e-8  # of the largest eigenvalue of K: what is divided by
 
 
 @component
-class PKMR(LinkRival):
+class PKMR(LinkBaseline):
     """s(u, v) = k_uᵀ A k_v with min_A ½‖K_Y − K A K‖² + penalty: penalised kernel matrix regression.
 
     With K = U diag(s) Uᵀ, the penalty
