@@ -42,7 +42,7 @@ HELD = {
     "AllPairs": "iokr.estimators.pairs.network",
     "AllPairsCV": "iokr.estimators.pairs.network",
     "TaskMetric": "iokr.estimators.multitask.similarity",
-    "Grown": "iokr.estimators.trees.growing",
+    "Grown": "iokr.estimators.trees.growing:Partition",
     "Stage": "iokr.estimators.trees.boosting",
     "Parts": "iokr.data.objects",
     "Frame": "iokr.data.frames",

@@ -100,7 +100,7 @@ def test_predicts_new_rows():
     [
         ({"n_estimators": 0}, "`n_estimators` must be an integer of at least 1"),
         ({"learning_rate": 0.0}, "`learning_rate` must be a positive number, got 0.0"),
-        ({"learning_rate": 2.0}, "`learning_rate` must be below 2, from where on residuals grow, got 2"),
+        ({"learning_rate": 2.0}, "`learning_rate` must be below 2, otherwise residuals grow, got 2"),
         ({"subsample": 1.5}, "`subsample` must be a fraction of the rows"),
         ({"subsample": 0.0}, "`subsample` must be a positive number"),
     ],

@@ -59,9 +59,9 @@ def test_principal_axes_are_a_turn_of_the_centred_rows(shape):
 
 def test_equal_outputs_have_one_direction_and_nothing_to_lose():
     space = SplitSpace(np.ones((5, 3)), np.ones(5), 2, None, "principal", given=False)
-    view, lost = space.view(np.random.RandomState(0))
+    directions, lost = space.directions(np.random.RandomState(0))
     assert lost == 0
-    assert not np.abs(space.seen(space.Z, view)).max() > 1e-12
+    assert not np.abs(space.project(space.Z, directions)).max() > 1e-12
 
 
 @pytest.mark.parametrize("options", [{"n_components": 1}, {"tol": 0.1}, {"n_components": 1, "projection": "random"}])

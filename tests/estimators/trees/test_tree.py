@@ -232,7 +232,7 @@ def test_the_unit_of_the_outputs_does_not_matter(unit, options, kernel):
 
 def test_inputs_that_trees_cannot_tell_apart_are_warned_of():
     X = np.random.default_rng(0).uniform(size=(40, 2))
-    with pytest.warns(UserWarning, match=r"Feature 0 of X \(1 in all\) varies by less than trees tell apart"):
+    with pytest.warns(UserWarning, match=r"Feature 0 of X \(1 in all\) varies by less than trees can separate"):
         tree = OutputKernelTree(random_state=0).fit(np.column_stack([1e-9 * X[:, 0], X[:, 1]]), X)
     assert tree.feature_importances_[0] == 0
     with warnings.catch_warnings():
@@ -319,7 +319,7 @@ def test_other_decoders():
         ({"tol": -0.1}, "`tol` must be a number of at least 0"),
         ({"projection": "none"}, "`projection` must be one of 'principal', 'random'"),
         ({"projection": "random"}, "needs `n_components`"),
-        ({"projection": "random", "n_components": 2, "tol": 0.1}, "no `tol`"),
+        ({"projection": "random", "n_components": 2, "tol": 0.1}, "does not take `tol`"),
         ({"min_impurity_decrease": -1.0}, "`min_impurity_decrease` must be a number of at least 0, got -1.0"),
         ({"ccp_alpha": -1.0}, "`ccp_alpha`"),
         ({"max_depth": 0}, "max_depth"),

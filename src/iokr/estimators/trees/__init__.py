@@ -1,1 +1,1 @@
-"""Output-kernel trees, forests and boosting, on scikit-learn's trees."""
+"""Trees in the feature space of the outputs."""

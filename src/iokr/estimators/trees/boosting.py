@@ -14,19 +14,19 @@ from iokr._array import Array, asarray_like, is_sparse, row_sq_norms
 from iokr._component import component
 from iokr._validation.arguments import check_integer, check_number, check_random
 from iokr.estimators.progress import begin, end, track, with_callbacks
-from iokr.estimators.trees.base import OutputTrees, Training
-from iokr.estimators.trees.growing import Grown, grow, indicator, leaf_weights
+from iokr.estimators.trees.base import OutputTrees, TreeData, fractions
+from iokr.estimators.trees.growing import Partition, grow, indicator, leaf_weights
 
 __all__ = ["OutputKernelBoosting", "Stage"]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step: its tree, ν times the mean residual of each node's members, and their weights."""
+    """One step of boosting."""
 
-    grown: Grown
-    values: np.ndarray
-    leaf_weights: csr_array
+    grown: Partition  # its tree
+    values: np.ndarray  # ν times the mean residual of the members of each node
+    leaf_weights: csr_array  # of these members
 
 
 @component
@@ -34,16 +34,16 @@ class OutputKernelBoosting(OutputTrees):
     """h_t(x) = h_{t−1}(x) + ν · mean of ψ(y_i) − h_{t−1}(x_i) over the leaf of x in tree t, h_0 the mean of ψ(y_i).
 
     Gradient boosting of ½‖ψ(y) − h(x)‖²: each tree splits where the variance of the residuals in the output feature
-    space falls most. With ν ≤ 1 and without `subsample` the training error never rises.
+    space decreases most. With ν ≤ 1 and without `subsample` the training error never rises.
 
     Parameters
     ----------
     output_kernel : Kernel, default=None
         On the outputs; None takes outputs as vectors, ψ(y) = y.
     learning_rate : float, default=0.1
-        ν > 0: smaller needs more trees and mostly predicts better.
+        ν > 0: smaller needs more trees and usually predicts better.
     n_estimators : int, default=100
-        How many trees; more fits closer.
+        The number of trees; more fit the training rows more closely.
     subsample : float, default=1.0
         The fraction of the rows, drawn without replacement, that each tree is grown on; below 1 the trees differ more.
     max_depth : int, default=3
@@ -63,9 +63,9 @@ class OutputKernelBoosting(OutputTrees):
     train_errors_ : array of shape (n_estimators + 1,)
         Mean of ‖ψ(y_i) − h_t(x_i)‖² over all training rows, t = 0, 1, ...
     oob_improvement_ : array of shape (n_estimators,)
-        With `subsample` below 1: by how much tree t lowers this mean over the rows that it did not draw.
+        With `subsample` below 1: the decrease of this mean by tree t over the rows that it did not draw.
     lost_variance_ : float
-        The fraction of the variance of the outputs in the coordinates left out, a mean over trees.
+        The fraction of the variance left out of the coordinates used for splitting, a mean over trees.
     feature_importances_ : array of shape (p,)
     output_kernel_, embedding_, decoder_ : fitted components
     n_features_in_ : int
@@ -108,47 +108,57 @@ class OutputKernelBoosting(OutputTrees):
         -------
         self
         """
-        n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
-        nu = self._nu = check_number(self.learning_rate, "learning_rate", minimum=0.0, strict=True)
-        if nu >= 2:  # residuals of the training rows are multiplied by |1 − ν|
-            raise ValueError(f"`learning_rate` must be below 2, from where on residuals grow, got {nu:g}.")
-        if check_number(self.subsample, "subsample", minimum=0.0, strict=True) > 1:
-            raise ValueError(f"`subsample` must be a fraction of the rows, at most 1, got {self.subsample!r}.")
+        n_trees = self._check_boosting()
         progress = begin(self, n_trees, X=X, y=y)
         data = self._prepare(X, y, sample_weight)
-        w = self._normalized_weight = data.normalized_weight
+        w = data.normalized_weight
+        self._normalized_weight = w
+        self._nu = float(self.learning_rate)
         Psi = self.Psi_.toarray() if is_sparse(self.Psi_) else self.Psi_
-        E = data.space.Z[data.which]
         self.mean_ = w @ Psi
-        R, E = Psi - self.mean_, E - w @ E  # residuals, as members' weights (or vectors) and in orthonormal coordinates
+        R = Psi - self.mean_  # residuals, as vectors or as weights of the distinct outputs
+        E = data.space.Z[data.which]
+        E = E - w @ E  # the same residuals in orthonormal coordinates
         errors, gains, lost = [float(w @ row_sq_norms(E))], [], []
         self._stages: list[Stage] = []
         rng = check_random(self.random_state)
         for _ in track(progress, self, range(n_trees), "tree"):
             bag = self._bag(data, rng)
-            view, unseen = data.space.view(rng)
+            directions, unseen = data.space.directions(rng)
             seed = rng.randint(np.iinfo(np.int32).max)
-            grown = grow(data.X, data.space.seen(E, view), bag, self._parameters(), seed, data.rows)
-            B = leaf_weights([grown])
-            values = nu * (B @ R)
-            self._stages.append(Stage(grown, values, B))
+            Z = data.space.project(E, directions)
+            partition = grow(data.X, Z, bag, self._tree_parameters(), seed, data.rows)
+            B = leaf_weights([partition])
+            values = self._nu * (B @ R)
+            self._stages.append(Stage(partition, values, B))
             before = row_sq_norms(E)
-            R -= values[grown.leaf]
-            E -= (nu * (B @ E))[grown.leaf]
+            R -= values[partition.leaf]
+            E -= (self._nu * (B @ E))[partition.leaf]
             after = row_sq_norms(E)
             errors.append(float(w @ after))
             lost.append(unseen)
-            out = np.where(grown.weight == 0, w, 0.0)
+            out = np.where(partition.weight == 0, w, 0.0)
             gains.append(float(out @ (before - after)) / max(float(out.sum()), np.finfo(float).tiny))
         self.trees_ = [stage.grown.tree for stage in self._stages]
-        self.train_errors_, self.lost_variance_ = np.array(errors), float(np.mean(lost))
-        self.__dict__.pop("oob_improvement_", None)
+        self.train_errors_ = np.array(errors)
+        self.lost_variance_ = float(np.mean(lost))
+        self.__dict__.pop("oob_improvement_", None)  # of an earlier fit
         if self.subsample < 1:
             self.oob_improvement_ = np.array(gains)
         end(progress, self, X=X, y=y)
         return self
 
-    def _bag(self, data: Training, rng: np.random.RandomState) -> np.ndarray | None:
+    def _check_boosting(self) -> int:
+        """Check the parameters that a single tree does not have; the number of trees."""
+        n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
+        nu = check_number(self.learning_rate, "learning_rate", minimum=0.0, strict=True)
+        if nu >= 2:  # residuals of the training rows are multiplied by |1 − ν|
+            raise ValueError(f"`learning_rate` must be below 2, otherwise residuals grow, got {nu:g}.")
+        if check_number(self.subsample, "subsample", minimum=0.0, strict=True) > 1:
+            raise ValueError(f"`subsample` must be a fraction of the rows, at most 1, got {self.subsample!r}.")
+        return n_trees
+
+    def _bag(self, data: TreeData, rng: np.random.RandomState) -> np.ndarray | None:
         """The weights of the rows that a tree is grown on."""
         if self.subsample == 1:
             return data.weight
@@ -164,8 +174,7 @@ class OutputKernelBoosting(OutputTrees):
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
         """h_0, h_1, ...: one array, changed in place."""
-        check_is_fitted(self)
-        rows = self._check_X(X, reset=False)
+        rows = self._rows(X)
         H = np.tile(self.mean_, (rows.shape[0], 1))
         yield H
         for stage in self._stages:
@@ -181,11 +190,11 @@ class OutputKernelBoosting(OutputTrees):
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i): G + (1 − G1) w̄ᵀ, where from the last tree to the first
         G ← G + ν (p_t(x) − G P_t) B_t.
 
-        p_t(x) and the rows of P_t say in which leaf x and the training rows fall, B_t who its members are, w̄ = w/Σw.
+        p_t(x) and the rows of P_t indicate the leaves of x and of the training rows, B_t are the weights of the members
+        of each leaf, w̄ = w/Σw.
         Rows sum to one.
         """
-        check_is_fitted(self)
-        rows = self._check_X(X, reset=False)
+        rows = self._rows(X)
         G = np.zeros((rows.shape[0], len(self._normalized_weight)))
         for stage in reversed(self._stages):
             tree = stage.grown.tree
@@ -197,7 +206,6 @@ class OutputKernelBoosting(OutputTrees):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The fraction of the decrease of variance that each feature brought, of shape (p,), summing to one."""
+        """The fraction of the decrease of variance due to each feature, (p,), summing to one."""
         check_is_fitted(self)
-        total = np.mean([tree.compute_feature_importances(normalize=False) for tree in self.trees_], axis=0)
-        return np.asarray(total / total.sum() if total.any() else total)
+        return fractions(np.mean([tree.compute_feature_importances(normalize=False) for tree in self.trees_], axis=0))

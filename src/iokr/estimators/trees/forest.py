@@ -16,17 +16,17 @@ from iokr._validation.arguments import check_choice, check_integer, check_random
 from iokr.data.objects import take
 from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.progress import begin, end, track, with_callbacks
-from iokr.estimators.trees.base import AveragedTrees, Training, mean_outputs, weight_blocks
-from iokr.estimators.trees.growing import Grown, grow, indicator
+from iokr.estimators.trees.base import OutputTrees, TreeData, mean_outputs, weight_blocks
+from iokr.estimators.trees.growing import Partition, grow, indicator
 
 __all__ = ["OutputKernelForest"]
 
 
 @component
-class OutputKernelForest(AveragedTrees):
+class OutputKernelForest(OutputTrees):
     """h(x) = Σ_i β_i(x) ψ(y_i), β(x) = (1/T) Σ_t 1{x_i in the leaf of x in tree t}/|leaf|: the mean of T trees.
 
-    Each tree is an `OutputKernelTree` with its own draws. `splitter="random"` draws thresholds (extra-trees),
+    Each tree is an `OutputKernelTree` with its own random numbers. `splitter="random"` draws thresholds (extra-trees),
     `splitter="best", bootstrap=True` draws rows (random forests). The trees are those that scikit-learn's forests grow
     on the same coordinates with the same `random_state`.
 
@@ -35,14 +35,14 @@ class OutputKernelForest(AveragedTrees):
     output_kernel : Kernel, default=None
         On the outputs; None takes outputs as vectors, ψ(y) = y.
     n_estimators : int, default=100
-        T: more is smoother, at T times the cost.
+        T: larger is smoother; the cost is proportional to it.
     splitter : {"random", "best"}, default="random"
     bootstrap : bool, default=False
         Grow each tree on n rows drawn with replacement, by their weights; its leaves then hold these.
     oob_score : bool, default=False
         Evaluate every row by the trees that did not draw it; needs `bootstrap`.
     max_samples : int or float, default=None
-        How many rows, or which fraction of them, are drawn; None is n.
+        The number of rows drawn for each tree, or the fraction; None is n.
     max_features : int, float, "sqrt", "log2" or None, default=1.0
         Features tried at each split; a smaller fraction is faster and makes the trees differ more.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes
@@ -52,7 +52,7 @@ class OutputKernelForest(AveragedTrees):
     n_components, tol, projection
         As in `OutputKernelTree`: split on fewer coordinates. Each tree draws its own random directions.
     n_jobs : int, default=None
-        Trees grown, and read, at a time, in threads.
+        The number of threads that grow and read trees.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     random_state : int, RandomState or None, default=None
@@ -61,7 +61,7 @@ class OutputKernelForest(AveragedTrees):
     ----------
     trees_ : list of scikit-learn's Tree
     lost_variance_ : float
-        The fraction of the variance in the coordinates left out, a mean over trees.
+        The fraction of the variance left out of the coordinates used for splitting, a mean over trees.
     feature_importances_ : array of shape (p,)
     oob_decision_function_ : array of shape (n, q)
         With `oob_score`: h(x_i) by the trees that did not draw row i, NaN if all did.
@@ -106,57 +106,70 @@ class OutputKernelForest(AveragedTrees):
         X : array or sparse matrix of shape (n, p)
         y : array, sparse matrix, or sequence of n outputs that the output kernel takes
         sample_weight : array of shape (n,), default=None
-            Weights of the rows; with `bootstrap`, how often they are drawn.
+            Weights of the rows; with `bootstrap`, rows are drawn in proportion to them.
 
         Returns
         -------
         self
         """
-        n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
-        jobs: Any = self.n_jobs
-        if jobs is not None and (not isinstance(jobs, Integral) or int(jobs) == 0):
-            raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {jobs!r:.60}.")
-        for name in ("bootstrap", "oob_score"):
-            check_choice(getattr(self, name), name, (True, False))
+        n_trees = self._check_forest()
         progress = begin(self, n_trees, X=X, y=y)
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
-        if self.max_samples is not None and not self.bootstrap:
-            raise ValueError("`max_samples` is the number of rows drawn; set `bootstrap=True`, or leave it out.")
         data = self._prepare(X, y, sample_weight)
         draws = self._n_draws(data.n)
         rng = check_random(self.random_state)
         seeds = [rng.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
-        whole = None
+        shared = None  # the coordinates, where all trees split on the same ones
         if not data.space.random:
-            view, _ = data.space.view(rng)
-            whole = data.space.seen(data.space.Z, view)[data.which]
+            directions, _ = data.space.directions(rng)
+            shared = data.space.project(data.space.Z, directions)[data.which]
         workers = Parallel(n_jobs=self._threads(n_trees), prefer="threads", return_as="generator")
-        trees = workers(delayed(self._grow)(data, whole, seed, draws) for seed in seeds)
-        grown, lost = zip(*track(progress, self, trees, "tree"), strict=True)
-        self._keep(grown, lost)
+        trees = workers(delayed(self._grow)(data, shared, seed, draws) for seed in seeds)
+        partitions, lost = zip(*track(progress, self, trees, "tree"), strict=True)
+        self._keep_trees(partitions, lost)
         for name in ("oob_decision_function_", "oob_error_", "oob_score_"):
-            self.__dict__.pop(name, None)
+            self.__dict__.pop(name, None)  # of an earlier fit
         if self.oob_score:
-            self._evaluate_out_of_bag(grown, data, y)
+            self._evaluate_out_of_bag(partitions, data, y)
         end(progress, self, X=X, y=y)
         return self
 
-    def _grow(self, data: Training, whole: np.ndarray | None, seed: int, draws: int) -> tuple[Grown, float]:
-        """A tree, and the fraction of the variance that it did not see."""
-        view, lost = data.space.view(np.random.RandomState(seed))
-        Z = data.space.seen(data.space.Z, view)[data.which] if whole is None else whole
-        weight = data.weight
-        if self.bootstrap:
-            rng = np.random.RandomState(seed)
-            drawn = (
-                rng.randint(0, data.n, draws) if weight is None else rng.choice(data.n, draws, p=data.normalized_weight)
-            )
-            weight = np.bincount(drawn, minlength=data.n).astype(np.float64)
-        return grow(data.X, Z, weight, self._parameters(), seed, data.rows), lost
+    def _check_forest(self) -> int:
+        """Check the parameters that a single tree does not have; the number of trees."""
+        n_trees = check_integer(self.n_estimators, "n_estimators", minimum=1)
+        jobs: Any = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, Integral) or int(jobs) == 0):
+            raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {jobs!r:.60}.")
+        check_choice(self.bootstrap, "bootstrap", (True, False))
+        check_choice(self.oob_score, "oob_score", (True, False))
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("`max_samples` is the number of rows drawn; set `bootstrap=True`, or leave it out.")
+        return n_trees
+
+    def _threads(self, n_trees: int) -> int | None:
+        """`n_jobs`, at most one thread per tree."""
+        return None if self.n_jobs is None else max(min(int(self.n_jobs), n_trees), -1 - n_trees)
+
+    def _grow(self, data: TreeData, shared: np.ndarray | None, seed: int, draws: int) -> tuple[Partition, float]:
+        """A tree, and the fraction of the variance that it lost."""
+        directions, lost = data.space.directions(np.random.RandomState(seed))
+        Z = data.space.project(data.space.Z, directions)[data.which] if shared is None else shared
+        weight = self._bootstrap(data, seed, draws) if self.bootstrap else data.weight
+        return grow(data.X, Z, weight, self._tree_parameters(), seed, data.rows), lost
+
+    @staticmethod
+    def _bootstrap(data: TreeData, seed: int, draws: int) -> np.ndarray:
+        """How often each row is drawn, with replacement, by its weight."""
+        rng = np.random.RandomState(seed)
+        if data.weight is None:
+            drawn = rng.randint(0, data.n, draws)
+        else:
+            drawn = rng.choice(data.n, draws, p=data.normalized_weight)
+        return np.bincount(drawn, minlength=data.n).astype(np.float64)
 
     def _n_draws(self, n: int) -> int:
-        """How many rows a tree draws."""
+        """How many rows each tree draws."""
         if self.max_samples is None:
             return n
         if isinstance(self.max_samples, float):
@@ -168,11 +181,11 @@ class OutputKernelForest(AveragedTrees):
             raise ValueError(f"`max_samples` must be at most the number of rows, {n}, got {draws}.")
         return draws
 
-    def _evaluate_out_of_bag(self, grown: tuple[Grown, ...], data: Training, y: Any) -> None:
-        """h(x_i) from the trees that did not draw row i, and its errors in the output feature space."""
-        out = np.column_stack([one.weight == 0 for one in grown])
+    def _evaluate_out_of_bag(self, partitions: tuple[Partition, ...], data: TreeData, y: Any) -> None:
+        """h(x_i) from the trees that did not draw row i, and its error in the output feature space."""
+        out = np.column_stack([partition.weight == 0 for partition in partitions])
         count = out.sum(axis=1)
-        leaves = np.column_stack([one.leaf for one in grown])
+        leaves = np.column_stack([partition.leaf for partition in partitions])
         where = indicator(leaves, self._starts, out / np.maximum(count, 1)[:, None])
         H = mean_outputs(weight_blocks(where, self.leaf_weights_), self.Psi_, data.n)
         evaluated = np.flatnonzero((count > 0) & (data.normalized_weight > 0))
@@ -185,7 +198,8 @@ class OutputKernelForest(AveragedTrees):
             )
         H[count == 0] = np.nan
         self.oob_decision_function_ = H
-        self.oob_error_ = self.oob_score_ = float("nan")
+        self.oob_error_ = float("nan")
+        self.oob_score_ = float("nan")
         if len(evaluated):
             S = self.embedding_.represent(take(as_outputs(y, self.output_kernel), evaluated))
             w = data.normalized_weight[evaluated]

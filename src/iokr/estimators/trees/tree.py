@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._component import component
 from iokr._validation.arguments import check_random
 from iokr.estimators.progress import begin, end, with_callbacks
-from iokr.estimators.trees.base import AveragedTrees
+from iokr.estimators.trees.base import OutputTrees
 from iokr.estimators.trees.growing import grow
 
 __all__ = ["OutputKernelTree"]
 
 
 @component
-class OutputKernelTree(AveragedTrees):
+class OutputKernelTree(OutputTrees):
     """Var(S) = (1/|S|) Σ_i k_Y(y_i, y_i) − (1/|S|²) Σ_ij k_Y(y_i, y_j): a tree that splits where this falls most.
 
     h(x) is the mean of ψ(y_i) over the leaf of x. Scikit-learn's tree is grown on coordinates Z of the outputs with
@@ -35,12 +35,12 @@ class OutputKernelTree(AveragedTrees):
     min_impurity_decrease, ccp_alpha : float, default=0.0
         As there, in units of Var: larger keeps fewer nodes.
     n_components : int, default=None
-        Split on so many coordinates only; None takes all. Smaller is faster: a split costs the number of rows times
-        this. Leaves keep their members, so h stays an exact mean of ψ(y_i).
+        The number of coordinates to split on; None takes all. Smaller is faster: the cost of a split is proportional
+        to it. Predictions stay exact means of ψ(y_i) over the members of a leaf.
     tol : float, default=None
-        The fraction of the variance that the coordinates left out may have; larger is faster.
+        The largest fraction of the variance that may be left out of the coordinates; larger is faster.
     projection : {"principal", "random"}, default="principal"
-        Which `n_components` coordinates: those of the largest variance, or random directions.
+        Split on the `n_components` coordinates with the largest variance, or on random directions.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     random_state : int, RandomState or None, default=None
@@ -48,9 +48,9 @@ class OutputKernelTree(AveragedTrees):
     Attributes
     ----------
     tree_ : scikit-learn's Tree
-        The nodes; `tree_.impurity` is Var in the coordinates that were split on.
+        The nodes; `tree_.impurity` is Var in the coordinates used for splitting.
     lost_variance_ : float
-        The fraction of the variance in the coordinates left out.
+        The fraction of the variance left out of these coordinates.
     feature_importances_ : array of shape (p,)
     output_kernel_, embedding_, decoder_ : fitted components
         The embedding holds the distinct outputs; `decision_function` gives weights on these.
@@ -59,8 +59,8 @@ class OutputKernelTree(AveragedTrees):
     Notes
     -----
     About n p r log n operations for n rows, p features and r coordinates, r at most the number of distinct outputs.
-    X is read as float32, as scikit-learn's trees do; NaN in X is a missing value. Trees grow on the CPU; answers come
-    in the library and on the device of X. Paper: Geurts, Wehenkel, d'Alché-Buc, ICML 2006.
+    X is converted to float32, as by scikit-learn's trees; NaN in X is a missing value. Trees are grown on the CPU;
+    results are arrays of the library and on the device of X. Paper: Geurts, Wehenkel, d'Alché-Buc, ICML 2006.
 
     Examples
     --------
@@ -82,7 +82,8 @@ class OutputKernelTree(AveragedTrees):
         X : array or sparse matrix of shape (n, p)
         y : array, sparse matrix, or sequence of n outputs that the output kernel takes
         sample_weight : array of shape (n,), default=None
-            A weight of 2 is the row twice, but for `min_samples_split` and `min_samples_leaf`, which count rows.
+            A weight of 2 is equivalent to the row twice, except for `min_samples_split` and `min_samples_leaf`, which
+            count rows.
 
         Returns
         -------
@@ -90,17 +91,17 @@ class OutputKernelTree(AveragedTrees):
         """
         progress = begin(self, 0, X=X, y=y)
         data = self._prepare(X, y, sample_weight)
-        view, lost = data.space.view(check_random(self.random_state))
-        Z = data.space.seen(data.space.Z, view)[data.which]
-        grown = grow(data.X, Z, data.weight, self._parameters(), self.random_state, data.rows)
-        self._keep([grown], [lost])
-        self.tree_ = grown.tree
+        directions, lost = data.space.directions(check_random(self.random_state))
+        Z = data.space.project(data.space.Z, directions)[data.which]
+        partition = grow(data.X, Z, data.weight, self._tree_parameters(), self.random_state, data.rows)
+        self._keep_trees([partition], [lost])
+        self.tree_ = partition.tree
         end(progress, self, X=X, y=y)
         return self
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row, (m,), by node number."""
-        return np.asarray(super().apply(X)[:, 0])
+        return np.asarray(self._leaves(X)[:, 0])
 
     def get_depth(self) -> int:
         """The depth of the deepest leaf."""
