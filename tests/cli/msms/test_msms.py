@@ -85,7 +85,7 @@ def test_the_table_is_what_rank_gives_in_python(made):
     from iokr.apps.readers import read_spectra_files
 
     spectra = read_spectra_files([paths["unknowns.mgf"]])
-    identification = load(model)
+    identification = load(model).restore()
     name = spectra.ids[0]
     mine = [row for row in rows(out / "candidates.tsv") if row["spectrum_id"] == name]
     bits = np.asarray(Fingerprints("maccs").transform([row["smiles"] for row in mine]))

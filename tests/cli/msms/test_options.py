@@ -116,7 +116,7 @@ def test_fingerprints_are_what_the_forward_model_expects(made, tmp_path):
     assert ids.tolist() == list(spectra.ids)
     assert bits.shape == (5, len(names)) == (5, 167)
     Y = np.asarray(Fingerprints("maccs").transform(library.spectra.values("smiles")))
-    expected = np.asarray(load(made["model"]).forward_.weights(spectra.spectra)) @ Y
+    expected = np.asarray(load(made["model"]).restore().forward_.weights(spectra.spectra)) @ Y
     np.testing.assert_allclose(bits, np.clip(expected, 0, 1), atol=1e-5)
     assert bits.min() >= 0
     assert bits.max() <= 1

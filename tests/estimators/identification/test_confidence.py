@@ -6,6 +6,7 @@ import pytest
 from iokr.estimators.identification.confidence import (
     calibration_error,
     group_means,
+    in_set,
     log_loss,
     mean_rank,
     nonconformity,
@@ -13,7 +14,6 @@ from iokr.estimators.identification.confidence import (
     quantile,
     temperature,
 )
-from iokr.estimators.identification.model import in_set
 
 
 def drawn(n, T, rng, c=6):

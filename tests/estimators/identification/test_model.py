@@ -5,8 +5,10 @@ Tests of `iokr.estimators.identification.model`.
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from iokr import IOKR, CandidateSets, Identification, load, save
+from iokr.estimators.identification.model import OWN
 from iokr.kernels import RBF, Precomputed, Tanimoto
 from iokr.manifolds import Laplacian
 from iokr.model_selection import scores_without_own
@@ -66,6 +68,15 @@ def test_own_spectra_may_count_or_be_excluded():
         known = np.array([name in GROUPS for name in names])
         assert np.all(np.isneginf(f[known]))
         np.testing.assert_allclose(f[~known], np.array(e)[~known], rtol=0, atol=1e-10)
+
+
+def test_own_of_the_model_or_of_the_call():
+    for own in OWN:
+        called = fitted().scores(NEW, candidates(), GIVEN, own=own)
+        for f, g in zip(called, fitted(own=own).scores(NEW, candidates(), GIVEN), strict=True):
+            np.testing.assert_array_equal(f, g)
+    with pytest.raises(ValueError, match="`own` must be one of"):
+        fitted().scores(NEW, candidates(), GIVEN, own="never")
 
 
 def test_fusion_adds_standard_scores():
@@ -134,7 +145,7 @@ def test_a_saved_model_gives_the_same_scores(tmp_path):
 
 
 @pytest.mark.parametrize("manifold", [None, Laplacian(0.3, 3)])
-def test_a_compact_copy_fits_itself_again(tmp_path, manifold):
+def test_a_compact_copy_is_restored(tmp_path, manifold):
     more = None if manifold is None else RNG.normal(size=(5, 3))
     model = Identification(RBF(0.3), method="fusion", manifold=manifold)
     model.fit(X, MOLECULES[WHICH], groups=GROUPS, X_unlabeled=more)
@@ -144,7 +155,10 @@ def test_a_compact_copy_fits_itself_again(tmp_path, manifold):
     save(model, tmp_path / "large.safetensors")
     assert (tmp_path / "small.safetensors").stat().st_size < (tmp_path / "large.safetensors").stat().st_size
     again = load(tmp_path / "small.safetensors")
-    assert "forward_" not in again.__dict__
+    with pytest.raises(NotFittedError, match="restore"):
+        again.scores(NEW, candidates(), GIVEN)
+    assert not hasattr(again, "forward_")
+    assert again.restore() is again
     for f, g in zip(again.scores(NEW, candidates(), GIVEN), model.scores(NEW, candidates(), GIVEN), strict=True):
         np.testing.assert_array_equal(f, g)
     assert again.temperature_ == model.temperature_
@@ -170,9 +184,9 @@ def test_spectra_without_molecules_change_the_forward_model_alone():
 
 
 def test_spectra_without_molecules_need_a_manifold():
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="must be given together"):
         Identification(RBF(0.3)).fit(X, MOLECULES[WHICH], X_unlabeled=NEW)
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="must be given together"):
         Identification(RBF(0.3), manifold=Laplacian()).fit(X, MOLECULES[WHICH])
 
 
@@ -242,9 +256,9 @@ def test_a_set_that_own_leaves_empty_has_no_answer():
 @pytest.mark.parametrize(
     ("scores", "truth", "groups", "words"),
     [
-        ([[0.1, np.nan]], [0], ["a"], "`scores` of query 0 hold NaN"),
+        ([[0.1, np.nan]], [0], ["a"], "`scores` of query 0 contain NaN"),
         ([[0.1, np.inf]], [0], ["a"], "infinity"),
-        ([[[0.1, 0.2]]], [0], ["a"], "`scores` of query 0 must be a list of numbers"),
+        ([[[0.1, 0.2]]], [0], ["a"], "`scores` of query 0 must have one number per candidate"),
         ([[]], [0], ["a"], "`scores` of query 0"),
         ([["x"]], [0], ["a"], "`scores"),
         ([[0.1, 0.2]], [0.5], ["a"], "`truth` 0.5 of query 0"),

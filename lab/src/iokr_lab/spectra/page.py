@@ -11,13 +11,13 @@ from iokr.apps.report import INK, OURS, THEIRS, Figure, Report, Table, plot
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.identification.confidence import (
     calibration_error,
+    in_set,
     mean_rank,
     nonconformity,
     probabilities,
     quantile,
     temperature,
 )
-from iokr.estimators.identification.model import in_set
 from iokr_lab.spectra.protocol import Data, Spectra, Split
 
 __all__ = ["page"]

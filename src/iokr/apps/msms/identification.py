@@ -29,8 +29,7 @@ from iokr.chem.similarities import modified_cosine
 from iokr.chem.structures.fingerprints import Fingerprints
 from iokr.chem.structures.molecules import rdkit_version
 from iokr.cli.signals import closing_words
-from iokr.estimators.identification.confidence import probabilities
-from iokr.estimators.identification.model import in_set
+from iokr.estimators.identification.confidence import in_set, probabilities
 from iokr.kernels.structured.sets import Tanimoto
 
 __all__ = ["COLUMNS", "SIRIUS", "identify"]
@@ -196,11 +195,10 @@ def _answers(
 ) -> list[dict[str, Any]]:
     """For each query its kept candidates with scores, probabilities and evidence, as plain data."""
     identification = model.identification
-    identification.own = request.own
     X = files.spectra[np.array(rows, dtype=np.intp)]
     entries = [sets.entries[i] for i in rows]
     candidates, names = query_sets(entries, molecules.bits)
-    values = all_scores(identification, X, candidates, names, best=BEST if sets.many(MANY) else None)
+    values = all_scores(identification, X, candidates, names, best=BEST if sets.many(MANY) else None, own=request.own)
     similar, matched = modified_cosine.matches(X, model.spectra)
     search = LibrarySearch(lambda A, B: similar).fit(model.spectra, np.asarray(_training_bits(model)), model.identities)
     library = search.scores(X, candidates, names, own="count" if request.own == "count" else "leave-out")

@@ -18,13 +18,13 @@ from iokr.apps.report.figures import Canvas
 from iokr.estimators.identification.confidence import (
     calibration_error,
     group_means,
+    in_set,
     mean_rank,
     nonconformity,
     probabilities,
     quantile,
     temperature,
 )
-from iokr.estimators.identification.model import in_set
 
 __all__ = ["GROUPS", "report_of"]
 

@@ -166,8 +166,9 @@ def out_of_fold(
     truth = [_truth(sets[i], names[i]) for i in asked]
 
     def scores(own: str) -> dict[str, list[NDArray[Any]]]:
-        model.own = own
-        ours = {m: model.scores(np.array(asked), candidates, identities, method=m) for m in METHODS if m in methods}
+        ours = {
+            m: model.scores(np.array(asked), candidates, identities, method=m, own=own) for m in METHODS if m in methods
+        }
         if more is None:
             return ours
         return {**ours, **more(library, grams, train, np.array(asked), candidates, identities, own)}

@@ -252,7 +252,7 @@ class Model:
                 f"{rdkit_version()}); train again, or install {beside['rdkit']}."
             )
         self.beside = beside
-        self.identification: Identification = load(path)
+        self.identification: Identification = load(path).restore()
         self.ids, self.smiles = [str(i) for i in beside["ids"]], [str(s) for s in beside["smiles"]]
         self.identities = [str(name) for name in beside["identities"]]
         arrays = (beside[name] for name in ("mz", "intensity", "indptr", "precursor_mz"))

@@ -1,15 +1,21 @@
-"""How far a ranking can be trusted: p = softmax(f/T), sets that hold the truth, and how well both are calibrated."""
+"""Confidence of a ranking: p = softmax(f/T), conformal prediction sets, and the calibration of both."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
+from iokr._validation.arguments import check_numbers
+from iokr.data.objects import as_objects
+
 __all__ = [
     "calibration_error",
+    "check_scores",
     "group_means",
+    "in_set",
     "log_loss",
     "mean_rank",
     "nonconformity",
@@ -18,12 +24,27 @@ __all__ = [
     "temperature",
 ]
 
-_GRID = np.logspace(-3, 1, 41)
+_GRID = np.logspace(-3, 1, 41)  # temperatures, in units of the largest spread of scores within a set
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_LARGEST = 1e300  # of a score: differences of scores stay finite
+_LOG_TOLERANCE = 1e-4  # of the golden-section search for log T
+
+
+def check_scores(scores: Any) -> list[np.ndarray]:
+    """Scores of the candidates of each query as arrays, checked: numbers, or −∞ for an excluded candidate."""
+    found = []
+    for i, part in enumerate(as_objects(scores)):
+        f = check_numbers(part, f"scores (query {i})")
+        if f.ndim != 1 or not len(f):
+            raise ValueError(f"`scores` of query {i} must have one number per candidate, got shape {f.shape}.")
+        if np.any(np.isnan(f) | (f > _LARGEST)) or np.any(f[np.isfinite(f)] < -_LARGEST):
+            raise ValueError(f"`scores` of query {i} contain NaN, infinity or numbers beyond {_LARGEST:g}.")
+        found.append(f)
+    return found
 
 
 def probabilities(scores: np.ndarray, T: float) -> np.ndarray:
-    """p(y) = exp(f(y)/T) / Σ exp(f/T) over one set of candidates; 0 for all where each is excluded, f = −∞."""
+    """p(y) = exp(f(y)/T) / Σ exp(f/T) over one set of candidates; all 0 if every candidate is excluded (f = −∞)."""
     if np.all(np.isneginf(scores)):
         return np.zeros(len(scores))
     z = (scores - scores.max()) / T
@@ -41,23 +62,24 @@ def log_loss(scores: Sequence[np.ndarray], truth: Sequence[int], T: float) -> fl
 
 
 def temperature(scores: Sequence[np.ndarray], truth: Sequence[int]) -> float:
-    """argmin_T −Σ_i log softmax(f_i/T)(truth_i): 41 values from 1e-3 to 10 times the spread, then golden section.
+    """argmin_T −Σ_i log softmax(f_i/T)(truth_i): the best of 41 temperatures, refined by golden section.
 
-    The spread is the largest difference within a set. Sets whose candidates all have one score say nothing about T and
-    do not count; T is 1 when there is no other.
+    The grid goes from 1e-3 to 10 times the spread, which is the largest difference of scores within a set. Sets whose
+    scores are all equal have the same likelihood at every T; T is 1 if there is no other set.
     """
-    pairs = [(np.asarray(f, dtype=float), int(t)) for f, t in zip(scores, truth, strict=True)]
-    spreads = [float(np.ptp(f[np.isfinite(f)])) for f, _ in pairs]
-    some, which = [f for f, _ in pairs], [t for _, t in pairs]
-    if max(spreads, default=0.0) == 0:
+    sets = [np.asarray(f, dtype=float) for f in scores]
+    places = [int(t) for t in truth]
+    spread = max((float(np.ptp(f[np.isfinite(f)])) for f in sets), default=0.0)
+    if spread == 0:
         return 1.0
-    grid = _GRID * max(spreads)
-    losses = [log_loss(some, which, T) for T in grid]
-    best = int(np.argmin(losses))
-    low, high = math.log(grid[max(best - 1, 0)]), math.log(grid[min(best + 1, len(grid) - 1)])
-    while high - low > 1e-4:
-        a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        if log_loss(some, which, math.exp(a)) <= log_loss(some, which, math.exp(b)):
+    grid = _GRID * spread
+    best = int(np.argmin([log_loss(sets, places, T) for T in grid]))
+    low = math.log(grid[max(best - 1, 0)])
+    high = math.log(grid[min(best + 1, len(grid) - 1)])
+    while high - low > _LOG_TOLERANCE:
+        a = high - _GOLDEN * (high - low)
+        b = low + _GOLDEN * (high - low)
+        if log_loss(sets, places, math.exp(a)) <= log_loss(sets, places, math.exp(b)):
             high = b
         else:
             low = a
@@ -70,31 +92,39 @@ def nonconformity(scores: Sequence[np.ndarray], truth: Sequence[int], T: float) 
 
 
 def group_means(values: np.ndarray, groups: Sequence[Hashable]) -> np.ndarray:
-    """One value a group, the mean of its rows, sorted: repeated molecules are not exchangeable rows."""
-    sums: dict[Hashable, list[float]] = {}
+    """The mean of the rows of each group, sorted: spectra of one molecule are not exchangeable, molecules are."""
+    members: dict[Hashable, list[float]] = {}
     for value, group in zip(values.tolist(), groups, strict=True):
-        sums.setdefault(group, []).append(value)
-    return np.sort([float(np.mean(some)) for some in sums.values()])
+        members.setdefault(group, []).append(value)
+    return np.sort([float(np.mean(group)) for group in members.values()])
 
 
 def quantile(values: np.ndarray, delta: float) -> float:
-    """q, the ⌈(n + 1)(1 − δ)⌉-th smallest of n values; ∞ when there is none, and the set is then the whole one."""
+    """The ⌈(n + 1)(1 − δ)⌉-th smallest of n values; ∞ if n is too small, so that a set contains all candidates."""
     n = len(values)
     k = math.ceil((n + 1) * (1 - delta) - 1e-12)
-    return math.inf if k > n else float(np.sort(values)[max(k, 1) - 1])
+    if k > n:
+        return math.inf
+    return float(np.sort(values)[max(k, 1) - 1])
+
+
+def in_set(p: np.ndarray, level: float) -> np.ndarray:
+    """Which candidates are in the prediction set of level q: those with 1 − p ≤ q, and always the best."""
+    return np.asarray((1 - p <= level) | (p == p.max()))
 
 
 def mean_rank(scores: np.ndarray, truth: int) -> float:
-    """1 + how many are above the truth + half of those that tie with it."""
-    above, ties = int((scores > scores[truth]).sum()), int((scores == scores[truth]).sum())
+    """The rank of the truth, from 1; tied candidates share the mean of their ranks."""
+    above = int((scores > scores[truth]).sum())
+    ties = int((scores == scores[truth]).sum())
     return above + (ties + 1) / 2
 
 
 def calibration_error(p: np.ndarray, right: np.ndarray, bins: int = 10) -> float:
-    """Σ_b (n_b/n) |mean of p − share that is right| over `bins` bins of equal width: the expected calibration error."""
+    """The expected calibration error: Σ_b (n_b/n) |mean of p − accuracy| over `bins` bins of equal width."""
     if not len(p):
         return math.nan
-    number = np.minimum((p * bins).astype(int), bins - 1)
-    total = np.bincount(number, minlength=bins)
-    gaps = np.abs(np.bincount(number, p, bins) - np.bincount(number, right.astype(float), bins))
-    return float(gaps[total > 0].sum() / len(p))
+    which = np.minimum((p * bins).astype(int), bins - 1)
+    # n_b times the gap between mean p and accuracy is the difference of their sums; empty bins add 0
+    gaps = np.abs(np.bincount(which, p, bins) - np.bincount(which, right.astype(float), bins))
+    return float(gaps.sum() / len(p))

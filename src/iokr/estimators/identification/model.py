@@ -1,4 +1,4 @@
-"""Which molecule a spectrum is of: forward and reverse regression over a set of candidates."""
+"""Identification of molecules from spectra: forward and reverse regression over a set of candidates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
@@ -24,9 +25,11 @@ from iokr._validation.arguments import (
     check_same_length,
 )
 from iokr.data.candidates import CandidateSets, flatten_sets
-from iokr.data.objects import as_objects, distinct, keys, n_objects, take
+from iokr.data.objects import distinct, keys, n_objects, take
 from iokr.estimators.identification.confidence import (
+    check_scores,
     group_means,
+    in_set,
     nonconformity,
     probabilities,
     quantile,
@@ -44,54 +47,55 @@ __all__ = ["METHODS", "OWN", "Identification"]
 
 METHODS = ("reverse", "forward", "fusion")
 OWN = ("leave-out", "count", "exclude")
-_STRENGTHS = (0.0, 0.001, 0.01, 0.1, 1.0)  # of the manifold
-_LARGEST = 1e300  # of a score: differences stay finite
-_BLOCK = 2048  # distinct molecules that the reverse model takes at a time
+_MANIFOLD_WEIGHTS = (0.0, 0.001, 0.01, 0.1, 1.0)
+_BLOCK = 2048  # distinct molecules scored together by the reverse model
+_CALIBRATION = ("temperature_", "calibration_", "best_scores_")
 
 
 @component
 class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """argmax_y f(x, y) over the candidates of x: which of them the spectrum x is of, and how sure that is.
+    """argmax_y f(x, y) over the candidates y of a spectrum x, with calibrated probabilities and prediction sets.
 
     * ``"reverse"``: molecules are mapped to spectra, g(y) = Σ_i γ_i(y) φ(x_i), and f = ⟨φ(x), g(y)⟩ / ‖g(y)‖, the
-      cosine between the spectrum and the one expected of y;
+      cosine between the spectrum and the one predicted for y;
     * ``"forward"``: spectra are mapped to molecules, f = ⟨h(x), ψ(y)⟩;
-    * ``"fusion"``: both, each centred and scaled inside the set.
+    * ``"fusion"``: the sum of both, each standardised within the set of candidates.
 
-    A candidate that is a training molecule is scored by the model without its own spectra (`own`), in closed form:
-    otherwise it votes for itself, and a new molecule cannot. Alphas are chosen by leave-one-molecule-out.
+    A candidate that is a training molecule raises its own score, and a new molecule cannot. With ``own="leave-out"``
+    such a candidate is scored by the model without its spectra, in closed form. Alphas are chosen by
+    leave-one-molecule-out cross-validation.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the spectra; None is the mean of the unit `ProbabilityProduct` of peaks and of losses.
+        On the spectra; None is the mean of the normalised `ProbabilityProduct` of peaks and of losses.
     output_kernel : Kernel, default=None
         On the molecules; None is `Tanimoto()`, on fingerprints.
     method : {"reverse", "forward", "fusion"}, default="reverse"
     alphas, reverse_alphas : sequence of float
         Values of λ for the forward and for the reverse model.
     selection : int or None, default=1500
-        Rows, taken evenly, on which alphas are chosen; None is all. The choice costs about 30n³ flops, a fit n³.
+        Number of training rows on which alphas are chosen, evenly spaced; None is all. The choice costs about 30n³
+        flops, a fit n³.
     manifold : Manifold, default=None
-        Penalty of the forward model that uses spectra without structures, `X_unlabeled` of `fit`; its manifold weight
-        is
-        chosen with alpha. The reverse model has no use for them: they are answers without questions.
+        Penalty of the forward model that uses spectra without molecules, `X_unlabeled` of `fit`; its weight is chosen
+        with alpha. The reverse model does not use them.
     own : {"leave-out", "count", "exclude"}, default="leave-out"
-        What a candidate's own spectra do: nothing, vote, or keep it from being an answer (f = −∞), which is right only
-        when the unknown is known to be new.
+        Training spectra of a candidate are left out of its score, count in it, or exclude the candidate (f = −∞). The
+        last is valid only if the unknown molecule is known to be absent from the training set.
 
     Attributes
     ----------
     forward_, reverse_ : IOKR
-        The fitted models; the forward one always, for `weights`.
+        The fitted models. A compact copy has none before `restore`.
     groups_ : array of shape (n,)
-        Which molecule each training row is of.
+        Index of the molecule of each training row.
     temperature_ : float
         T of p = softmax(f/T), after `calibrate`.
     calibration_ : array
-        Sorted 1 − p(truth), a value per molecule.
+        Nonconformity scores 1 − p(truth), sorted, one for each calibration molecule.
     best_scores_ : array
-        Sorted best scores of the calibration queries, for `novelty`.
+        Best scores of the calibration queries, sorted; see `novelty`.
 
     Examples
     --------
@@ -123,16 +127,16 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     manifold: Manifold | None = None
 
     def fit(self, X: Any, y: Any, groups: Any = None, X_unlabeled: Any = None) -> Identification:
-        """Learn both directions.
+        """Fit both directions.
 
         Parameters
         ----------
-        X : array or sequence of n spectra that the kernel takes
-        y : array or sequence of n molecules that the output kernel takes
+        X : array or sequence of n spectra, as the kernel takes them
+        y : array or sequence of n molecules, as the output kernel takes them
         groups : sequence of n names, default=None
             The molecule of each row, such as the first block of its InChIKey; None takes equal y as one molecule.
         X_unlabeled : array or sequence of spectra, default=None
-            Without molecules, for the `manifold`.
+            Spectra without molecules, for the `manifold`.
         """
         check_choice(self.method, "method", METHODS)
         check_choice(self.own, "own", OWN)
@@ -140,135 +144,170 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
             check_integer(self.selection, "selection", minimum=2)
         n = check_same_length(X, y)
         if (X_unlabeled is None) != (self.manifold is None):
-            raise ValueError("`X_unlabeled` and `manifold` go together: spectra without molecules, and how they count.")
-        kernels = self._kernels()
+            raise ValueError("`X_unlabeled` and `manifold` must be given together.")
+        kernel, output_kernel = self._kernels()
         self.groups_ = distinct(y)[1] if groups is None else check_groups(groups, n)
         self.names_ = keys(y if groups is None else groups)
-        for stale in ("temperature_", "calibration_", "best_scores_", "fitted_to_"):
+        for stale in (*_CALIBRATION, "fitted_to_"):
             self.__dict__.pop(stale, None)
-        self._learn(*kernels, X, y, X_unlabeled)
+        self._fit_directions(kernel, output_kernel, X, y, X_unlabeled)
         return self
 
-    def _learn(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
-        forward, reverse = _values(self.alphas, "alphas"), _values(self.reverse_alphas, "reverse_alphas")
-        some = self._chosen_rows(len(self.groups_))
-        more = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
-        self.forward_ = self._direction(kernel, output_kernel, forward, X, y, some, more)
-        self.reverse_ = self._direction(output_kernel, kernel, reverse, y, X, some, {})
+    def _fit_directions(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
+        forward_alphas = _values(self.alphas, "alphas")
+        reverse_alphas = _values(self.reverse_alphas, "reverse_alphas")
+        rows = self._selection_rows(len(self.groups_))
+        unlabeled = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
+        self.forward_ = self._direction(kernel, output_kernel, forward_alphas, X, y, rows, unlabeled)
+        self.reverse_ = self._direction(output_kernel, kernel, reverse_alphas, y, X, rows, {})
 
     def compact(self, X: Any, y: Any, X_unlabeled: Any = None) -> Identification:
-        """A copy to be saved, with the data of `fit` in place of both fitted models, which hold 16n² bytes.
+        """A small copy for a file: the data of `fit` in place of both fitted models, which take 16n² bytes.
 
-        The first use of the copy fits them again, at the alphas that were chosen, to the same bits on the same machine.
+        `restore` fits the copy at the alphas that were chosen, to the same bits on the same machine.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         check_same_length(X, y)
         copy: Identification = clone(self)
-        copy.alphas, copy.reverse_alphas = (self.forward_.alpha,), (self.reverse_.alpha,)
-        copy.manifold = None if self.manifold is None else clone(self.forward_.manifold)
-        kept = ("groups_", "names_", "temperature_", "calibration_", "best_scores_")
-        copy.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        copy.alphas = (self.forward_.alpha,)
+        copy.reverse_alphas = (self.reverse_.alpha,)
+        if self.manifold is not None:
+            copy.manifold = clone(self.forward_.manifold)
+        for name in ("groups_", "names_", *_CALIBRATION):
+            if name in self.__dict__:
+                copy.__dict__[name] = self.__dict__[name]
         copy.fitted_to_ = (X, y, X_unlabeled)
         return copy
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("forward_", "reverse_") and "fitted_to_" in self.__dict__:
-            self._learn(*self._kernels(), *self.fitted_to_)
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def restore(self) -> Identification:
+        """Fit the two models of a compact copy to the data that it holds; a model that has them is left as it is."""
+        if not hasattr(self, "forward_"):
+            check_is_fitted(self, "fitted_to_")
+            X, y, X_unlabeled = self.fitted_to_
+            self._fit_directions(*self._kernels(), X, y, X_unlabeled)
+        return self
+
+    def _check_fitted(self) -> None:
+        if hasattr(self, "fitted_to_") and not hasattr(self, "forward_"):
+            raise NotFittedError("This is a compact copy of a model; call `restore()` to fit it to the data it holds.")
+        check_is_fitted(self, "forward_")
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
         return kernel, _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
 
-    def _chosen_rows(self, n: int) -> np.ndarray:
-        """Rows taken evenly, at most `selection`, whole groups."""
+    def _selection_rows(self, n: int) -> np.ndarray:
+        """About `selection` rows, evenly spaced, in whole groups."""
         if self.selection is None or n <= self.selection:
             return np.arange(n)
         n_groups = int(self.groups_.max()) + 1
-        kept = np.unique(np.linspace(0, n_groups - 1, max(2, round(n_groups * self.selection / n))).astype(int))
-        return np.flatnonzero(np.isin(self.groups_, kept))
+        wanted = max(2, round(n_groups * self.selection / n))
+        groups = np.unique(np.linspace(0, n_groups - 1, wanted).astype(int))
+        return np.flatnonzero(np.isin(self.groups_, groups))
 
     def _direction(
-        self, kernel: Kernel, output_kernel: Kernel, alphas: list[float], X: Any, y: Any, some: np.ndarray, more: Any
+        self,
+        kernel: Kernel,
+        output_kernel: Kernel,
+        alphas: list[float],
+        X: Any,
+        y: Any,
+        rows: np.ndarray,
+        unlabeled: dict[str, Any],
     ) -> IOKR:
-        """The model of one direction at the alpha (and manifold_weight) of the smallest leave-one-molecule-out
-        error."""
-        alpha, manifold = alphas[0], self.manifold if more else None
+        """The model of one direction, at the alpha and manifold weight of smallest leave-one-molecule-out error."""
+        alpha = alphas[0]
+        manifold = self.manifold if unlabeled else None
         if len(alphas) > 1:
             search = IOKRCV(
                 clone(kernel),
                 output_kernel=clone(output_kernel),
                 alphas=alphas,
                 manifold=manifold,
-                manifold_weights=None if manifold is None else _STRENGTHS,
+                manifold_weights=None if manifold is None else _MANIFOLD_WEIGHTS,
             )
-            search.fit(take(X, some), take(y, some), groups=self.groups_[some], **more)
+            search.fit(take(X, rows), take(y, rows), groups=self.groups_[rows], **unlabeled)
             alpha = search.alpha_
             if manifold is not None:
                 manifold = clone(manifold).set_params(weight=search.manifold_weight_)
         model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
-        model.fit(X, y, **more)
+        model.fit(X, y, **unlabeled)
         return model
 
     # ------------------------------------------------------------------------------------------------------- scores
 
-    def scores(self, X: Any, candidates: Any, candidate_groups: Any = None, *, method: str | None = None) -> Any:
-        """f(x, y) for every candidate y of each x, a list of arrays.
+    def scores(
+        self,
+        X: Any,
+        candidates: Any,
+        candidate_groups: Any = None,
+        *,
+        method: str | None = None,
+        own: str | None = None,
+    ) -> list[np.ndarray]:
+        """f(x, y) for every candidate y of each x.
 
         Parameters
         ----------
         X : array or sequence of m spectra
         candidates : CandidateSets
         candidate_groups : list of lists of names, default=None
-            The molecule of each candidate, as `groups` in `fit`; None takes equal outputs as one molecule when `fit`
-            did, and no candidate as known otherwise.
-        method : str, default=None
-            Another than the model's own.
+            The molecule of each candidate, as `groups` in `fit`. None takes equal outputs as one molecule if `fit` did;
+            otherwise no candidate counts as a training molecule.
+        method, own : str, default=None
+            Used in place of the parameters of the model.
+
+        Returns
+        -------
+        scores : list of m arrays
         """
-        check_is_fitted(self)
-        method = self.method if method is None else check_choice(method, "method", METHODS)
+        self._check_fitted()
+        method = check_choice(self.method if method is None else method, "method", METHODS)
+        own = check_choice(self.own if own is None else own, "own", OWN)
         if not isinstance(candidates, CandidateSets):
             raise TypeError(f"`candidates` must be `CandidateSets`, a set for each spectrum, got {candidates!r:.60}.")
-        m = n_objects(X)
-        Y, starts = flatten_sets(candidates, m, self.forward_.embedding_)
-        given = self._candidate_names(candidate_groups, Y, starts)
-        known = [name if self.own == "leave-out" else None for name in given]
-        parts = []
-        if method != "reverse":
-            sets = [known[a:b] for a, b in pairwise(starts)]
-            found = scores_without_own(self.forward_, X, candidates, self.names_, sets)
-            parts.append([to_numpy(f).astype(float) for f in found])
-        if method != "forward":
-            parts.append(self._reverse_scores(X, Y, starts, known))
-        values = parts[0] if len(parts) == 1 else [_standard(f) + _standard(r) for f, r in zip(*parts, strict=True)]
-        if self.own == "exclude":
+        Y, starts = flatten_sets(candidates, n_objects(X), self.forward_.embedding_)
+        names = keys(Y) if candidate_groups is None else groups_of_sets(candidate_groups, starts)
+        left_out: list[Hashable] = [None] * len(names)
+        if own == "leave-out":
+            left_out = names
+        if method == "forward":
+            values = self._forward_scores(X, candidates, starts, left_out)
+        elif method == "reverse":
+            values = self._reverse_scores(X, Y, starts, left_out)
+        else:
+            forward = self._forward_scores(X, candidates, starts, left_out)
+            reverse = self._reverse_scores(X, Y, starts, left_out)
+            values = [_standardised(f) + _standardised(r) for f, r in zip(forward, reverse, strict=True)]
+        if own == "exclude":
             training = set(self.names_)
-            out = np.array([name in training for name in given])
-            values = [np.where(out[a:b], -np.inf, f) for f, a, b in zip(values, starts[:-1], starts[1:], strict=True)]
+            excluded = np.array([name in training for name in names])
+            values = [np.where(excluded[a:b], -np.inf, f) for f, (a, b) in zip(values, pairwise(starts), strict=True)]
         return values
 
-    def _candidate_names(self, given: Any, Y: Any, starts: np.ndarray) -> list[Hashable]:
-        if given is None:
-            return keys(Y)
-        return groups_of_sets(given, starts)
+    def _forward_scores(
+        self, X: Any, candidates: CandidateSets, starts: np.ndarray, left_out: list[Hashable]
+    ) -> list[np.ndarray]:
+        """⟨h(x), ψ(y)⟩."""
+        sets = [left_out[a:b] for a, b in pairwise(starts)]
+        found = scores_without_own(self.forward_, X, candidates, self.names_, sets)
+        return [to_numpy(f).astype(float) for f in found]
 
-    def _reverse_scores(self, X: Any, Y: Any, starts: np.ndarray, known: list[Hashable]) -> list[np.ndarray]:
-        """r(x, y) = k_xᵀγ(y) / √(γᵀKγ), each distinct molecule once."""
-        first, which = distinct(list(zip(keys(Y), known, strict=True)))
+    def _reverse_scores(self, X: Any, Y: Any, starts: np.ndarray, left_out: list[Hashable]) -> list[np.ndarray]:
+        """k_xᵀγ(y) / √(γᵀKγ), computed once for each distinct molecule."""
+        first, which = distinct(list(zip(keys(Y), left_out, strict=True)))
         owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         values = np.empty(len(which))
         for begin in range(0, len(first), _BLOCK):
-            some = first[begin : begin + _BLOCK]
-            block = scores_without_own(
-                self.reverse_, take(Y, some), X, self.names_, [known[i] for i in some], by="inputs", cosine=True
-            )
-            mine = np.flatnonzero((which >= begin) & (which < begin + len(some)))
-            values[mine] = to_numpy(block)[which[mine] - begin, owner[mine]]
+            rows = first[begin : begin + _BLOCK]
+            names = [left_out[i] for i in rows]
+            block = scores_without_own(self.reverse_, take(Y, rows), X, self.names_, names, by="inputs", cosine=True)
+            inside = np.flatnonzero((which >= begin) & (which < begin + len(rows)))
+            values[inside] = to_numpy(block)[which[inside] - begin, owner[inside]]
         return [values[a:b] for a, b in pairwise(starts)]
 
     def rank(self, X: Any, candidates: Any, candidate_groups: Any = None, k: int | None = None) -> tuple[Any, Any]:
-        """(indices, scores), best first, a list of arrays each; ties keep the order of the candidates."""
+        """(indices, scores), best first, a list of arrays each; tied candidates stay in the order given."""
         if k is not None:
             check_integer(k, "k", minimum=1)
         values = self.scores(X, candidates, candidate_groups)
@@ -278,58 +317,59 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
     def predict(self, X: Any, candidates: Any, candidate_groups: Any = None) -> np.ndarray:
         """The index of the best candidate of each spectrum in its set."""
         order, values = self.rank(X, candidates, candidate_groups, k=1)
-        none = next((i for i, f in enumerate(values) if np.isneginf(f[0])), None)
-        if none is not None:
-            raise ValueError(
-                f"`candidates` of spectrum {none} are all training molecules, and `own='exclude'` leaves none to "
-                "answer; leave the spectrum out, or use `own='leave-out'`."
-            )
+        for i, f in enumerate(values):
+            if np.isneginf(f[0]):
+                raise ValueError(
+                    f"`candidates` of spectrum {i} are all training molecules, and `own='exclude'` excludes them; "
+                    "leave the spectrum out, or use `own='leave-out'`."
+                )
         return np.array([o[0] for o in order])
 
     # --------------------------------------------------------------------------------------------------- confidence
 
     def calibrate(self, scores: Sequence[Any], truth: Sequence[int], groups: Any) -> Identification:
-        """T and the conformal values from scores of queries that the model did not learn from.
+        """Estimate T and the nonconformity scores from held-out queries.
 
         Parameters
         ----------
         scores : list of arrays
-            f(x, ·) of queries whose molecule was in no training part: out of fold, or of rows kept for this alone.
+            f(x, ·) of queries whose molecules were not in the training set: out-of-fold scores, or scores of a
+            calibration set.
         truth : sequence of int
-            The index of the truth in each set.
+            The index of the true molecule in each set.
         groups : sequence of names
-            The molecule of each query; its spectra count as one.
+            The molecule of each query; the spectra of a molecule count as one calibration point.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         check_same_length(scores, truth, "scores", "truth")
-        found, places = _score_lists(scores), check_numbers(truth, "truth")
+        found, places = check_scores(scores), check_numbers(truth, "truth")
         if places.ndim != 1:
             raise ValueError(f"`truth` has shape {places.shape}; it must be a list, one position for each query.")
         check_groups(groups, len(found), rows="`scores`")
         for i, (f, t) in enumerate(zip(found, places, strict=True)):
             if not (0 <= t < len(f) and t == math.floor(t)) or np.isneginf(f[int(t)]):
-                raise ValueError(f"`truth` {t:g} of query {i} is none of its {len(f)} candidates.")
-        right = places.astype(int).tolist()
-        self.temperature_ = temperature(found, right)
-        self.calibration_ = group_means(nonconformity(found, right, self.temperature_), keys(groups))
+                raise ValueError(f"`truth` {t:g} of query {i} is not an index of its {len(f)} candidates.")
+        true = places.astype(int).tolist()
+        self.temperature_ = temperature(found, true)
+        self.calibration_ = group_means(nonconformity(found, true, self.temperature_), keys(groups))
         self.best_scores_ = np.sort([float(f.max()) for f in found])
         return self
 
     def predict_proba(self, X: Any, candidates: Any, candidate_groups: Any = None) -> list[np.ndarray]:
-        """p(y) = softmax(f/T) over the candidates of each spectrum; assumes that the truth is among them."""
+        """p(y) = softmax(f/T) over the candidates of each spectrum, assuming that one of them is the true molecule."""
         self._check_calibrated()
         return [probabilities(f, self.temperature_) for f in self.scores(X, candidates, candidate_groups)]
 
     def predict_set(
         self, X: Any, candidates: Any, candidate_groups: Any = None, *, coverage: float = 0.9
     ) -> list[np.ndarray]:
-        """The candidates with 1 − p(y) ≤ q, and always the best: they hold the truth with about this `coverage`."""
+        """Prediction sets {y : 1 − p(y) ≤ q}, with the best candidate always included, of about this `coverage`."""
         level = self.set_level(coverage)
         p = self.predict_proba(X, candidates, candidate_groups)
         return [np.flatnonzero(in_set(one, level)) for one in p]
 
     def set_level(self, coverage: float = 0.9) -> float:
-        """q of the sets."""
+        """The threshold q of the prediction sets: a quantile of the nonconformity scores of the calibration queries."""
         self._check_calibrated()
         delta = 1 - check_number(coverage, "coverage", minimum=0.0, strict=True)
         if delta < 0:
@@ -337,20 +377,20 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         return quantile(self.calibration_, delta)
 
     def novelty(self, scores: Sequence[Any]) -> np.ndarray:
-        """The fraction of calibration queries whose best score was lower: a rank, not the probability of an absence."""
+        """The fraction of calibration queries with a lower best score; not a probability that the truth is absent."""
         self._check_calibrated()
         n_objects(scores, "scores")
-        best = [float(f.max()) for f in _score_lists(scores)]
+        best = [float(f.max()) for f in check_scores(scores)]
         return np.asarray(np.searchsorted(self.best_scores_, best) / max(len(self.best_scores_), 1))
 
     def _check_calibrated(self) -> None:
-        check_is_fitted(self)
         if not hasattr(self, "temperature_"):
-            raise ValueError("The model is not calibrated; call `calibrate` with scores of queries it did not see.")
+            check_is_fitted(self)
+            raise ValueError("The model is not calibrated; call `calibrate` with scores of held-out queries.")
 
 
 def _scalar(kernel: Any, name: str, objects: str) -> Kernel:
-    """A kernel on objects, by the name of the argument."""
+    """`kernel`, checked to be a scalar kernel on objects."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
     if kernel.pairwise:
@@ -362,37 +402,21 @@ def _scalar(kernel: Any, name: str, objects: str) -> Kernel:
 
 
 def _values(alphas: Any, name: str) -> list[float]:
-    """Positive numbers; one alone is a list of it."""
+    """Positive numbers as a list; also of a single number."""
     return check_values([alphas] if isinstance(alphas, Real) else alphas, name, strict=True)
 
 
-def _score_lists(scores: Any) -> list[np.ndarray]:
-    """Scores of the candidates of each query: numbers, or −∞ for what is excluded."""
-    found = []
-    for i, part in enumerate(as_objects(scores)):
-        f = check_numbers(part, f"scores (query {i})")
-        if f.ndim != 1 or not len(f):
-            raise ValueError(f"`scores` of query {i} must be a list of numbers, one a candidate, got shape {f.shape}.")
-        if np.any(np.isnan(f) | (f > _LARGEST)) or np.any(f[np.isfinite(f)] < -_LARGEST):
-            raise ValueError(f"`scores` of query {i} hold NaN, infinity or numbers beyond {_LARGEST:g}.")
-        found.append(f)
-    return found
-
-
-def in_set(p: np.ndarray, level: float) -> np.ndarray:
-    """Which candidates are in the set of level q; the best always is."""
-    return np.asarray((1 - p <= level) | (p == p.max()))
-
-
 def default_kernel() -> Kernel:
-    """(P + L)/2: unit probability products of peaks and of losses."""
+    """(P + L)/2, the normalised probability products of peaks and of losses."""
     from iokr.kernels.algebra import Mean, Normalized
     from iokr.kernels.spectra import ProbabilityProduct
 
     return Mean([Normalized(ProbabilityProduct()), Normalized(ProbabilityProduct(places="losses"))])
 
 
-def _standard(f: np.ndarray) -> np.ndarray:
-    """z(f): minus the mean, over the deviation, inside the set; 0 where all are equal."""
+def _standardised(f: np.ndarray) -> np.ndarray:
+    """(f − mean) / standard deviation within a set; 0 if all scores are equal."""
     deviation = f.std()
-    return np.zeros(len(f)) if deviation == 0 else (f - f.mean()) / deviation
+    if deviation == 0:
+        return np.zeros(len(f))
+    return np.asarray((f - f.mean()) / deviation)
