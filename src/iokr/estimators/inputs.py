@@ -29,6 +29,7 @@ __all__ = [
     "check_names",
     "check_table",
     "check_unlabeled",
+    "copy_features",
     "fresh_solver",
 ]
 
@@ -230,3 +231,11 @@ def check_table(X: Any, name: str) -> Any:
             f"{first!r:.40}; {way_out}."
         )
     return X
+
+
+def copy_features(inner: Any, estimator: Any) -> None:
+    """Scikit-learn's bookkeeping of features, taken over from a fitted model inside an estimator."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(name, None)  # of an earlier fit
+        if hasattr(inner, name):
+            setattr(estimator, name, getattr(inner, name))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import KernelModel
+from iokr.estimators.inputs import copy_features
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, inside
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
@@ -46,15 +47,11 @@ class PlainModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     def _fit_inner(self, X: Any, y: Any, sample_weight: Any) -> None:
         progress = begin(self, 1, X=X, y=y)
         model = self._inner()
-        for name in ("feature_names_in_", "n_features_in_"):
-            self.__dict__.pop(name, None)
         with inside(progress, self, model):
             model.fit(X, y, sample_weight=sample_weight)
         self.model_, self.kernel_, self.solver_ = model, model.kernel_, model.solver_
         self.alpha_ = model.alpha_ if isinstance(model, IOKRCV) else float(model.alpha)
-        for name in ("feature_names_in_", "n_features_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        copy_features(model, self)
         self._finish(sample_weight)
         end(progress, self, X=X, y=y)
 

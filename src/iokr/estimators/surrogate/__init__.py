@@ -1,1 +1,1 @@
-"""Any regressor on coordinates of an output kernel."""
+"""Any regressor for the coordinates of the outputs."""

@@ -1,4 +1,4 @@
-"""f(x) ≈ z(y): any regressor learns the coordinates of an output kernel, and its answers are decoded."""
+"""f(x) ≈ z(y): any regressor learns the coordinates of an output kernel, and its predictions are decoded."""
 
 from __future__ import annotations
 
@@ -14,32 +14,36 @@ from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_same_length, check_weight
 from iokr.data.frames import frame_of, read
-from iokr.data.objects import error_context, keys, n_objects, take
+from iokr.data.objects import error_context, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.nystroem import Nystroem
 from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.inputs import copy_features
 from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.kernels.base import Kernel
+from iokr.metrics.outputs import subset_accuracy
 
 __all__ = ["Surrogate"]
 
-_SMALL = 200  # outputs up to which all coordinates are kept
+_SMALL = 200  # outputs up to which all coordinates are used
 _RANKS = (50, 100, 200, 400)
-_FLAT = 0.01  # gain in accuracy for which a larger rank is not taken
+_LARGEST_HELD_OUT = 500
+_GAIN = 0.01  # in accuracy, below which a larger rank is not worth its cost
 
 
 @component
 class Surrogate(StructuredEstimator):
     """f(x) ≈ z(y) ∈ ℝ^r, then ŷ = argmin_y k_Y(y, y) − 2⟨f(x), z(y)⟩: any regressor for outputs of any kind.
 
-    z holds ψ(y) in r numbers (`Nystroem`, `Eigen`, `Sketch`); a clone of the regressor learns them, and its answers are
-    ranked and decoded as h(x) is: linear models, forests, boosting, networks. X goes to the regressor untouched, so it
-    may be whatever that takes, and what the regressor says of it is passed on. What the coordinates lose, `error_`, no
-    regressor can win back. There is no leave-one-out in closed form, and no weights of the training outputs.
+    z represents ψ(y) by r numbers (`Nystroem`, `Eigen`, `Sketch`); a clone of the regressor learns them, and its
+    predictions are ranked and decoded as h(x) is: linear models, forests, boosting, networks. X is passed to the
+    regressor unchanged, and may be anything that this takes; its errors are passed on. What the coordinates lose,
+    `error_`, no regressor can recover. There is no leave-one-out in closed form, and there are no weights of the
+    training outputs.
 
     Parameters
     ----------
@@ -48,9 +52,9 @@ class Surrogate(StructuredEstimator):
     output_kernel : Kernel, default=None
         On the outputs; None takes outputs as vectors, ψ(y) = y.
     embedding : Embedding, default=None
-        The coordinates. None is `Eigen()` up to 200 outputs, and above `Nystroem(r)`, r the first of 50, 100, 200, 400
-        beyond which z(y) itself, a perfect f, is not decoded better on a tenth of the outputs; nothing is trained for
-        that. Vectors without an output kernel.
+        The coordinates. None is `Eigen()` up to 200 outputs, and above `Nystroem(r)`, with the first r of 50, 100, 200
+        and 400 for which a larger one would not decode z(y) itself, a perfect f, more accurately on a tenth of the
+        outputs; no regressor is trained for this choice. Without an output kernel, the vectors.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
 
@@ -62,7 +66,7 @@ class Surrogate(StructuredEstimator):
     error_ : float
         tr(K_Y − Z Zᵀ)/tr K_Y of the training outputs: what the coordinates lose.
     perfect_ : dict of float
-        Of each rank that was tried, how often z(y) was decoded to y.
+        For each rank that was tried, the fraction of outputs that are decoded from their own z(y).
     output_kernel_, embedding_, decoder_ : fitted components
 
     Examples
@@ -107,77 +111,85 @@ class Surrogate(StructuredEstimator):
         n = check_same_length(X, y)
         weight = check_weight(sample_weight, n, X)
         self._single_precision = single_precision(X, y)
-        frame, y = frame_of(y), as_outputs(y, self.output_kernel)
-        self.perfect_: dict[int, float] = {}
-        parts = self._output_parts()
-        if parts["embedding"] is None and self.output_kernel is not None:
-            parts["embedding"] = self._chosen(y)
-        outputs, targets = encode(y, weight, frame=frame, **parts)
-        if targets.Psi is None:
-            raise ValueError(
-                f"{outputs.embedding!r} keeps ψ abstract, and a regressor needs coordinates; "
-                "use `Eigen()` or `Nystroem(rank)`."
-            )
-        if targets.mask is not None:
-            raise ValueError("`y` contains NaN, which regressors cannot learn; drop these rows, or use `IOKR`.")
-        self._keep_outputs(outputs)
-        Psi = np.ascontiguousarray(to_numpy(targets.Psi), dtype=np.float32 if self._single_precision else np.float64)
-        self.rank_, total = int(Psi.shape[1]), float(np.sum(np.square(Psi, dtype=np.float64)))
-        lost = outputs.embedding.left_out(None) * n
-        self.error_ = lost / (lost + total) if lost + total > 0 else 0.0
+        Psi = self._encode(y, weight)
         self._fit_regressor(_readable(X), Psi, weight)
         end(progress, self, X=X, y=y)
         return self
 
+    def _encode(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
+        """The coordinates of the outputs, (n, r), in the precision of the data."""
+        frame = frame_of(y)
+        y = as_outputs(y, self.output_kernel)
+        self.perfect_: dict[int, float] = {}
+        parts = self._output_parts()
+        if parts["embedding"] is None and self.output_kernel is not None:
+            parts["embedding"] = self._chosen_embedding(y)
+        outputs, targets = encode(y, weight, frame=frame, **parts)
+        if targets.Psi is None:
+            raise ValueError(
+                f"{outputs.embedding!r} has no coordinates, which a regressor needs; use `Eigen()` or `Nystroem(rank)`."
+            )
+        if targets.mask is not None:
+            raise ValueError("`y` contains NaN, which regressors cannot learn; drop these rows, or use `IOKR`.")
+        self._keep_outputs(outputs)
+        dtype = np.float32 if self._single_precision else np.float64
+        Psi = np.ascontiguousarray(to_numpy(targets.Psi), dtype=dtype)
+        self.rank_ = int(Psi.shape[1])
+        kept = float(np.sum(np.square(Psi, dtype=np.float64)))
+        lost = outputs.embedding.left_out(None) * len(Psi)
+        self.error_ = lost / (lost + kept) if lost + kept > 0 else 0.0
+        return Psi
+
     def _fit_regressor(self, X: Any, Psi: np.ndarray, weight: np.ndarray | None) -> None:
-        """A clone of the regressor, one per coordinate where it takes single numbers only."""
-        regressor, more = clone(self.regressor), {}
+        """Fit a clone of the regressor, or one per coordinate where it predicts single numbers only."""
+        regressor, options = clone(self.regressor), {}
         if weight is not None:
             if not has_fit_parameter(self.regressor, "sample_weight"):
                 raise ValueError(f"`sample_weight` was given, but {self.regressor!r:.60} does not take it.")
-            more["sample_weight"] = weight
+            options["sample_weight"] = weight
+        single = Psi.shape[1] == 1
         try:
-            self.regressor_ = regressor.fit(X, Psi if Psi.shape[1] > 1 else Psi[:, 0], **more)
+            self.regressor_ = regressor.fit(X, Psi[:, 0] if single else Psi, **options)
         except ValueError:
-            if Psi.shape[1] == 1 or not _single_output(regressor):
+            if single or not _single_output(regressor):
                 raise
             from sklearn.multioutput import MultiOutputRegressor  # loads much of scikit-learn
 
-            self.regressor_ = MultiOutputRegressor(clone(self.regressor)).fit(X, Psi, **more)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.regressor_, name):
-                setattr(self, name, getattr(self.regressor_, name))
+            self.regressor_ = MultiOutputRegressor(clone(self.regressor)).fit(X, Psi, **options)
+        copy_features(self.regressor_, self)
 
-    def _chosen(self, y: Any) -> Embedding:
-        """All coordinates of few outputs; of more the rank beyond which a perfect f gains nothing."""
+    def _chosen_embedding(self, y: Any) -> Embedding:
+        """All coordinates of few outputs; of more, as many as a perfect f can use."""
         n = n_objects(y)
         if n <= _SMALL:
             return Eigen()
         held_out = np.zeros(n, dtype=bool)
-        held_out[:: max(10, n // 500)] = True  # a tenth, 500 at most
-        new, known = take(y, np.flatnonzero(held_out)), take(y, np.flatnonzero(~held_out))
-        rows = np.concatenate([np.flatnonzero(held_out), np.flatnonzero(~held_out)[: 4 * _RANKS[-1]]])
-        pool, best = take(y, rows), 0
+        held_out[:: max(10, n // _LARGEST_HELD_OUT)] = True  # a tenth, at most 500
+        tested, others = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+        new, known = take(y, tested), take(y, others)
+        pool = take(y, np.concatenate([tested, others[: 4 * _RANKS[-1]]]))
+        best = 0
         for rank in _RANKS:
-            embedding = Nystroem(rank, random_state=0)
-            fitted, _ = encode(known, output_kernel=self.output_kernel, embedding=embedding)
+            parts = {"output_kernel": self.output_kernel, "embedding": Nystroem(rank, random_state=0)}
+            fitted, _ = encode(known, **parts)
             Z = fitted.embedding.coordinates(fitted.embedding.represent(new), np.empty((0, 0)))
             first, _ = rank_shared(Z, fitted.embedding, pool, 1, by="distance")
-            self.perfect_[rank] = float(np.mean(_same(new, pool, first[:, 0])))
-            if best and self.perfect_[rank] < self.perfect_[best] + _FLAT:
+            self.perfect_[rank] = subset_accuracy(new, take(pool, first[:, 0]))
+            if best and self.perfect_[rank] < self.perfect_[best] + _GAIN:
                 break
             best = rank
         return Nystroem(best, random_state=0)
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        H = self.regressor_.predict(_readable(X))
-        H = to_numpy(H) if is_array(H) else np.asarray(H)
-        H = H.reshape(-1, 1) if H.ndim == 1 else H
+        predicted = self.regressor_.predict(_readable(X))
+        H = to_numpy(predicted) if is_array(predicted) else np.asarray(predicted)
+        if H.ndim == 1:
+            H = H[:, None]
         if H.ndim != 2 or H.shape[1] != self.rank_:
             raise ValueError(
                 f"`regressor` predicts an array of shape {H.shape}, but outputs have {self.rank_} coordinates; "
-                "it must give one number for each."
+                "it must predict one number for each."
             )
         H = H.astype(np.float64)
         if not np.all(np.isfinite(H)):
@@ -195,7 +207,7 @@ class Surrogate(StructuredEstimator):
 
 
 def _readable(X: Any) -> Any:
-    """X as it is, but for what regressors misread: hidden entries, structured arrays, frames that wait."""
+    """X unchanged, except for forms that regressors misread: masked and structured arrays, lazy frames."""
     structured = isinstance(X, np.ndarray) and X.dtype.names is not None
     if isinstance(X, np.ma.MaskedArray) or structured or hasattr(type(X), "collect_schema"):
         with error_context("X"):
@@ -204,13 +216,8 @@ def _readable(X: Any) -> Any:
 
 
 def _single_output(regressor: Any) -> bool:
-    """Whether a regressor says that it predicts single numbers only; scikit-learn's network says so and takes more."""
+    """Whether the tags of a regressor declare single outputs only; scikit-learn's network does, but takes several."""
     if not hasattr(regressor, "__sklearn_tags__"):
         return False
     tags = get_tags(regressor).target_tags
     return bool(tags.single_output and not tags.multi_output)
-
-
-def _same(new: Any, pool: Any, chosen: np.ndarray) -> list[bool]:
-    """Whether the chosen outputs are the given ones."""
-    return [a == b for a, b in zip(keys(new), keys(take(pool, chosen)), strict=True)]

@@ -15,7 +15,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import exponent, to_numpy, unwarned
+from iokr._array import exponent, home_of, is_array, to_numpy, unwarned
 from iokr._component import Component, component
 from iokr._validation.arguments import (
     check_integer,
@@ -26,11 +26,15 @@ from iokr._validation.arguments import (
     check_weight,
 )
 from iokr.estimators.inputs import check_inputs
+from iokr.estimators.outputs import require_y
 from iokr.kernels.vectors import Linear
 
 __all__ = ["NeuralRegressor"]
 
-_FASTEST = 1e30  # step of the optimizer, in float32
+_LARGEST_STEP = 1e30  # of the optimizer, in float32
+_ROWS_AT_ONCE = 4096  # of a prediction
+_ACCELERATORS = ("cuda", "mps", "xpu")
+_INPUTS, _OUTPUTS = slice(0, 2), slice(2, 4)  # mean and deviation in `scaling_`
 _SEEDING = Lock()  # torch has one source of random numbers for all threads
 
 
@@ -44,32 +48,32 @@ def _torch() -> Any:
 
 @component
 class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # scikit-learn is untyped
-    """min_θ Σ_i ½‖f_θ(x_i) − z_i‖² by Adam in mini-batches, stopped when a held-out part gets no better.
+    """min_θ Σ_i ½‖f_θ(x_i) − z_i‖² by Adam in mini-batches, with early stopping on held-out rows.
 
-    A network with fully connected layers and rectifiers, or a module of one's own, for `Surrogate` and wherever
-    scikit-learn takes a regressor. For few rows a kernel does better and faster; a network is for far more than ten
-    thousand, or for raw inputs without a kernel. Computes in float32; a seed makes it repeatable on one machine. The
-    network of `hidden` layers sees columns of X with mean 0 and deviation 1, and outputs of mean 0 and deviation 1 over
-    all columns, so that units and origins do not matter; a `module` of one's own sees the data as they are.
+    A network of fully connected layers with rectifiers, or a torch module of your own, for `Surrogate` and wherever
+    scikit-learn takes a regressor. On few rows a kernel predicts better and is faster; use a network for far more than
+    ten thousand rows, or for raw inputs without a kernel. Computations are in float32; with a seed they are repeatable
+    on one machine. For the network with `hidden` layers, columns of X are standardised, and outputs have mean 0 and,
+    over all columns, deviation 1, so units and origins do not matter; a `module` of your own gets the data unchanged.
 
     Parameters
     ----------
     module : callable or torch module, default=None
-        A function of the numbers of inputs and outputs that makes a module, or a module whose last layer fits; None is
-        a network with `hidden` layers.
+        A function of the numbers of inputs and outputs that returns a module, or a module with as many outputs; None
+        is a network with `hidden` layers.
     hidden : sequence of int, default=(512, 512)
         Widths of the hidden layers.
     epochs : int, default=200
-        Passes over the data, at most.
+        The largest number of passes over the data.
     batch_size : int, default=128
     lr : float, default=1e-3
-        Step size of Adam.
+        Learning rate of Adam.
     weight_decay : float, default=1e-4
         Larger shrinks the weights more.
     validation : float, default=0.1
-        The fraction of rows held out to say when to stop; 0 runs all epochs.
+        The fraction of rows held out for early stopping; with 0 all epochs are run.
     patience : int, default=10
-        Epochs without a smaller held-out loss after which training stops; the best weights are kept.
+        Training stops after this many epochs without a smaller held-out loss, and returns to the best weights.
     device : str or torch.device, default=None
         Such as "cuda"; None is that of a torch X, else the CPU.
     random_state : int, RandomState or None, default=None
@@ -77,9 +81,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     Attributes
     ----------
     losses_ : list of float
-        Mean held-out loss after each epoch, of the training rows where nothing is held out.
+        Mean held-out loss after each epoch; the training loss where no rows are held out.
     scaling_ : tuple of arrays or None
-        Means and deviations of the inputs and of the outputs at the first call; None for a `module` of one's own.
+        Means and deviations of the inputs and of the outputs at the first call; None for a `module` of your own.
     state_ : dict of arrays
         The weights.
 
@@ -106,28 +110,27 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> NeuralRegressor:
-        """Train from the beginning.
+        """Train from new weights.
 
         Parameters
         ----------
         X : array of shape (n, p)
         y : array of shape (n,) or (n, q)
         """
-        self._check()
-        rows, targets = self._read(X, y, reset=True)
+        self._check_parameters()
+        rows, targets = self._training_data(X, y, reset=True)
         rng = check_random_state(self.random_state)
         n = len(rows)
         held_out = rng.permutation(n)[: int(self.validation * n)]
-        kept = np.setdiff1d(np.arange(n), held_out)
+        training = np.setdiff1d(np.arange(n), held_out)
         self.losses_: list[float] = []
         net = self._build(int(rng.randint(2**31 - 1)), X)
-        torch, best, waited = _torch(), np.inf, 0
-        state, optimizer = deepcopy(net.state_dict()), self._optimizer(net)
+        optimizer = self._optimizer(net)
+        best, waited, state = np.inf, 0, deepcopy(net.state_dict())
         for _ in range(self.epochs):
-            loss = self._epoch(net, optimizer, rows[kept], targets[kept], rng)
+            loss = self._epoch(net, optimizer, rows[training], targets[training], rng)
             if len(held_out):
-                with torch.no_grad():
-                    loss = self._loss(net, rows[held_out], targets[held_out])
+                loss = self._held_out_loss(net, rows[held_out], targets[held_out])
             self.losses_.append(self._unit * loss)
             if loss < best:
                 best, waited, state = loss, 0, deepcopy(net.state_dict())
@@ -135,41 +138,42 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
                 waited += 1
                 if waited >= self.patience:
                     break
-        self._keep(state if len(held_out) else net.state_dict())
+        self._keep_weights(state if len(held_out) else net.state_dict())
         return self
 
     def partial_fit(self, X: Any, y: Any) -> NeuralRegressor:
-        """One more pass over these rows, from the weights as they are; nothing is held out."""
+        """One more pass over these rows, from the current weights; no rows are held out."""
         first = not hasattr(self, "state_")
         if first:
-            self._check()
-        rows, targets = self._read(X, y, reset=first)
+            self._check_parameters()
+            self.losses_ = []
+        rows, targets = self._training_data(X, y, reset=first)
         rng = check_random_state(self.random_state)
         net = self._build(int(rng.randint(2**31 - 1)), X) if first else self._restored()
         loss = self._epoch(net, self._optimizer(net), rows, targets, rng)
-        self.losses_ = [*getattr(self, "losses_", []), self._unit * loss]
-        self._keep(net.state_dict())
+        self.losses_ = [*self.losses_, self._unit * loss]
+        self._keep_weights(net.state_dict())
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """f_θ(x), (m, q), or (m,) for single numbers."""
         check_is_fitted(self)
-        rows = self._scaled(self._rows(X, reset=False), 0, "X")
-        torch, net = _torch(), self._restored()
+        rows = self._scaled(self._rows(X, reset=False), _INPUTS, "X")
+        net = self._restored()
         net.eval()
-        with torch.no_grad():
-            parts = [
-                net(self._tensor(rows[a : a + 4096])).cpu().numpy().reshape(-1, self._width)
-                for a in range(0, len(rows), 4096)
-            ]
-        found = np.concatenate(parts)
+        parts = []
+        with _torch().no_grad():
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                part = net(self._tensor(rows[start : start + _ROWS_AT_ONCE]))
+                parts.append(part.cpu().numpy().reshape(-1, self._width))
+        predicted = np.concatenate(parts)
         if self.scaling_ is not None:
-            mean, deviation = self.scaling_[2:]
-            found = found * deviation + mean
-        return found[:, 0] if self._flat else found
+            mean, deviation = self.scaling_[_OUTPUTS]
+            predicted = predicted * deviation + mean
+        return predicted[:, 0] if self._flat else predicted
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², the mean over the outputs, as scikit-learn's; in units of y, whose squares may be beyond all numbers."""
+        """R², averaged over the outputs as in scikit-learn; computed in units of y, so that squares do not overflow."""
         from sklearn.metrics import r2_score  # not loaded with the estimators
 
         truth, predicted = check_numbers(y, "y"), self.predict(X)
@@ -185,12 +189,12 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         tags.target_tags.multi_output = True
         return tags
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         check_integer(self.epochs, "epochs", minimum=1)
         check_integer(self.batch_size, "batch_size", minimum=1)
         check_integer(self.patience, "patience", minimum=1)
-        if check_number(self.lr, "lr", minimum=0.0, strict=True) > _FASTEST:
-            raise ValueError(f"`lr` must be at most {_FASTEST:g}, got {self.lr:g}: steps would leave all numbers.")
+        if check_number(self.lr, "lr", minimum=0.0, strict=True) > _LARGEST_STEP:
+            raise ValueError(f"`lr` must be at most {_LARGEST_STEP:g}, beyond which steps overflow, got {self.lr:g}.")
         check_number(self.weight_decay, "weight_decay", minimum=0.0)
         if not 0 <= check_number(self.validation, "validation") < 1:
             raise ValueError(f"`validation` must be at least 0 and below 1, got {self.validation!r}.")
@@ -204,22 +208,21 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         return to_numpy(check_vectors(check_inputs(self, X, Linear(), reset=reset), sparse=False))
 
-    def _scaled(self, values: np.ndarray, first: int, name: str) -> np.ndarray:
-        """What the network sees of X (`first` 0) or of y (2), as float32."""
-        if self.scaling_ is not None:
-            mean, deviation = self.scaling_[first : first + 2]
-            with unwarned():
-                values = (values - mean) / deviation
+    def _scaled(self, values: np.ndarray, part: slice, name: str) -> np.ndarray:
+        """The data as the network gets them, float32; `part` of `scaling_` is that of inputs or of outputs."""
         with unwarned():
-            found = values.astype(np.float32)
-        if not np.all(np.isfinite(found)):
+            if self.scaling_ is not None:
+                mean, deviation = self.scaling_[part]
+                values = (values - mean) / deviation
+            scaled = values.astype(np.float32)
+        if not np.all(np.isfinite(scaled)):
             raise ValueError(f"`{name}` contains numbers beyond float32, in which networks compute; scale it.")
-        return found
+        return scaled
 
-    def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _training_data(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and targets, checked and scaled; with `reset`, their width and scale are kept."""
         rows = self._rows(X, reset=reset)
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        require_y(y)
         targets = check_numbers(y, "y")
         check_same_length(rows, targets)
         flat = targets.ndim == 1
@@ -229,81 +232,96 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         if not np.all(np.isfinite(targets)):
             raise ValueError("`y` contains NaN or infinity; a network cannot learn these.")
         if reset:
-            self._flat, self._width = flat, int(targets.shape[1])
-            parts = (*_moments(rows), *_moments(targets, together=True))
-            self.scaling_: tuple[np.ndarray, ...] | None = parts if self.module is None else None
+            self._flat = flat
+            self._width = int(targets.shape[1])
+            self.scaling_: tuple[np.ndarray, ...] | None = None
+            if self.module is None:
+                self.scaling_ = (*_moments(rows), *_moments(targets, together=True))
         elif targets.shape[1] != self._width:
             raise ValueError(f"`y` has {targets.shape[1]} columns but had {self._width} at the first call.")
-        return self._scaled(rows, 0, "X"), self._scaled(targets, 2, "y")
+        return self._scaled(rows, _INPUTS, "X"), self._scaled(targets, _OUTPUTS, "y")
 
     def _build(self, seed: int, X: Any) -> Any:
-        """A fresh network with seeded weights; the random numbers of others are left as they are."""
+        """A new network with seeded weights, on its device; the random state of the caller is not changed."""
         torch = _torch()
-        self._place = str(self.device if self.device is not None else getattr(X, "device", "cpu"))
-        self._place = self._place if self._place.startswith(("cuda", "mps", "xpu")) or self.device else "cpu"
+        self._place = self._device_for(X)
         try:
             torch.empty(0, device=self._place)
         except (RuntimeError, AssertionError) as error:
-            raise ValueError(f"`device` {self._place!r} is not there: {str(error).splitlines()[0]}") from error
+            raise ValueError(f"`device` {self._place!r} is not available: {str(error).splitlines()[0]}") from error
         with _SEEDING, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            net = self._fresh(torch.nn)
+            net = self._new_network(torch.nn)
         net = net.to(self._place)
         with torch.no_grad():
             try:
-                found = tuple(net(torch.zeros((2, self.n_features_in_), device=self._place)).shape)
+                shape = tuple(net(torch.zeros((2, self.n_features_in_), device=self._place)).shape)
             except RuntimeError as error:
                 raise ValueError(f"`module` does not take rows of {self.n_features_in_} numbers: {error}") from error
-        if found != (2, self._width):
-            raise ValueError(f"`module` gives shape {found[1:]} for one row, but targets have {self._width} columns.")
+        if shape != (2, self._width):
+            raise ValueError(f"`module` gives shape {shape[1:]} for one row, but targets have {self._width} columns.")
         return net
 
-    def _fresh(self, nn: Any) -> Any:
+    def _device_for(self, X: Any) -> str:
+        """The device given, else that of X if it is an accelerator, else the CPU."""
+        if self.device is not None:
+            return str(self.device)
+        home = home_of(X) if is_array(X) else None  # library and device
+        return home[1] if home is not None and home[1].startswith(_ACCELERATORS) else "cpu"
+
+    def _new_network(self, nn: Any) -> Any:
+        """The module given, or made by the function given, or the network with `hidden` layers."""
         if isinstance(self.module, nn.Module):
             return deepcopy(self.module)
         if self.module is not None:
-            if not callable(self.module):
-                raise TypeError(
-                    f"`module` must be a torch module or a function that makes one, got {self.module!r:.60}."
-                )
-            try:
-                made = self.module(self.n_features_in_, self._width)
-            except TypeError as error:
-                raise TypeError(f"`module` must take the numbers of features and of targets: {error}") from error
-            if not isinstance(made, nn.Module):
-                raise TypeError(f"`module` must make a torch module, got {made!r:.60}.")
-            return made
+            return self._made_module(nn)
         widths = [self.n_features_in_, *self.hidden]
         layers: list[Any] = []
         for a, b in pairwise(widths):
             layers += [nn.Linear(a, b), nn.ReLU()]
         return nn.Sequential(*layers, nn.Linear(widths[-1], self._width))
 
+    def _made_module(self, nn: Any) -> Any:
+        if not callable(self.module):
+            raise TypeError(f"`module` must be a torch module or a function that returns one, got {self.module!r:.60}.")
+        try:
+            made = self.module(self.n_features_in_, self._width)
+        except TypeError as error:
+            raise TypeError(f"`module` must take the numbers of features and of targets: {error}") from error
+        if not isinstance(made, nn.Module):
+            raise TypeError(f"`module` must return a torch module, got {made!r:.60}.")
+        return made
+
     def _tensor(self, rows: np.ndarray) -> Any:
         return _torch().tensor(rows, device=self._place)
 
-    def _loss(self, net: Any, rows: np.ndarray, targets: np.ndarray) -> float:
-        """Mean ½‖f(x) − z‖², of the outputs that the network sees."""
+    def _mean_loss(self, net: Any, rows: np.ndarray, targets: np.ndarray) -> Any:
+        """Mean ½‖f(x) − z‖² of scaled outputs, a tensor."""
+        residuals = net(self._tensor(rows)) - self._tensor(targets)
+        return 0.5 * (residuals**2).sum(dim=1).mean()
+
+    def _held_out_loss(self, net: Any, rows: np.ndarray, targets: np.ndarray) -> float:
         net.eval()
-        return float(0.5 * ((net(self._tensor(rows)) - self._tensor(targets)) ** 2).sum(dim=1).mean())
+        with _torch().no_grad():
+            return float(self._mean_loss(net, rows, targets))
 
     @property
     def _unit(self) -> float:
-        """σ² of the outputs, in which the network measures its loss."""
+        """σ² of the outputs: the unit in which the network computes its loss."""
         deviation = 1.0 if self.scaling_ is None else float(self.scaling_[3])
-        return deviation * deviation  # ** would be an error where this overflows
+        return deviation * deviation  # ** would raise where this overflows
 
     def _epoch(self, net: Any, optimizer: Any, rows: np.ndarray, targets: np.ndarray, rng: Any) -> float:
-        """One pass in random order; the mean loss on the way, of the outputs that the network sees."""
+        """One pass in random order; the mean loss on the way, of scaled outputs."""
         net.train()
         order, total = rng.permutation(len(rows)), 0.0
-        for a in range(0, len(rows), self.batch_size):
-            some = order[a : a + self.batch_size]
-            loss = 0.5 * ((net(self._tensor(rows[some])) - self._tensor(targets[some])) ** 2).sum(dim=1).mean()
+        for start in range(0, len(rows), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            loss = self._mean_loss(net, rows[batch], targets[batch])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            total += float(loss.detach()) * len(some)
+            total += float(loss.detach()) * len(batch)
         mean = total / max(len(rows), 1)
         if not math.isfinite(mean):
             raise ValueError(f"The loss is {mean}: training diverged. Use a smaller `lr` than {self.lr:g}, or scale X.")
@@ -312,23 +330,28 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     def _optimizer(self, net: Any) -> Any:
         return _torch().optim.Adam(net.parameters(), lr=self.lr, weight_decay=self.weight_decay)
 
-    def _keep(self, state: dict[str, Any]) -> None:
-        """The weights as arrays, which any file can hold."""
+    def _keep_weights(self, state: dict[str, Any]) -> None:
+        """Keep the weights as NumPy arrays, which any file can hold."""
         self.state_ = {name: value.detach().cpu().numpy().copy() for name, value in state.items()}
 
     def _restored(self) -> Any:
+        """The network with the weights that it has learned."""
         torch = _torch()
-        net = self._fresh(torch.nn).to(self._place)
+        net = self._new_network(torch.nn).to(self._place)
         net.load_state_dict({name: torch.tensor(value) for name, value in self.state_.items()})
         return net
 
 
 def _moments(values: np.ndarray, *, together: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation of every column, or one deviation for all; 1 where nothing varies. Any scale of numbers."""
-    size = np.max(np.abs(values), axis=None if together else 0, initial=0.0)
+    """Mean and deviation of every column, or one deviation for all; 1 where a column does not vary.
+
+    Columns are divided by their largest entry first: numbers may have any scale.
+    """
+    axis = None if together else 0
+    size = np.max(np.abs(values), axis=axis, initial=0.0)
     size = np.where(size > 0, size, 1.0)
     unit = values / size
     mean = unit.mean(axis=0)
-    variance = ((unit - mean) ** 2).mean(axis=None if together else 0)
-    vary = np.sqrt(variance) > 4 * np.finfo(float).eps * np.max(np.abs(mean), axis=None if together else 0, initial=0.0)
-    return mean * size, np.where(vary, np.sqrt(variance), 1.0) * size
+    deviation = np.sqrt(((unit - mean) ** 2).mean(axis=axis))
+    rounding = 4 * np.finfo(float).eps * np.max(np.abs(mean), axis=axis, initial=0.0)
+    return mean * size, np.where(deviation > rounding, deviation, 1.0) * size
