@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SUITES = ("kernels", "gram", "solvers", "estimators", "operator_kernels", "rivals", "contracts")
+LIBRARY = ("kernels", "gram", "solvers", "estimators", "operator_kernels", "contracts")
+SUITES = (*(f"tests/{name}" for name in LIBRARY), "lab/tests/baselines")
 NEEDS = {  # what the kernels of a core type ask of the processor, in the words of /proc/cpuinfo
     "Prescott": {"pni"},
     "Nehalem": {"sse4_2"},
@@ -133,9 +134,8 @@ def perform(run: Run, jobs: int, suites: Iterable[str] = SUITES) -> int:
     """The suites under one change; the exit code of pytest."""
     one = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     environment = os.environ | one | {"MPLBACKEND": "Agg"} | dict(run.environment)
-    folders = [f"tests/{suite}" for suite in suites]
     side_by_side = ["-n", str(jobs)] if jobs > 1 else []
-    command = [run.python, "-m", "pytest", "-q", "-m", MARKS, *side_by_side, *run.options, *folders]
+    command = [run.python, "-m", "pytest", "-q", "-m", MARKS, *side_by_side, *run.options, *suites]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
@@ -144,7 +144,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The numeric suites under other processors, threads and Pythons.")
     parser.add_argument("--cores", help="core types of OpenBLAS, separated by commas, or `second`; nothing else is run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side")
-    parser.add_argument("suites", nargs="*", default=SUITES, help="folders of tests/")
+    parser.add_argument("suites", nargs="*", default=SUITES, help="folders of tests")
     options = parser.parse_args()
     lines, failed = [], False
     for run in core_runs(options.cores) if options.cores else all_runs():

@@ -2,7 +2,7 @@
 
     python tools/times.py [NAME ...] [--limit SECONDS]
 
-Each runs in a process of its own, on one thread; `src/iokr_lab/times.tsv`, which `iokr reproduce` shows, keeps the
+Each runs in a process of its own, on one thread; `lab/src/iokr_lab/times.tsv`, which `iokr reproduce` shows, keeps the
 others. Processor seconds, so that a busy machine changes little. One that passes the limit is stopped, and its time
 extrapolated from the cells that it has finished: "about". With the published data all of them take an hour or two.
 """
@@ -19,7 +19,7 @@ import warnings
 from importlib import import_module
 from pathlib import Path
 
-TABLE = Path(__file__).parents[1] / "src" / "iokr_lab" / "times.tsv"
+TABLE = Path(__file__).parents[1] / "lab" / "src" / "iokr_lab" / "times.tsv"
 COLUMNS = ("name", "seconds", "cells", "default_cells", "how")
 
 

@@ -70,8 +70,9 @@ def tree():
 def test_the_tree_names_what_is_there_and_every_folder():
     root = PAGE.parent
     assert [path for path in tree() if not (root / path).exists()] == []
-    folders = {str(file.parent.relative_to(root)) for file in (root / "src").rglob("*.py")}
-    inner = {"src/iokr_lab/bench", "src/iokr_lab/published"}  # their folders are data, or questions of one benchmark
+    sources = (root / "src", root / "lab" / "src")
+    folders = {str(file.parent.relative_to(root)) for source in sources for file in source.rglob("*.py")}
+    inner = {"lab/src/iokr_lab/bench"}  # its folders are sections of one benchmark
     assert {f for f in folders if str(Path(f).parent) not in inner} - set(tree()) == set()
 
 

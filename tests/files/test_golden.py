@@ -78,7 +78,7 @@ def test_files_of_before_something_was_kept_answer_without_it(name, answer):
 
 WITHOUT_LAB = """
 import sys
-sys.modules["iokr_lab"] = None  # as where iokr-lab is not installed
+sys.modules["iokr_lab"] = None  # as if iokr-lab were not installed
 import iokr
 for path in sys.argv[1:]:
     try:

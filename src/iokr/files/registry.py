@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
@@ -135,15 +136,23 @@ def _baseline(name: str) -> type | None:
     ours = _exported(import_module("iokr.apps.links.baselines"), name)
     if ours is not None:
         return ours
-    try:
-        lab = import_module("iokr_lab.baselines")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "iokr_lab":
-            raise
+    added = _added_baselines()
+    if added is None:
         raise MissingBaseline(
             f"the baseline {name} is in iokr-lab, which is not installed: pip install iokr-lab (in a clone: ./lab)"
-        ) from None
-    return _exported(lab, name)
+        )
+    return _exported(added, name)
+
+
+@cache
+def _added_baselines() -> ModuleType | None:
+    """The module that iokr-lab announces as the entry point `baselines` of the group `iokr.parts`."""
+    for entry in entry_points(group="iokr.parts", name="baselines"):
+        try:
+            return entry.load()  # type: ignore[no-any-return]
+        except ModuleNotFoundError:  # announced, but its files are gone
+            return None
+    return None
 
 
 def _exported(module: ModuleType, name: str) -> type | None:
