@@ -55,6 +55,11 @@ class KernelModel(Summarised, ShortArrays):
                     why = f"; {value.refusal}" if hasattr(value, "refusal") else ""
                     raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{why}.")
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` came to its end; an interrupted search keeps its values, but there is no model."""
+        fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(self))
+        return fitted and not vars(self).get("interrupted_", False)
+
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
         return in_precision(H, self._single_precision)

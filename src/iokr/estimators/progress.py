@@ -1,10 +1,10 @@
 """Progress of `fit`, through scikit-learn's callbacks where it has them (1.9), silent before that.
 
-An estimator inherits `CallbackSupportMixin`, decorates `fit` with `with_callbacks`, and calls `begin`, `track`
-and `end`.
+An estimator inherits `CallbackSupportMixin`, decorates `fit` with `with_callbacks`, calls `begin` and `end`, and in
+between `track` or, for a search, `report`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -22,7 +22,10 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "begin", "end", "inside", "track", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "begin", "end", "inside", "report", "track", "with_callbacks"]
+
+Progress = Callable[[int, int, str], None]
+"""(done, total, what): how many values are known, of how many, and which came last."""
 
 
 def begin(estimator: Any, n_tasks: int | None = 0, **data: Any) -> Any:
@@ -41,6 +44,24 @@ def track(context: Any, estimator: Any, tasks: Iterable[T], name: str) -> Iterat
         step = context.subcontext(task_name=name).call_on_fit_task_begin(estimator=estimator)
         yield task
         step.call_on_fit_task_end(estimator=estimator)
+
+
+def report(context: Any, estimator: Any, progress: Progress | None = None) -> Progress | None:
+    """The callback of a search: a sub-task of `context` ends for every known value, then `progress` is called."""
+    if context is None:
+        return progress
+    before = 0
+
+    def call(done: int, total: int, what: str) -> None:
+        nonlocal before
+        for _ in range(before, done):
+            step = context.subcontext(task_name="point").call_on_fit_task_begin(estimator=estimator)
+            step.call_on_fit_task_end(estimator=estimator)
+        before = done
+        if progress is not None:
+            progress(done, total, what)
+
+    return call
 
 
 def end(context: Any, estimator: Any, **data: Any) -> None:

@@ -29,7 +29,7 @@ from iokr.estimators.regression.selection import (
     select_by_leave_one_out,
     squared_errors,
 )
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.search.tally import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.solvers.base import Solver

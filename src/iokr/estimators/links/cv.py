@@ -24,7 +24,7 @@ from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, wi
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Given, check_data
 from iokr.estimators.regression.selection import ALPHAS, drop_single_axes
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.search.tally import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.model_selection.nodes import TooFewLinks, node_folds

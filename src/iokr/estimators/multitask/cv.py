@@ -22,7 +22,7 @@ from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
 from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_grid, check_values, drop_single_axes
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.search.tally import Searching, Tally
 from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]

@@ -18,7 +18,7 @@ from iokr.estimators.base import KernelModel
 from iokr.estimators.pairs.model import PairModel, choose_strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, with_callbacks
 from iokr.estimators.regression.selection import ALPHAS, best_of, check_grid, check_values, drop_single_axes
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.search.tally import Searching, Tally
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 

@@ -18,7 +18,7 @@ from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, Rows, solve_levels
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.estimators.regression.selection import best_of, check_values, drop_single_axes
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.search.tally import Searching, Tally
 from iokr.losses.pinball import check_levels
 from iokr.metrics.intervals import pinball
 from iokr.solvers.base import Solver

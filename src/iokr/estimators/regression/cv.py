@@ -17,23 +17,14 @@ from iokr.data.objects import n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, encode
-from iokr.estimators.progress import begin, end, track, with_callbacks
+from iokr.estimators.progress import begin, end, report, track, with_callbacks
+from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
 from iokr.estimators.regression.iokr import KernelRegression
-from iokr.estimators.regression.posing import Data, Given, check_data, check_observed, square
-from iokr.estimators.regression.selection import (
-    ALPHAS,
-    Fold,
-    Grid,
-    check_grid,
-    drop_single_axes,
-    row_splits,
-    select_by_folds,
-    select_by_leave_one_out,
-    solve_best,
-    squared_errors,
-)
-from iokr.estimators.regression.streaming import check_alone, select_chunks, settle
-from iokr.estimators.search import Searching, Tally
+from iokr.estimators.regression.posing import Data, Fit, Given, check_data, check_observed, solve, square
+from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, settle
+from iokr.estimators.search.engine import cv_results, n_points, select
+from iokr.estimators.search.grid import ALPHAS
+from iokr.estimators.search.result import SearchResult
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -43,7 +34,7 @@ __all__ = ["IOKRCV"]
 
 
 @component
-class IOKRCV(Searching, KernelRegression):
+class IOKRCV(KernelRegression):
     """argmin over kernel, μ and α of (1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², exact leave-one-out in closed form.
 
     One factorisation per kernel (and, with a strong manifold penalty, per manifold_weight) is reused for every alpha.
@@ -104,6 +95,8 @@ class IOKRCV(Searching, KernelRegression):
     decoder: Decoder | None = None
     solver: Solver | None = None
 
+    cv_results_ = cv_results
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
@@ -125,40 +118,32 @@ class IOKRCV(Searching, KernelRegression):
             return self._fit_chunks(source, grid)
         given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
-        splits = None if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
-        n_kernels, n_manifold_weights, _ = grid.shape
-        progress = begin(self, n_kernels * (n_manifold_weights if splits is None else len(splits)), X=X, y=y)
+        splits = [] if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
+        n_folds = max(1, len(splits))
+        progress = begin(self, n_points(grid.axes) * n_folds, X=X, y=y)
         data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         if self._output_parts()["output_kernel"] is None and data.outputs.kernel is not None:
             raise ValueError(
                 "Leave-one-out needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
-                "graphs, but `output_kernel` is None and `y` holds no vectors; set it, or choose `alpha` yourself "
+                "graphs, but `output_kernel` is None and `y` does not hold vectors; set it, or choose `alpha` yourself "
                 "with `IOKR`."
             )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
-        if splits is not None and data.targets.mask is not None:
-            check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
-        tally = self._tally(grid)
-        with self._searching(tally):
-            if splits is None:
-                each = partial(track, progress, self, name="manifold_weight")
-                criterion = partial(squared_errors, groups=together)
-                seen = tally.grid(*grid.shape)
-                selected = select_by_leave_one_out(data, grid, criterion=criterion, track=each, seen=seen, **parts)
-            else:
-                each = partial(track, progress, self, name="fold")
-                counted = _counted(given, data.targets.mask)
-                folds = self._folds(given, splits, grid, counted)
-                sums, _ = select_by_folds(folds, grid, track=each, tally=tally, **parts)
-                total = sum(float(counted[test].sum()) for _, test in splits)
-                selected = solve_best(data, grid, sums / total, **parts)
-        self._keep_search(tally, selected.measures[0])
-        self.keep(data, selected.fit)
-        self.alpha_, self.manifold_weight_ = selected.fit.alpha, selected.fit.manifold_weight
-        for stale in ("loo_errors_", "cv_errors_"):
-            self.__dict__.pop(stale, None)
-        errors, self.best_index_ = drop_single_axes(selected.measures[0], selected.index)
-        setattr(self, "loo_errors_" if splits is None else "cv_errors_", errors)
+        if self.cv is None:
+            name, evaluate = "loo_errors_", leave_one_out(data, grid, groups=together, **parts)
+        else:
+            if data.targets.mask is not None:
+                check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
+            counted = _counted(given, data.targets.mask)
+            name, evaluate = "cv_errors_", on_folds(self._folds(given, splits, grid, counted), grid, **parts)
+
+        def solve_best(found: SearchResult) -> Fit:
+            best = found.best
+            return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
+
+        watch = report(progress, self)
+        found = select(self, grid.axes, evaluate, name=name, solve=solve_best, n_folds=n_folds, progress=watch)
+        self._set_choice(data, found.solution)
         end(progress, self, X=X, y=y)
         return self
 
@@ -166,31 +151,24 @@ class IOKRCV(Searching, KernelRegression):
         """Select on rows in chunks: leave-one-out in two passes, or K-fold in one."""
         progress = begin(self, None)
         watch = partial(track, progress, self, name="chunk")
-        errors, (i, k), state = select_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), watch)
-        data, fit = settle(state, grid.alphas[k], self.solver)
-        self.keep(data, fit)
-        self.alpha_, self.manifold_weight_ = fit.alpha, fit.manifold_weight
-        for stale in ("loo_errors_", "cv_errors_"):
-            self.__dict__.pop(stale, None)
-        self._keep_search(self._tally(grid), errors[:, None, :])
-        found, self.best_index_ = drop_single_axes(errors[:, None, :], (i, 0, k))
-        setattr(self, "loo_errors_" if self.cv is None else "cv_errors_", found)
+        evaluate = evaluate_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), watch)
+        name = "loo_errors_" if self.cv is None else "cv_errors_"
+        found = select(self, grid.axes, evaluate, name=name)
+        state, alpha = found.solution
+        self._set_choice(*settle(state, alpha, self.solver))
         end(progress, self)
         return self
 
-    def _tally(self, grid: Grid) -> Tally:
-        """Errors of every kernel, manifold weight and alpha, by their names in `IOKR`."""
-        axes: dict[str, Sequence[Any]] = {
-            "kernel": grid.kernels,
-            "manifold__weight": grid.manifold_weights,
-            "alpha": grid.alphas,
-        }
-        return Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")
+    def _set_choice(self, data: Data, fit: Fit) -> None:
+        """Keep the model at the chosen point."""
+        self.keep(data, fit)
+        self.alpha_ = fit.alpha
+        self.manifold_weight_ = fit.manifold_weight
 
     def _folds(
         self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid, counted: np.ndarray
     ) -> Iterator[Fold]:
-        """What is learned from the rows of a fold, outputs encoded anew, and how the others are predicted."""
+        """The training rows of each fold, their outputs encoded anew, and the weighted errors on the others."""
         kernel = grid.kernels[0]
         weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
         for train, test in splits:

@@ -15,7 +15,7 @@ from iokr._validation.arguments import check_folds, check_number
 from iokr.data.objects import error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, solve
-from iokr.estimators.search import Tally
+from iokr.estimators.search.tally import Tally
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel

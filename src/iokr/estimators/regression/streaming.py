@@ -29,6 +29,8 @@ from iokr.data.objects import Parts, error_context, n_objects, take
 from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, Given, check_data
+from iokr.estimators.search.engine import Part
+from iokr.estimators.search.rules import Choice
 from iokr.gram.moments import Moments, moments_of, total
 from iokr.gram.operators import OutputOperator
 from iokr.kernels.base import Kernel
@@ -46,8 +48,8 @@ __all__ = [
     "begin_partial",
     "check_alone",
     "chunk_moments",
+    "evaluate_chunks",
     "fit_chunks",
-    "select_chunks",
     "settle",
     "takes_chunks",
 ]
@@ -293,35 +295,39 @@ def fit_chunks(
     return state, source.reduce(partial(chunk_moments, state), folds, watch, checkpoint=checkpoint, width=width)
 
 
-def select_chunks(
+def evaluate_chunks(
     model: Any, source: Any, kernels: Sequence[Any], alphas: Sequence[float], parts: dict[str, Any], watch: Any
-) -> tuple[np.ndarray, tuple[int, int], PartialFit]:
-    """Errors (kernels × alphas), the best, and its fit: by leave-one-out in a second pass, or K-fold in the only one.
+) -> Iterator[Part]:
+    """Mean errors of every kernel along the alphas: leave-one-out in a second pass, or K-fold in the only one.
 
     With K fold-wise moments the squared error of any D on a fold is s − 2⟨D, B⟩ + ⟨D, GD⟩; a chunk belongs to the fold
-    of its number modulo K, and landmarks are the same for all folds.
+    of its number modulo K, and landmarks are the same for all folds. Parts solve to the moments of all rows and alpha.
     """
     cv = model.cv
     if cv is not None and (isinstance(cv, bool) or not isinstance(cv, Integral)):
         raise TypeError(f"`cv` must be None or a number of folds for rows in chunks, got {cv!r:.60}.")
     folds = 1 if cv is None else check_integer(cv, "cv", minimum=2)
-    errors, states = np.empty((len(kernels), len(alphas))), []
     for i, kernel in enumerate(kernels):
         state, found = fit_chunks(model, source, kernel, parts, watch, folds)
         state = state.add(total(found))
         moments = state.moments
         assert moments is not None
-        if cv is None:
-            sums = _leave_one_out(state, source, alphas, watch)
-        else:
-            sums = np.zeros(len(alphas))
-            for k, part in enumerate(found):
-                solved = _solved(state, total([other for j, other in enumerate(found) if j != k]))
-                sums += [part.error(solved.D(alpha)) for alpha in alphas]
-        errors[i] = (sums + moments.left) / moments.weight
-        states.append(state)
-    i, k = (int(index) for index in np.unravel_index(np.argmin(errors), errors.shape))
-    return errors, (i, k), states[i]
+        sums = _on_folds(state, found, alphas) if folds > 1 else _leave_one_out(state, source, alphas, watch)
+        yield Part((i, 0), (sums + moments.left) / moments.weight, solve=partial(_chosen, state))
+
+
+def _chosen(state: PartialFit, choice: Choice) -> tuple[PartialFit, float]:
+    """What the model at a choice of alpha follows from."""
+    return state, choice.value
+
+
+def _on_folds(state: PartialFit, found: list[Moments], alphas: Sequence[float]) -> np.ndarray:
+    """Σ w‖ψ_i − h(x_i)‖² for each alpha, every fold by the moments of the others."""
+    sums = np.zeros(len(alphas))
+    for k, part in enumerate(found):
+        solved = _solved(state, total([other for j, other in enumerate(found) if j != k]))
+        sums += [part.error(solved.D(alpha)) for alpha in alphas]
+    return sums
 
 
 def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], watch: Any) -> np.ndarray:

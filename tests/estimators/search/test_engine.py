@@ -1,6 +1,6 @@
-"""`cv_results_` is what was searched, in scikit-learn's form; Ctrl-C keeps what is known.
+"""Every point of the grid is evaluated, one is chosen, `cv_results_` has scikit-learn's form, Ctrl-C keeps values.
 
-Tests of `iokr.estimators.search`.
+Tests of `iokr.estimators.search.engine`, `iokr.estimators.search.result` and `iokr.estimators.search.rules`.
 """
 
 import numpy as np
@@ -25,7 +25,9 @@ from iokr import (
     QuantileCurves,
     QuantileCurvesCV,
 )
-from iokr.estimators.search import Search, Tally
+from iokr.estimators.search.engine import Part, search
+from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
+from iokr.estimators.search.rules import largest
 from iokr.kernels import RBF, Linear, Nystroem
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -127,8 +129,9 @@ def test_chunks_have_a_table_too():
 
 
 def test_unknown_scores_come_last():
-    search = Search(("alpha",), ([1.0, 2.0, 3.0],), np.array([np.nan, 1.0, 2.0]))
-    assert_array_equal(search.table()["rank_test_score"], [3, 2, 1])
+    scores = np.array([np.nan, 1.0, 2.0])
+    found = SearchResult((Axis("alpha", [1.0, 2.0, 3.0]),), scores, True, {"score": scores})
+    assert_array_equal(found.table()["rank_test_score"], [3, 2, 1])
 
 
 def test_nothing_before_fit():
@@ -203,8 +206,68 @@ def test_an_interrupted_search_keeps_what_is_known(name, again):
     assert model.fit(*data).interrupted_ is False
 
 
-def test_a_tally_of_folds_is_their_weighted_mean():
-    tally = Tally({"alpha": [1.0, 2.0]}, "cv_errors_")
-    tally.fold(1.0)[:] = [1.0, 2.0]
-    tally.fold(3.0)[0] = 5.0
-    assert_allclose(tally.known(), [4.0, 2.0])
+AXES = (Axis("kernel", ["a", "b"]), Axis("alpha", [1.0, 2.0, 4.0]))
+ERRORS = np.array([[3.0, 1.0, 2.0], [5.0, 1.0, 1.0]])
+
+
+def test_a_path_a_part_and_the_first_of_equal_values():
+    solved = []
+    parts = [Part((i,), ERRORS[i], solve=lambda choice, i=i: solved.append((i, choice.value))) for i in (1, 0)]
+    found = search(AXES, parts)
+    assert_array_equal(found.values, ERRORS)
+    assert found.best == {"kernel": "a", "alpha": 2.0} and found.best_index == (0, 1)
+    assert solved == [(1, 2.0), (0, 2.0)]  # equal errors: the first on the grid, in whatever order they come
+    assert found.folds is None and not found.interrupted and not found.larger
+
+
+def test_points_one_by_one_are_solved_when_their_path_is_known():
+    solved = []
+    parts = [Part((i, k), ERRORS[i, k], solve=solved.append) for i in range(2) for k in range(3)]
+    found = search(AXES, parts, solve=lambda result: result.best["alpha"])
+    assert [choice.index for choice in solved] == [1]
+    assert found.solution == 2.0  # the parts' solve gave nothing
+
+
+def test_scores_are_maximised():
+    found = search(AXES, [Part((i,), ERRORS[i]) for i in range(2)], rule=largest)
+    assert found.larger and found.best == {"kernel": "b", "alpha": 1.0}
+    assert_array_equal(found.scores, ERRORS)
+
+
+def test_folds_are_weighed():
+    def evaluate():
+        yield Part((), np.array([2.0, 6.0]), fold=0, weight=2.0)
+        yield Part((0,), 30.0, fold=1, weight=6.0)
+        raise KeyboardInterrupt
+
+    found = search([Axis("alpha", [1.0, 2.0])], evaluate(), n_folds=2)
+    assert found.interrupted
+    assert_allclose(found.values, [32 / 8, 3.0])
+    assert_allclose(found.folds, [[1.0, 3.0], [5.0, np.nan]])
+    assert_array_equal(found.weights, [2.0, 6.0])
+
+
+def test_progress_counts_values():
+    said = []
+    parts = [Part((i,), ERRORS[i], fold=f) for f in range(2) for i in range(2)]
+    search(AXES, parts, n_folds=2, progress=lambda *arguments: said.append(arguments))
+    assert said[0] == (3, 12, "kernel 1 of 2, fold 1 of 2") and said[-1] == (12, 12, "kernel 2 of 2, fold 2 of 2")
+
+
+def test_no_finite_value_is_an_error():
+    with pytest.raises(ValueError, match="finite"):
+        search(AXES, [Part((i,), np.full(3, np.nan)) for i in range(2)])
+
+
+def test_axes_of_length_one_are_dropped():
+    squeezed, index = drop_single_axes(ERRORS[:, None], (1, 0, 2))
+    assert_array_equal(squeezed, ERRORS)
+    assert index == (1, 2)
+    assert drop_single_axes(np.ones((1, 1)), (0, 0))[1] == ()
+
+
+def test_the_result_keeps_every_axis_and_its_name():
+    found = IOKRCV(RBF(0.5), alphas=ALPHAS, cv=3).fit(X, Y).search_
+    assert [axis.name for axis in found.axes] == ["kernel", "manifold__weight", "alpha"]
+    assert found.values.shape == (1, 1, 3) and found.folds.shape == (3, 1, 1, 3)
+    assert found.solution is None

@@ -1,0 +1,210 @@
+"""Errors of kernel regression on a grid: exact leave-one-out in closed form, or folds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from iokr._array import Array
+from iokr._validation.arguments import check_folds
+from iokr.data.objects import error_context
+from iokr.estimators.inputs import check_kernel, fresh_solver
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
+from iokr.estimators.search.engine import Part
+from iokr.estimators.search.grid import check_values, listed
+from iokr.estimators.search.result import Axis
+from iokr.estimators.search.rules import Choice
+from iokr.kernels.base import Kernel
+from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.base import OperatorKernel
+from iokr.problem import Problem, Solution
+from iokr.solvers.auto import Auto
+from iokr.solvers.base import Path, Solver
+from iokr.solvers.closed_form.paths import ClosedForm
+from iokr.solvers.closed_form.spectral import SpectralPath
+
+__all__ = [
+    "Fold",
+    "Grid",
+    "check_grid",
+    "check_quadratic",
+    "closed_paths",
+    "leave_one_out",
+    "on_folds",
+    "row_splits",
+    "solutions",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Every kernel with every weight of the manifold and every alpha."""
+
+    kernels: list[Kernel | OperatorKernel]
+    manifold_weights: list[float]
+    alphas: list[float]
+
+    @property
+    def axes(self) -> tuple[Axis, Axis, Axis]:
+        """The searched parameters, by their names in `IOKR`."""
+        weights = Axis("manifold__weight", self.manifold_weights)
+        return Axis("kernel", self.kernels), weights, Axis("alpha", self.alphas)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Data to learn from, held-out inputs, and `measure`, from h at these inputs to one sum or several by name."""
+
+    data: Data
+    X: Any
+    measure: Callable[[Array], Any]
+    weight: float = 1.0  # what the sums are to be divided by
+
+
+def check_grid(kernel: Any, manifold_weights: Any, alphas: Any, manifold: Manifold | None) -> Grid:
+    """The grid of one kernel or a list of them; without manifold_weights, the manifold's own."""
+    kernels = [check_kernel(kernel) for kernel in listed(kernel, "kernel")]
+    if len({kernel.pairwise for kernel in kernels}) > 1:
+        raise ValueError(
+            "`kernel` mixes `Precomputed()`, for which X is a Gram matrix, with kernels on objects; "
+            "give the Gram matrices as `Precomputed(matrix)` and row numbers as X."
+        )
+    alphas = check_values(alphas, "alphas", strict=True)
+    if manifold_weights is None:
+        return Grid(kernels, [0.0 if manifold is None else manifold.weight], alphas)
+    if manifold is None:
+        raise ValueError("`manifold_weights` was given but `manifold` is None; set `manifold`.")
+    return Grid(kernels, check_values(manifold_weights, "manifold_weights", strict=False), alphas)
+
+
+def row_splits(cv: Any, n: int, y: Any, groups: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out rows of each fold; with groups an integer `cv` keeps each group in one fold."""
+    from sklearn.model_selection import GroupKFold  # imports half of scikit-learn
+
+    if groups is not None and isinstance(cv, Integral):
+        cv = GroupKFold(int(cv))
+    return check_folds(cv, n, y, groups)
+
+
+def check_quadratic(data: Data) -> None:
+    """Leave-one-out has a closed form for quadratic losses only."""
+    if not data.outputs.loss.quadratic:
+        raise ValueError(
+            f"Leave-one-out has a closed form for quadratic losses only, not {data.outputs.loss!r}; set `cv=5`."
+        )
+
+
+def leave_one_out(
+    data: Data,
+    grid: Grid,
+    *,
+    manifold: Manifold | None = None,
+    solver: Solver | None = None,
+    groups: np.ndarray | None = None,
+) -> Iterator[Part]:
+    """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², a path over alpha for every kernel and manifold weight; parts solve to a `Fit`.
+
+    With `groups` each row is left out together with its group.
+    """
+    check_quadratic(data)
+    outputs, weight = data.outputs, data.targets.weight
+    targets: Array | None = None
+    for number, (inputs, kept, problem, path) in enumerate(closed_paths(data, grid, manifold, solver)):
+        i, j = divmod(number, len(grid.manifold_weights))
+        if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
+            errors = path.loo_errors(problem.Psi, grid.alphas, groups)
+        else:  # in orthonormal coordinates errors are sums of squares
+            if targets is None:
+                targets = outputs.embedding.euclidean(problem.like)
+            errors = path.loo_errors(targets, grid.alphas, groups) + outputs.embedding.left_out(weight)
+        if not np.all(np.isfinite(errors)):
+            raise ValueError(
+                f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
+            )
+        solve = partial(_fit_on_path, inputs, kept, path, problem.Psi, grid.manifold_weights[j])
+        yield Part((i, j), errors, solve=solve)
+
+
+def _fit_on_path(
+    inputs: FittedInputs, solver: Solver, path: Path, Psi: Array, manifold_weight: float, choice: Choice
+) -> Fit:
+    """The model at a choice of alpha."""
+    return Fit(inputs, solver, Solution(path.coefficients(Psi, choice.value)), choice.value, manifold_weight)
+
+
+def closed_paths(
+    data: Data, grid: Grid, manifold: Manifold | None, solver: Solver | None
+) -> Iterator[tuple[FittedInputs, Solver, Problem, Path]]:
+    """A closed-form path for every kernel and manifold weight: inputs, the solver that a model keeps, problem, path."""
+    path: Path | None = None
+    closed: tuple[Solver, ClosedForm] | None = None
+    for i, kernel in enumerate(grid.kernels):
+        scalar = getattr(kernel, "scalar", None)  # two operators on one: its eigendecomposition is used again
+        again = scalar is not None and i and manifold is None and scalar is getattr(grid.kernels[i - 1], "scalar", None)
+        before = path if again else None
+        inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
+        problem = replace(problem, manifold_weight=grid.manifold_weights[0])
+        if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
+            path = before.with_operator(problem)
+            yield inputs, closed[0], problem, path
+            continue
+        closed = _closed_form(solver, problem, grid)
+        for path in closed[1].paths(problem, grid.manifold_weights):
+            yield inputs, closed[0], problem, path
+
+
+def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[Solver, ClosedForm]:
+    """The solver that a model keeps, and the closed form that it uses on this grid."""
+    kept = fresh_solver(solver)
+    if isinstance(kept, Auto):
+        sizes = {"n_alphas": len(grid.alphas), "n_manifold_weights": len(grid.manifold_weights)}
+        return kept, kept.closed_form(problem, **sizes, loo=True)
+    if not isinstance(kept, ClosedForm):
+        raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
+    return kept, kept
+
+
+def on_folds(
+    folds: Iterable[Fold], grid: Grid, *, manifold: Manifold | None = None, solver: Solver | None = None
+) -> Iterator[Part]:
+    """What each fold measures on its held-out inputs, at every point of the grid."""
+    for number, fold in enumerate(folds):
+        for i, kernel in enumerate(grid.kernels):
+            inputs, problem = pose(fold.data, kernel, manifold, solver=solver)
+            with error_context("X"):
+                R = inputs.kernel.represent(fold.X)
+            problem = replace(problem, manifold_weight=grid.manifold_weights[0])
+            for _, j, k, C in solutions(problem, grid, solver):
+                yield Part((i, j, k), fold.measure(inputs.values(R, C)), number, fold.weight)
+
+
+def solutions(
+    problem: Problem, grid: Grid, solver: Solver | None, targets: Sequence[Array] | None = None
+) -> Iterator[tuple[int, int, int, Array]]:
+    """(t, j, k, C) for all targets (those of the problem unless others are given), manifold weights and alphas.
+
+    A closed-form path per manifold weight serves all targets; other losses start warm, from the largest alpha down.
+    """
+    alphas = grid.alphas
+    targets = [problem.Psi] if targets is None else targets
+    if problem.loss.quadratic:
+        _, closed = _closed_form(solver, problem, grid)
+        for j, path in enumerate(closed.paths(problem, grid.manifold_weights)):
+            for t, Psi in enumerate(targets):
+                for k, alpha in enumerate(alphas):
+                    yield t, j, k, path.coefficients(Psi, alpha)
+        return
+    iterative = fresh_solver(solver)
+    descending = sorted(range(len(alphas)), key=lambda k: -alphas[k])
+    for (t, Psi), (j, manifold_weight) in itertools.product(enumerate(targets), enumerate(grid.manifold_weights)):
+        solution = None
+        for k in descending:
+            part = replace(problem, Psi=Psi, alpha=alphas[k], manifold_weight=manifold_weight)
+            solution = iterative.solve(part, solution)
+            yield t, j, k, solution.C

@@ -1,0 +1,1 @@
+"""One search over a grid for every estimator that chooses its parameters."""

@@ -1,0 +1,112 @@
+"""What a search found: errors or scores on named axes, the best point, and the table of scikit-learn's searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+__all__ = ["Axis", "SearchResult", "drop_single_axes"]
+
+
+class Axis(NamedTuple):
+    """The values of one parameter."""
+
+    name: str  # as in `get_params` of the model that is chosen
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """Errors or scores at every point of a grid; all axes are kept, those of length one too.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+        The searched parameters, in the order of the axes of `values`.
+    values : array
+        The error, or where `larger` the score, that the choice is made by. NaN where an interrupted search has none.
+    larger : bool
+        Whether larger values are better.
+    measures : dict of str to array
+        Everything that was measured, on the same axes: "error", or "roc_auc" and "average_precision".
+    folds : array of shape (number of folds, ...), default=None
+        The values on each fold; None where there were no folds.
+    weights : array of shape (number of folds,), default=None
+        Weight of each fold in the mean.
+    best : dict of str to object
+        The chosen value of each parameter. An averaged alpha lies between those of its axis.
+    best_index : tuple of int
+        Index of the chosen point in `values`, the nearest one if the last parameter was averaged.
+    interrupted : bool
+        Whether the search was interrupted (Ctrl-C).
+    solution : object
+        The solved model at the best point, where the evaluation provides it at no extra cost.
+    """
+
+    axes: tuple[Axis, ...]
+    values: np.ndarray
+    larger: bool
+    measures: dict[str, np.ndarray]
+    folds: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    best: dict[str, Any] = field(default_factory=dict)
+    best_index: tuple[int, ...] = ()
+    interrupted: bool = False
+    solution: Any = field(default=None, repr=False)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The values with the sign that makes larger ones better."""
+        return self.values if self.larger else -self.values
+
+    def table(self) -> dict[str, Any]:
+        """`cv_results_` in the form of scikit-learn's searches, a row per point in the order of the grid.
+
+        An axis of length one has a column only if it is alpha.
+        """
+        varied = [number for number, axis in enumerate(self.axes) if len(axis.values) > 1 or axis.name == "alpha"]
+        names = [self.axes[number].name for number in varied]
+        points = [tuple(point[number] for number in varied) for point in product(*(axis.values for axis in self.axes))]
+        columns: dict[str, Any] = {}
+        for number, name in enumerate(names):
+            columns[f"param_{name}"] = _column([point[number] for point in points])
+        columns["params"] = [dict(zip(names, point, strict=True)) for point in points]
+        if self.folds is not None and self.weights is not None:
+            sign = 1.0 if self.larger else -1.0
+            splits = sign * self.folds.reshape(len(self.folds), -1)
+            for number, scores in enumerate(splits):
+                columns[f"split{number}_test_score"] = scores
+            mean = _weighted_mean(splits, self.weights)
+            columns["std_test_score"] = np.sqrt(_weighted_mean((splits - mean) ** 2, self.weights))
+        scores = np.array(self.scores).ravel()
+        columns["mean_test_score"] = scores
+        descending = np.where(np.isnan(scores), np.inf, -scores)  # unknown scores come last
+        columns["rank_test_score"] = rankdata(descending, method="min").astype(np.int32)
+        return columns
+
+
+def drop_single_axes(values: np.ndarray, index: tuple[int, ...] = ()) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Values on the grid and an index into them, both without the axes of length one."""
+    kept = [axis for axis, size in enumerate(values.shape) if size > 1]
+    squeezed = values.reshape([values.shape[axis] for axis in kept])
+    return squeezed, tuple(index[axis] for axis in kept if index)
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Numbers as numbers, everything else as objects."""
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return np.array(values, dtype=float)
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Σ_f w_f v_f / Σ_f w_f over the known entries of the first axis; NaN where no entry is known."""
+    w = np.where(np.isnan(values), 0.0, weights.reshape(-1, *(1,) * (values.ndim - 1)))
+    total = w.sum(axis=0)
+    sums = np.sum(w * np.nan_to_num(values), axis=0)
+    return np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
