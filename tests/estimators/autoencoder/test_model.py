@@ -201,7 +201,7 @@ def test_says_when_it_stops_early():
         ({"n_components": 41}, "at most n_samples = 40"),
         ({"n_starts": 0}, "`n_starts` must be"),
         ({"random_state": -1}, "`random_state` must be"),
-        ({"alpha": 1e-300}, "`alpha` = 1e-300 is lost"),
+        ({"alpha": 1e-300}, "`alpha` = 1e-300 is too small"),
         ({"code_kernel": Laplacian(1.0)}, "`code_kernel` must be `RBF"),
         ({"code_kernel": RBF()}, "with a number"),
         ({"loss": MaxMargin()}, "`loss` must fix the length"),

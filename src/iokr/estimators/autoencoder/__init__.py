@@ -1,1 +1,1 @@
-"""Codes between two layers of kernels."""
+"""Codes of a few numbers between two layers of kernels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,24 +17,32 @@ from iokr.losses.base import Loss
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 
-__all__ = ["TwoLayers", "codes_gradient"]
+__all__ = ["CODE_GRADIENTS", "TwoLayers"]
 
 Matrix = NDArray[np.float64]
-_TOL = 1e-10  # relative duality gap of the outer layer where it has no closed form: its coefficients are the gradient
+_TOL = 1e-10  # relative duality gap of an outer layer without closed form: its coefficients are the gradient
 
 
-def codes_gradient(kernel: Kernel, Z: Matrix, K: Matrix, M: Matrix) -> Matrix:
-    """∂⟨M, K(Z)⟩/∂Z for a symmetric M: 2MZ, or −4γ (diag(Q1) − Q) Z with Q = M∘K for a Gaussian."""
-    if isinstance(kernel, Linear):
-        return np.asarray(2 * M @ Z)
-    assert isinstance(kernel, RBF) and kernel.gamma is not None
-    Q, gamma = M * K, float(kernel.gamma)
-    return np.asarray(-4 * gamma * (Q.sum(axis=1)[:, None] * Z - Q @ Z))
+def linear_gradient(kernel: Any, Z: Matrix, K: Matrix, M: Matrix) -> Matrix:
+    """∂⟨M, K(Z)⟩/∂Z = 2MZ for a symmetric M."""
+    return np.asarray(2 * M @ Z)
+
+
+def gaussian_gradient(kernel: Any, Z: Matrix, K: Matrix, M: Matrix) -> Matrix:
+    """∂⟨M, K(Z)⟩/∂Z = −4γ (diag(Q1) − Q) Z with Q = M∘K, for a symmetric M."""
+    Q = M * K
+    return np.asarray(-4 * float(kernel.gamma) * (Q.sum(axis=1)[:, None] * Z - Q @ Z))
+
+
+CODE_GRADIENTS: dict[type, Callable[[Any, Matrix, Matrix, Matrix], Matrix]] = {
+    Linear: linear_gradient,
+    RBF: gaussian_gradient,
+}
 
 
 @dataclass
 class TwoLayers:
-    """The two layers on training data.
+    """J of the two layers on training data, for `scipy.optimize.minimize`.
 
     Parameters
     ----------
@@ -57,20 +66,13 @@ class TwoLayers:
     _last: Solution | None = field(default=None, init=False)
 
     def outer(self, Z: Matrix) -> tuple[float, Matrix, Matrix]:
-        """(value, C, K₂) of the outer layer on codes Z: the least it can be, f₂ = Σ_i k₂(·, z_i) c_i, and k₂(z_i, z_j).
+        """(value, C, K₂) of the outer layer on codes Z: its minimum, f₂ = Σ_i k₂(·, z_i) c_i, and k₂(z_i, z_j).
 
         With the square loss C = (K₂ + αI)⁻¹T and the value is (α/2)⟨T, C⟩.
         """
         K = np.asarray(self.kernel(Z))
         if self.loss.quadratic:
-            try:
-                factor = cho_factor(K + self.alpha * np.eye(len(K)), lower=True, overwrite_a=True, check_finite=False)
-            except LinAlgError:
-                raise ValueError(
-                    f"`alpha` = {self.alpha:g} is lost beside the kernel on codes, whose matrix is singular; "
-                    "take a larger one."
-                ) from None
-            C = np.asarray(cho_solve(factor, self.T, check_finite=False))
+            C = self._ridge(K)
             return self.alpha / 2 * float(np.sum(self.T * C)), C, K
         rows = np.arange(len(K))
         problem = Problem(Precomputed(K).fit(rows).gram(rows), self.T, self.loss, self.alpha)
@@ -78,11 +80,25 @@ class TwoLayers:
         C = np.asarray(self._last.C)
         return problem.objective(C), C, K
 
+    def _ridge(self, K: Matrix) -> Matrix:
+        """(K + αI)⁻¹T."""
+        try:
+            factor = cho_factor(K + self.alpha * np.eye(len(K)), lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            raise ValueError(
+                f"`alpha` = {self.alpha:g} is too small for the kernel on codes, whose matrix is singular; "
+                "choose a larger one."
+            ) from None
+        return np.asarray(cho_solve(factor, self.T, check_finite=False))
+
     def __call__(self, flat: Any) -> tuple[float, Matrix]:
-        """J and ∂J/∂W, flat: the outer layer is at its minimum, so its value changes with K₂ by −(α/2) C Cᵀ alone."""
+        """J and ∂J/∂W, flat.
+
+        The outer layer is at its minimum, so the derivative of its value in K₂ is −(α/2) C Cᵀ, C held fixed.
+        """
         W = np.reshape(flat, (self.B.shape[1], -1))
         Z = self.B @ W
         value, C, K = self.outer(Z)
-        slope = codes_gradient(self.kernel, Z, K, -self.alpha / 2 * (C @ C.T))
+        slope = CODE_GRADIENTS[type(self.kernel)](self.kernel, Z, K, -self.alpha / 2 * (C @ C.T))
         gradient = self.B.T @ slope + self.code_alpha * W
         return value + self.code_alpha / 2 * float(np.sum(W * W)), gradient.ravel()

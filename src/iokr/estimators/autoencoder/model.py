@@ -1,4 +1,4 @@
-"""f₂(f₁(x)) ≈ ψ(y) with f₁(x) ∈ ℝᵈ: few numbers between two layers of kernels."""
+"""f₂(f₁(x)) ≈ ψ(y) with f₁(x) ∈ ℝᵈ: codes of a few numbers between two layers of kernels."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from iokr.data.frames import as_frame
 from iokr.data.objects import error_context, n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.autoencoder.layers import TwoLayers
+from iokr.estimators.autoencoder.layers import CODE_GRADIENTS, TwoLayers
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import Border, check_kernel
-from iokr.estimators.outputs import as_fitted, encode
+from iokr.estimators.outputs import FittedOutputs, Targets, as_fitted, encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
 from iokr.kernels.base import Kernel
-from iokr.kernels.vectors import RBF, Linear
+from iokr.kernels.vectors import RBF
 from iokr.losses.base import Loss
 
 __all__ = ["KernelAutoencoder"]
 
-_RANK = 1e-10  # eigenvalues of K₁ below this part of the largest are rounding
+_RANK = 1e-10  # eigenvalues and singular values below this fraction of the largest are rounding
 
 
 @component  # the mixins of scikit-learn are untyped
@@ -43,23 +43,23 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
 
     Codes f₁(x) = Σ_i k₁(x, x_i) a_i of d numbers, from which the outputs are predicted: f₂(z) = Σ_i k₂(z, z_i) c_i with
     z_i = f₁(x_i). Without y the outputs are the inputs themselves: an autoencoder, of vectors, or of any objects with
-    an output kernel. Given the codes f₂ is kernel ridge regression in closed form, so what is searched is f₁ alone, by
-    L-BFGS with exact gradients. The problem is not convex: the answer is the best of a few local minima. With linear
-    kernels and small α, α₁ the codes span the first d principal components. An evaluation costs n³/3 + 2n²(q + d), a
-    search some hundred of them: for a thousand objects or two.
+    an output kernel. Given the codes, f₂ is kernel ridge regression in closed form, so only f₁ is optimised, by L-BFGS
+    with exact gradients. The problem is not convex: the result is the best of a few local minima. With linear kernels
+    and small α, α₁ the codes span the first d principal components. An evaluation costs n³/3 + 2n²(q + d) flops, and
+    an optimisation some hundred evaluations: suitable for up to about two thousand objects.
 
     Parameters
     ----------
     kernel : Kernel, default=None
         k₁ on the inputs; None is `RBF()` with the median bandwidth.
     n_components : int, default=2
-        d, the numbers in a code. More keep more.
+        d, the number of coordinates of a code; larger reconstructs more.
     code_kernel : RBF or Linear, default=None
-        k₂ on codes; None is `RBF(1.0)`. A Gaussian needs its gamma: codes take the scale that suits it.
+        k₂ on codes; None is `RBF(1.0)`. A Gaussian needs a value of gamma: the scale of the codes adapts to it.
     output_kernel : Kernel, default=None
         On the outputs; None takes them as vectors, ψ(y) = y.
     embedding : Embedding, default=None
-        How ψ is held; None is exact.
+        The coordinates of ψ; None is exact.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     loss : Loss, default=None
@@ -68,13 +68,13 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     alpha : float, default=1.0
         α > 0: larger makes f₂ smoother.
     code_alpha : float, default=0.1
-        α₁ > 0: larger makes codes smaller and f₁ smoother. It is weighed against errors in the units of the outputs.
+        α₁ > 0: larger makes codes smaller and f₁ smoother. Errors are in the units of the outputs, and so is α₁.
     n_starts : int, default=5
-        Searches: from the principal components of the outputs, and from random codes. The one that ends lowest counts.
+        Starting points: the principal components of the outputs, then random codes. The lowest minimum is used.
     max_iter : int, default=500
-        Steps of L-BFGS in each, at most.
+        The largest number of steps of L-BFGS from each.
     tol : float, default=1e-7
-        Steps end when one lowers the objective by less than this part of it.
+        Relative decrease of the objective below which L-BFGS stops.
     random_state : int, RandomState or None, default=None
         For the random codes.
 
@@ -83,9 +83,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     codes_ : array of shape (n, d)
         f₁(x_i).
     objectives_ : array of shape (n_starts,)
-        The objective at the end of each search.
+        The minimum reached from each starting point.
     n_iter_ : int
-        Steps of the search that ended lowest.
+        Steps to the lowest of them.
     kernel_, code_kernel_, output_kernel_, embedding_, decoder_ : fitted components
     n_features_in_ : int
         When X is an array.
@@ -128,7 +128,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
-        """Find codes of the inputs that tell the outputs.
+        """Find codes of the inputs from which the outputs can be predicted.
 
         Parameters
         ----------
@@ -137,21 +137,16 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
             None is X.
         """
         progress = begin(self, 0, X=X, y=y)
-        kernel, code_kernel = self._check()
+        kernel, code_kernel = self._check_parameters()
         if y is None and kernel.pairwise:
-            raise ValueError("`Precomputed()` knows no inputs to give back; give the outputs as y.")
+            raise ValueError("`Precomputed()` has no inputs to reconstruct; give the outputs as y.")
         given = check_data(self, X, X if y is None else y, None, None, kernel)
         n = n_objects(given.y)
         if self.n_components > n:
             raise ValueError(f"`n_components` must be at most n_samples = {n}, got {self.n_components}.")
         check_matrix(n, n, given.X, 6.0, "The kernels on inputs, codes and outputs")
         outputs, targets = encode(given.y, None, frame=given.frame, **self._output_parts())
-        if targets.mask is not None:
-            raise ValueError("`y` contains NaN, which codes cannot be made from; drop these rows, or use `IOKR`.")
-        if not outputs.loss.calibrated:
-            raise ValueError(f"`loss` must fix the length of h(x), and {outputs.loss!r} does not; use `Huber()`.")
-        if outputs.decoder is not None and outputs.decoder.weighted:
-            raise ValueError(f"{outputs.decoder!r} needs weights of the training outputs, which this model has not.")
+        _check_outputs(outputs, targets)
         self._keep_outputs(outputs)
         self._single_precision = given.single
         with error_context("X"):
@@ -160,12 +155,12 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         K = self.kernel_.gram(self.points_).dense()
         Psi: Any = np.eye(n) if targets.Psi is None else targets.Psi
         T = to_numpy(outputs.embedding.euclidean(Psi)).astype(np.float64)
-        self._search(to_numpy(K).astype(np.float64), T, asarray_like(Psi, K), code_kernel)
+        self._learn_codes(to_numpy(K).astype(np.float64), T, asarray_like(Psi, K), code_kernel)
         end(progress, self, X=X, y=y)
         return self
 
-    def _check(self) -> tuple[Kernel, Kernel]:
-        """The kernels of both layers; parameters are numbers."""
+    def _check_parameters(self) -> tuple[Kernel, Kernel]:
+        """The kernels of both layers."""
         self._check_components()
         kernel = check_kernel(self.kernel)
         if not isinstance(kernel, Kernel):
@@ -178,47 +173,51 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         if self.tol >= 1:
             raise ValueError(f"`tol` must be below 1, got {self.tol!r}.")
         check_random(self.random_state)
-        code_kernel = RBF(1.0) if self.code_kernel is None else self.code_kernel
-        if not isinstance(code_kernel, (RBF, Linear)) or getattr(code_kernel, "gamma", 1.0) is None:
+        code_kernel: Any = RBF(1.0) if self.code_kernel is None else self.code_kernel
+        kind = type(code_kernel)
+        if kind not in CODE_GRADIENTS or (kind is RBF and code_kernel.gamma is None):
             raise ValueError(
                 f"`code_kernel` must be `RBF(gamma)` with a number, or `Linear()`, whose gradients are known, "
                 f"got {code_kernel!r:.60}."
             )
         return kernel, clone(code_kernel)
 
-    def _search(self, K: np.ndarray, T: np.ndarray, Psi: Array, code_kernel: Kernel) -> None:
-        """Codes by L-BFGS, the best of a few searches."""
+    def _learn_codes(self, K: np.ndarray, T: np.ndarray, Psi: Array, code_kernel: Kernel) -> None:
+        """Codes by L-BFGS from several starting points, and the outer layer on the best of them."""
         s, U = eigh(K)
-        kept = s > _RANK * max(float(s[-1]), 0.0)
-        if not kept.any():
-            raise ValueError("`kernel` is zero for all inputs, which then have no codes; choose another one.")
-        s, U = s[kept], U[:, kept]
-        B = U * np.sqrt(s)
+        positive = s > _RANK * max(float(s[-1]), 0.0)
+        if not positive.any():
+            raise ValueError("`kernel` is zero for all inputs, so there are no codes; choose another one.")
+        s, U = s[positive], U[:, positive]
+        B = U * np.sqrt(s)  # K₁ = B Bᵀ
         layers = TwoLayers(B, T, code_kernel, self.loss_, float(self.alpha), float(self.code_alpha))
         options: Any = {"maxiter": int(self.max_iter), "ftol": float(self.tol), "gtol": 0.0}
-        ends = [
+        minima = [
             minimize(layers, start.ravel(), jac=True, method="L-BFGS-B", options=options)
             for start in self._starts(U, B, T)
         ]
-        best = min(ends, key=lambda end: float(end.fun))
+        best = min(minima, key=lambda minimum: float(minimum.fun))
         if best.nit >= self.max_iter:
             warnings.warn(
                 f"Codes still change after `max_iter={self.max_iter}` steps; more may help.", ConvergenceWarning, 2
             )
+        self.objectives_ = np.array([float(minimum.fun) for minimum in minima])
+        self.n_iter_ = int(best.nit)
         W = best.x.reshape(B.shape[1], -1)
-        self.objectives_, self.n_iter_ = np.array([float(end.fun) for end in ends]), int(best.nit)
         codes = B @ W
         if self.loss_.quadratic:
             layers = replace(layers, T=to_numpy(Psi))  # from here on in the embedding's own coordinates
-        C = layers.outer(codes)[1]
-        self.codes_, self._inner, self._outer = (asarray_like(a, Psi) for a in (codes, (U / np.sqrt(s)) @ W, C))
+        _, C, _ = layers.outer(codes)
+        self.codes_ = asarray_like(codes, Psi)
+        self._inner = asarray_like((U / np.sqrt(s)) @ W, Psi)  # a_i of f₁
+        self._outer = asarray_like(C, Psi)  # c_i of f₂
         self.code_kernel_ = code_kernel.fit(self.codes_)
         self._n_features_out = int(self.n_components)
 
     def _starts(self, U: np.ndarray, B: np.ndarray, T: np.ndarray) -> Iterator[np.ndarray]:
         """W of the principal components of the outputs, then of random codes of unit variance.
 
-        Codes K₁^½ ε are those of a Gaussian process, with a number ε for each object: the basis U plays no part.
+        The random codes K₁^½ ε, with a number ε for each object, are those of a Gaussian process, whatever the basis U.
         """
         yield _principal(B, T, self.n_components, float(self.code_alpha))
         rng = check_random(self.random_state)
@@ -226,7 +225,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         for _ in range(self.n_starts - 1):
             yield scale * U.T @ rng.normal(size=(len(U), self.n_components))
 
-    def _coded(self, X: Any) -> Array:
+    def _codes(self, X: Any) -> Array:
         """f₁(x), float64."""
         check_is_fitted(self)
         border = Border(self.kernel_, self._inner)
@@ -235,7 +234,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
 
     def transform(self, X: Any) -> Array:
         """The codes f₁(x), (m, d)."""
-        return self._cast(self._coded(X))
+        return self._cast(self._codes(X))
 
     def inverse_transform(self, Z: Any) -> Any:
         """The outputs of codes: f₂(z), decoded."""
@@ -243,7 +242,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         Z = check_vectors(Z, "Z")
         d = int(self.codes_.shape[1])
         if len(Z.shape) != 2 or Z.shape[1] != d:
-            raise ValueError(f"`Z` must have {d} columns, the numbers of a code, got shape {tuple(Z.shape)}.")
+            raise ValueError(f"`Z` must have {d} columns, the length of a code, got shape {tuple(Z.shape)}.")
         H = self._from_codes(asarray_like(to_numpy(Z).astype(np.float64), self.codes_))
         decoded = self.decoder_.decode(H, self.embedding_)
         return as_frame(as_fitted(self._cast(decoded), self.outputs_.shape), self.outputs_.frame, Z)
@@ -252,7 +251,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         return matmul(asarray_like(self.code_kernel_(Z, self.codes_), self._outer), self._outer)
 
     def _values(self, X: Any) -> Array:
-        return self._from_codes(self._coded(X))
+        return self._from_codes(self._codes(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, candidates: Any = None) -> float:
         """R² in the output feature space, of X itself without y; with candidates, how often the best one is right.
@@ -276,18 +275,28 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         return tags
 
 
+def _check_outputs(outputs: FittedOutputs, targets: Targets) -> None:
+    """Complete outputs, a loss that fixes h(x), and a decoder of h(x)."""
+    if targets.mask is not None:
+        raise ValueError("`y` contains NaN, which codes cannot be made from; drop these rows, or use `IOKR`.")
+    if not outputs.loss.calibrated:
+        raise ValueError(f"`loss` must fix the length of h(x), and {outputs.loss!r} does not; use `Huber()`.")
+    if outputs.decoder is not None and outputs.decoder.weighted:
+        raise ValueError(f"{outputs.decoder!r} needs weights of the training outputs, which this model does not have.")
+
+
 def _principal(B: np.ndarray, T: np.ndarray, d: int, code_alpha: float) -> np.ndarray:
     """W of ridge regression of the first d principal components of the outputs, scaled to unit variance, on the inputs.
 
-    Where the outputs have fewer, the rest are the first directions of the inputs.
+    Where the outputs have fewer, the others are the first directions of the inputs.
     """
     n, r = B.shape
     U, sigma, _ = np.linalg.svd(T, full_matrices=False)
-    kept = int(np.sum(sigma > _RANK * max(float(sigma[0]), 0.0))) if len(sigma) else 0
-    targets = np.sqrt(n) * U[:, : min(d, kept)]
+    rank = int(np.sum(sigma > _RANK * max(float(sigma[0]), 0.0))) if len(sigma) else 0
+    targets = np.sqrt(n) * U[:, : min(d, rank)]
     gram = np.sum(B * B, axis=0)  # Bᵀ B is diagonal
     W = (B.T @ targets) / (gram + max(code_alpha, _RANK * float(gram.max())))[:, None]
-    more = np.zeros((r, d - W.shape[1]))
-    for k in range(min(more.shape[1], r)):
-        more[r - 1 - k, k] = 1.0 / np.sqrt(gram[r - 1 - k] / n)
-    return np.hstack([W, more])
+    others = np.zeros((r, d - W.shape[1]))
+    for k in range(min(others.shape[1], r)):
+        others[r - 1 - k, k] = 1.0 / np.sqrt(gram[r - 1 - k] / n)  # eigenvalues ascend: the largest is the last
+    return np.hstack([W, others])
