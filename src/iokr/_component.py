@@ -39,6 +39,8 @@ def _short(array: np.ndarray) -> str:
 class Component(ShortArrays):
     """A part of a model: stores its parameters, clones, pickles and prints; `fit` fills `name_` attributes."""
 
+    refusal: str = ""  # why it cannot be used where a kernel is needed, for what only looks like one
+
 
 @dataclass_transform()
 def component(cls: T) -> T:

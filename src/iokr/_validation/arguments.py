@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,11 +20,13 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
+from iokr._component import Component
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, distinct, error_context, key, keys, n_objects
 
 __all__ = [
     "check_choice",
+    "check_component",
     "check_computed",
     "check_folds",
     "check_groups",
@@ -40,6 +42,8 @@ __all__ = [
     "check_vectors",
     "check_weight",
 ]
+
+C = TypeVar("C", bound=Component)
 
 _HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
@@ -99,6 +103,15 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
+
+
+def check_component(value: Any, kind: type[C], name: str, folder: str) -> C:
+    """`value`, if it is a component of this kind; `folder` is the package that has such components."""
+    if isinstance(value, kind):
+        return value
+    refusal = value.refusal if isinstance(value, Component) else ""
+    reason = f"; {refusal}" if refusal else ""
+    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{reason}.")
 
 
 def check_random(random_state: Any) -> np.random.RandomState:

@@ -100,8 +100,10 @@ def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
 
 def _takes_numbers(embedding: Any) -> bool:
     """Whether outputs are vectors, or row numbers, and no other objects."""
-    kernel = getattr(embedding, "kernel_", None)
-    return embedding is not None and (kernel is None or kernel.numeric or kernel.domain == "indices")
+    if embedding is None:
+        return False
+    kernel = embedding.kernel_
+    return kernel is None or kernel.numeric or kernel.domain == "indices"
 
 
 def _check_entries(candidates: Any, name: str) -> None:
@@ -112,8 +114,10 @@ def _check_entries(candidates: Any, name: str) -> None:
 
 def _check_labels(candidates: Any, embedding: Any) -> None:
     """Refuse lists and rows of an array, which no label equals, where all labels at fit are texts or numbers."""
-    kernel, labels = getattr(embedding, "kernel_", None), getattr(embedding, "S_fit_", None)
-    if getattr(kernel, "domain", None) != "labels" or not isinstance(labels, np.ndarray):
+    if embedding is None or embedding.kernel_ is None or embedding.kernel_.domain != "labels":
+        return
+    labels = embedding.S_fit_
+    if not isinstance(labels, np.ndarray):
         return
     rows = is_sparse(candidates) or len(getattr(candidates, "shape", ())) > 1
     nested = rows or all(isinstance(y, (list, tuple, set, frozenset, np.ndarray)) for y in candidates)

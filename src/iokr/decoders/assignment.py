@@ -60,7 +60,8 @@ class Assignment(Decoder):
                 f"`exact` must be at most 20, got {self.exact}; tables over sets of items double with each."
             )
         kernel, _ = output_kernel(embedding)
-        hamming = counts_positions(kernel) and not getattr(kernel, "transitions", 0.0)
+        counting = counts_positions(kernel)
+        hamming = counting is not None and not counting.transitions
         if not hamming and not isinstance(kernel, (Kendall, Spearman)):
             raise ValueError(
                 "`Assignment()` needs the output kernel `Spearman()`, `Kendall()` or `Positional(Delta())` on rank "

@@ -106,12 +106,12 @@ class GraphBarycenter(GraphDecoder):
     n_compared: int | None = 100
 
     @property
-    def weighted(self) -> bool:
+    def weighted(self) -> bool:  # type: ignore[override]
         """Whether FGW decides, which takes β(x); before `fit`, whether it can."""
         return bool(getattr(self, "_by_fgw", not hasattr(self, "labels_")))
 
     @property
-    def by(self) -> str | None:
+    def by(self) -> str | None:  # type: ignore[override]
         """What ranking makes large: minus the risk, where FGW decides."""
         return "score" if self.weighted else None
 
@@ -126,7 +126,7 @@ class GraphBarycenter(GraphDecoder):
             raise ValueError(f"`alpha` must lie between 0 and 1, got {self.alpha!r}.")
         self._range = _checked_sizes(self.sizes)
         import_ot("`GraphBarycenter`")
-        kernel, self._kernel = graph_kernel(embedding), getattr(embedding, "kernel_", None)
+        kernel, self._kernel = graph_kernel(embedding), embedding.kernel_
         self._by_fgw = kernel is None or not self.rounded
         if is_numeric(Y):
             raise ValueError(

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 from iokr._array import Array
 from iokr._component import Component
 from iokr.embeddings.base import Embedding
+from iokr.kernels.base import Kernel
 
-__all__ = ["Decoder"]
+__all__ = ["Comparison", "Decoder"]
+
+
+class Comparison(Protocol):
+    """What ranks candidates: an `Embedding`, or the risk of answers."""
+
+    kernel_: Kernel | None  # the output kernel, which knows what outputs look like
+    S_fit_: Any  # the represented training outputs, or None
+
+    def represent(self, Y: Any, name: str = "y") -> Any:
+        """Candidates as the other methods take them."""
+
+    def inner(self, H: Array, S: Any) -> Array:
+        """⟨h_i, ψ(y_j)⟩, (m, c)."""
+
+    def sq_norms(self, S: Any) -> Array:
+        """‖ψ(y_j)‖², (c,)."""
+
+    def sq_norms_of(self, H: Array) -> Array:
+        """‖h_i‖², (m,)."""
 
 
 class Decoder(Component, ABC):
@@ -27,14 +47,17 @@ class Decoder(Component, ABC):
     array([2.])
     """
 
-    @property
-    def weighted(self) -> bool:
-        """Whether `decode` takes β(x), the weights of the training outputs, in the place of h(x). May be overridden."""
-        return False
+    weighted: bool = False  # whether `decode` takes β(x), the weights of the training outputs, instead of h(x)
+    by: str | None = None  # how candidates are ranked: "distance", "score", or None for what suits the loss
+    Y_fit_: Any = None  # the candidates that `fit` keeps, if any
 
     def fit(self, Y: Any, embedding: Embedding) -> Decoder:
         """Keep what decoding needs of the training outputs; refuse an embedding it cannot decode. May be overridden."""
         return self
+
+    def measure(self) -> Comparison:
+        """What compares candidates with β(x), where `weighted`. May be overridden."""
+        raise TypeError(f"{self!r:.60} compares candidates with h(x), by the embedding.")
 
     @abstractmethod
     def decode(self, H: Array, embedding: Embedding) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +14,10 @@ from iokr._component import component
 from iokr._validation.arguments import check_choice
 from iokr.data.candidates import CandidateSets, flatten_sets, index_in_set, shared_sequence
 from iokr.data.objects import distinct, error_context, take
-from iokr.decoders.base import Decoder
+from iokr.decoders.base import Comparison, Decoder
 from iokr.embeddings.base import Embedding
 
-__all__ = ["Candidates", "Comparison", "compare_sets", "rank_sets", "rank_shared"]
-
-
-class Comparison(Protocol):
-    """What ranks candidates: an `Embedding`, or the risk of answers."""
-
-    def represent(self, Y: Any, name: str = "y") -> Any:
-        """Candidates as the other methods take them."""
-
-    def inner(self, H: Array, S: Any) -> Array:
-        """⟨h_i, ψ(y_j)⟩, (m, c)."""
-
-    def sq_norms(self, S: Any) -> Array:
-        """‖ψ(y_j)‖²."""
-
-    def sq_norms_of(self, H: Array) -> Array:
-        """‖h_i‖²."""
+__all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
 
 
 _ENTRIES = 1 << 22  # of a block of scores: 32 MB

@@ -39,7 +39,7 @@ class GraphDecoder(Decoder):
         if kernel is None:
             raise ValueError(
                 f"`{type(self).__name__}()` needs an output kernel on graphs, such as `WeisfeilerLehman()`, "
-                f"got {getattr(embedding, 'kernel_', None)!r}; use `Candidates()`."
+                f"got {embedding.kernel_!r}; use `Candidates()`."
             )
         self._Y, (self._label, self._edge_label) = as_objects(Y), label_names(kernel)
         parsed = graphs(self._Y, self._label, self._edge_label)

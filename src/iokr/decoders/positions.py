@@ -52,11 +52,12 @@ class Positions(Decoder):
     def fit(self, Y: Any, embedding: Embedding) -> Positions:
         """The letters, and which output has which of them where."""
         kernel, _ = output_kernel(embedding)
-        if not counts_positions(kernel):
+        counting = counts_positions(kernel)
+        if counting is None:
             raise ValueError(
                 f"`Positions()` needs the output kernel `Positional(Delta())`, got {kernel!r}; use `Candidates()`."
             )
-        self._transitions = float(getattr(kernel, "transitions", 0.0))
+        self._transitions = float(counting.transitions)
         sequences = sequences_of(Y)
         names: dict[Any, int] = {}
         self.letters_: list[Any] = []

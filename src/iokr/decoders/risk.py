@@ -88,7 +88,7 @@ class MinimumRisk(Decoder):
         """Keep the distinct training outputs, and which row has which."""
         self._measure(Y)
         first, self._which = distinct(Y)
-        self.Y_fit_, self._kernel = take(Y, first), getattr(embedding, "kernel_", None)
+        self.Y_fit_, self._kernel = take(Y, first), embedding.kernel_
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -137,6 +137,8 @@ def _of_metric(metric: Callable[..., float], name: str) -> Callable[[Any, Any], 
 
 class Risk:
     """−Σ_i β_i(x) Δ(y_i, y) as the inner product of β(x) with a candidate: a `Comparison`."""
+
+    S_fit_ = None
 
     def __init__(self, loss: PairLoss, Y: Any, which: np.ndarray, kernel: Kernel | None) -> None:
         self.loss, self.which, self.kernel_ = loss, which, kernel  # the kernel says which objects outputs are

@@ -63,6 +63,10 @@ class Embedding(Component, ABC):
 
     explicit: bool = True  # coordinates that the user gave: an operator A may act on them
     is_identity: bool = False  # Ψ = I: coordinates are weights on the training outputs
+    centered: bool = False  # whether the mean of the training outputs is subtracted
+    n_components: int | None = None  # the most coordinates; None where their number follows from the outputs
+    kernel_: Kernel | None = None  # the output kernel, fitted; None where outputs are vectors
+    S_fit_: Any = None  # the represented training outputs, of embeddings through a kernel
 
     @abstractmethod
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
@@ -107,6 +111,13 @@ class Embedding(Component, ABC):
     def span(self, B: Array) -> Array:
         """Weights on the ψ(y_i) after this embedding's projection. May be overridden."""
         return B
+
+    def along(self, V: Array) -> Embedding | None:
+        """The embedding of outputs by Vᵀz(y), V (r, p) orthonormal, for h given as Vᵀh. May be overridden.
+
+        None where it has none.
+        """
+        return None
 
     def vectors(self, H: Array) -> Array:
         """h as vectors in the space of the outputs, for linear ψ. May be overridden."""
@@ -191,6 +202,7 @@ class KernelEmbedding(Embedding):
     """ψ(y) = k_Y(·, y), known through the output kernel."""
 
     explicit = False
+    kernel_: Kernel
 
     def _fit_kernel(self, Y: Any, kernel: Kernel | None, squares: float = 0.0, host: float = 0.0) -> Any:
         """Represent the outputs and check their kernel, if there is memory for `squares` arrays of n × n numbers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -54,21 +54,24 @@ class Explicit(EuclideanEmbedding):
             raise ValueError(f"`Explicit()` needs an output kernel made of features, got {kernel!r:.60}; {asked}.")
         self.kernel_ = kernel
         self._home = empty_like((0,), Y) if is_array(Y) else None
-        self.__dict__.pop("n_features_", None)
-        Psi = self.represent(Y)
+        Psi = self._features(kernel, Y, "y")
         self.n_features_ = int(Psi.shape[1])
         return Psi
 
     def represent(self, Y: Any, name: str = "y") -> Array:
         """φ(y_i), dense rows."""
+        S = self._features(cast(Kernel, self.kernel_), Y, name)
+        if S.shape[1] != self.n_features_:
+            raise ValueError(f"φ gave {self.n_features_} features at fit but {S.shape[1]} for `{name}`.")
+        return S
+
+    def _features(self, kernel: Kernel, Y: Any, name: str) -> Array:
         with error_context(name):
-            S = self.kernel_.represent(as_vectors(Y, self.kernel_, name))
+            S = kernel.represent(as_vectors(Y, kernel, name))
             if is_sparse(S):
                 check_matrix(S.shape[0], S.shape[1], None, what="Dense features of outputs")
                 S = np.asarray(S.toarray(), dtype=np.float64)
-            check_computed(self.kernel_.diag(S), what="‖φ(y)‖²")
-        if getattr(self, "n_features_", S.shape[1]) != S.shape[1]:
-            raise ValueError(f"φ gave {self.n_features_} features at fit but {S.shape[1]} for `{name}`.")
+            check_computed(kernel.diag(S), what="‖φ(y)‖²")
         return S
 
     def vectors(self, H: Array) -> Array:

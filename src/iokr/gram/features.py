@@ -45,6 +45,11 @@ class FeatureGram(ScalarGram):
         self.left, self.right = R, R if S is None else S
         self.factor = R if S is None else None
 
+    @property
+    def factors(self) -> tuple[Array, Array]:
+        """Φ of the rows and that of the columns."""
+        return self.left, self.right
+
     def restrict(self, rows: Any) -> FeatureGram:
         """The Gram of some of the objects among themselves."""
         return FeatureGram(take_rows(self.left, rows), diag=self._diag or row_sq_norms)
@@ -55,9 +60,9 @@ class FeatureGram(ScalarGram):
 
     def joined(self, other: ScalarGram) -> FeatureGram | None:
         """K + K′, from the features of both."""
-        left, right = getattr(other, "left", None), getattr(other, "right", None)
-        if left is None:
+        if other.factors is None:
             return None
+        left, right = other.factors
         xp = array_namespace(self.left)
         S = None if self.symmetric else xp.concat([self.right, right], axis=1)
         return FeatureGram(xp.concat([self.left, left], axis=1), S)

@@ -95,6 +95,11 @@ class ScalarGram(Gram):
         return self
 
     @property
+    def factors(self) -> tuple[Array, Array] | None:
+        """(Φ, X) with K = Φ Xᵀ, None where it is not held as such. May be overridden."""
+        return None
+
+    @property
     def described(self) -> str:
         """The kernel in words, `kernel` where it is not known or its words are long."""
         words = repr(getattr(self._block, "__self__", None))

@@ -9,6 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from iokr._array import (
     Array,
@@ -25,7 +26,7 @@ from iokr._array import (
 from iokr._component import component
 from iokr._validation.arguments import check_computed
 from iokr.data.objects import Parts
-from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, fit_part
+from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, check_part
 
 __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
 
@@ -40,16 +41,16 @@ class SeveralKernels(CompositeKernel):
 
     @property
     def members(self) -> Sequence[Kernel]:
-        """The kernels; none where `kernels` is no list, which `fit` refuses."""
-        return self.kernels if isinstance(self.kernels, (list, tuple)) else []
-
-    def fit(self, X: Any) -> SeveralKernels:
-        """Fit a clone of each."""
+        """The kernels."""
         if not isinstance(self.kernels, (list, tuple)):
             raise TypeError(f"`kernels` must be a list of kernels, got {self.kernels!r:.60}.")
         if len(self.kernels) == 0:
             raise ValueError("`kernels` is empty; at least one kernel is needed.")
-        self.kernels_ = [fit_part(k, "kernels", X) for k in self.kernels]
+        return [check_part(kernel, "kernels") for kernel in self.kernels]
+
+    def fit(self, X: Any) -> SeveralKernels:
+        """Fit a clone of each."""
+        self.kernels_ = [clone(kernel).fit(X) for kernel in self.members]
         return self
 
     def represent(self, X: Any) -> Parts:

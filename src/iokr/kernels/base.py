@@ -22,7 +22,7 @@ from iokr._array import (
 )
 from iokr._component import Component, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_computed, check_home, check_number
+from iokr._validation.arguments import check_component, check_computed, check_home, check_number
 from iokr._validation.matrices import check_psd
 from iokr.data.objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr.gram.features import FeatureGram, is_thin
@@ -39,6 +39,7 @@ __all__ = [
     "Sum",
     "WrappedKernel",
     "check_gram",
+    "check_part",
     "fit_part",
 ]
 
@@ -68,7 +69,9 @@ class Kernel(Component, ABC):
     domain: str = "any"  # "vectors", "strings", ...: the objects it takes
     trusted: bool = True  # known to be positive semi-definite; what the user brings is checked
     panel: int | None = None  # rows of a symmetric Gram matrix at a time: few where an entry costs much
-    supervised: bool = False  # `fit(X, target)` learns from the Gram of the outputs, too; `fixed()` then keeps that
+    supervised: bool = False  # `fit(X, target)` also learns from the Gram of the outputs; `fixed()` keeps the result
+    spans: bool = False  # whether h(x) lies in the span of the training outputs for every operator: operator kernels
+    n_components: int | None = None  # the most features that an approximation computes; None for exact kernels
 
     @property
     def numeric(self) -> bool:
@@ -79,6 +82,25 @@ class Kernel(Component, ABC):
     def pairwise(self) -> bool:
         """Whether X is the Gram matrix itself (`Precomputed()` alone)."""
         return False
+
+    @property
+    def scalar(self) -> Kernel | None:
+        """k of the operator kernel k·A: the kernel itself, which acts as k·I."""
+        return self
+
+    @property
+    def members(self) -> Sequence[Kernel]:
+        """The kernels it is made of. May be overridden."""
+        return ()
+
+    @property
+    def has_features(self) -> bool:
+        """Whether k(x, z) = ⟨φ(x), φ(z)⟩ for rows φ(x) that `features` returns."""
+        return type(self).features is not Kernel.features
+
+    def features(self, X: Any) -> Any:
+        """The (n, p) matrix of φ(x_i). May be overridden."""
+        raise TypeError(f"{self!r:.60} has no features; approximate it by some: `Nystroem({self!r:.40})`.")
 
     def fit(self, X: Any) -> Kernel:
         """Learn what depends on data (a bandwidth, a vocabulary, a mean). May be overridden."""
@@ -164,12 +186,14 @@ def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
         check_psd(gram.dense(), f"{name} (its Gram matrix)")
 
 
+def check_part(kernel: Any, name: str) -> Kernel:
+    """The kernel that another kernel is made of."""
+    return check_component(kernel, Kernel, name, "kernels")  # type: ignore[type-abstract]
+
+
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
-    if not isinstance(kernel, Kernel):
-        why = f"; {kernel.refusal}" if hasattr(kernel, "refusal") else ""
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}{why}.")
-    return clone(kernel).fit(X)
+    return clone(check_part(kernel, name)).fit(X)
 
 
 class PairwiseKernel(Kernel):
@@ -255,24 +279,24 @@ class CompositeKernel(Kernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """That of all members, "any" where they differ."""
-        domains = {str(getattr(k, "domain", "any")) for k in self.members}
+        domains = {k.domain for k in self.members}
         return domains.pop() if len(domains) == 1 else "any"
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """Whether all members are."""
-        return all(getattr(k, "trusted", True) for k in self.members)
+        return all(k.trusted for k in self.members)
 
     @property
     def pairwise(self) -> bool:
         """Whether a member is `Precomputed()`."""
-        return any(getattr(k, "pairwise", False) for k in self.members)
+        return any(k.pairwise for k in self.members)
 
     @property
     def panel(self) -> int | None:  # type: ignore[override]
         """The fewest rows that a member asks for."""
-        asked = [getattr(k, "panel", None) for k in self.members]
-        return min((rows for rows in asked if rows), default=None)
+        heights = [k.panel for k in self.members if k.panel is not None]
+        return min(heights, default=None)
 
 
 @component
@@ -285,7 +309,7 @@ class BinaryKernel(CompositeKernel):
     @property
     def members(self) -> Sequence[Kernel]:
         """Both."""
-        return [self.left, self.right]
+        return [check_part(self.left, "left"), check_part(self.right, "right")]
 
     def fit(self, X: Any) -> BinaryKernel:
         """Fit clones of both."""
@@ -355,7 +379,7 @@ class WrappedKernel(CompositeKernel):
     @property
     def members(self) -> Sequence[Kernel]:
         """The base."""
-        return [self.base]
+        return [check_part(self.base, "base")]
 
     def fit(self, X: Any) -> WrappedKernel:
         """Fit a clone of the base."""

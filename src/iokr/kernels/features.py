@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
@@ -15,9 +15,28 @@ from iokr._validation.arguments import check_computed, check_vectors
 from iokr.data.frames import column_names, read, select_columns
 from iokr.data.objects import as_objects
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import FeatureKernel, Kernel, fit_part
+from iokr.kernels.base import FeatureKernel, Kernel, WrappedKernel, check_part, fit_part
 
-__all__ = ["Columns", "EmpiricalMap", "Features"]
+__all__ = ["Columns", "EmpiricalMap", "Features", "Similarity"]
+
+
+@runtime_checkable
+class Similarity(Protocol):
+    """What compares objects: every kernel, and similarities that are not positive semi-definite."""
+
+    domain: str
+
+    def fit(self, X: Any) -> Any:
+        """Learn what depends on data."""
+
+    def represent(self, X: Any) -> Any:
+        """Check and parse the objects, once."""
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The (n, m) array of s(x_i, z_j)."""
+
+    def diag(self, R: Any) -> Array:
+        """The (n,) array of s(x_i, x_i)."""
 
 
 @component
@@ -80,8 +99,8 @@ class EmpiricalMap(FeatureKernel):
     Parameters
     ----------
     base : Kernel
-        Or any similarity with `represent` and `block`, such as `iokr.chem.modified_cosine`: the map is positive
-        semi-definite whatever the base is.
+        Or any similarity with `domain`, `fit`, `represent`, `block` and `diag`, such as `iokr.chem.modified_cosine`:
+        the map is positive semi-definite even when the base is not.
 
     Examples
     --------
@@ -91,17 +110,20 @@ class EmpiricalMap(FeatureKernel):
            [10., 20.]])
     """
 
-    base: Kernel
+    base: Similarity
 
     @property
     def domain(self) -> str:  # type: ignore[override]
         """That of the base."""
-        return str(getattr(self.base, "domain", "any"))
+        return self._similarity.domain
+
+    @property
+    def _similarity(self) -> Similarity:
+        return self.base if isinstance(self.base, Similarity) else check_part(self.base, "base")
 
     def fit(self, X: Any) -> EmpiricalMap:
         """Fit a clone of the base, and keep the objects."""
-        similarity = hasattr(self.base, "represent") and hasattr(self.base, "block") and hasattr(self.base, "fit")
-        self.base_ = clone(self.base).fit(X) if similarity else fit_part(self.base, "base", X)
+        self.base_ = clone(self._similarity).fit(X)
         self.R_fit_ = self.base_.represent(X)
         check_computed(self.base_.diag(self.R_fit_))
         return self
@@ -118,7 +140,7 @@ class EmpiricalMap(FeatureKernel):
 
 
 @component
-class Columns(Kernel):
+class Columns(WrappedKernel):
     """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns, whatever the others hold.
 
     One column is its values, several are vectors of numbers, so that kernels on columns of different kinds can be added
@@ -149,12 +171,7 @@ class Columns(Kernel):
     def domain(self) -> str:  # type: ignore[override]
         """Rows of numbers, unless columns have names or hold other objects: then rows of a table."""
         named = any(isinstance(c, str) for c in self._listed())
-        return "vectors" if getattr(self.base, "numeric", False) and not named else "tables"
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the base."""
-        return bool(getattr(self.base, "trusted", True))
+        return "vectors" if check_part(self.base, "base").numeric and not named else "tables"
 
     def fit(self, X: Any) -> Columns:
         """Fit the base on these columns."""
@@ -181,8 +198,7 @@ class Columns(Kernel):
 
     def _select(self, X: Any) -> Any:
         """These columns of X, as the base takes them."""
-        if not isinstance(self.base, Kernel):
-            raise TypeError(f"`base` must be a component of `iokr.kernels`, got {self.base!r:.60}.")
+        check_part(self.base, "base")
         columns, names = self._listed(), column_names(X)
         odd = [c for c in columns if isinstance(c, (bool, np.bool_)) or not isinstance(c, (str, int, np.integer))]
         if odd or (not columns and not isinstance(self.columns, slice)):

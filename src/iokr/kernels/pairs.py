@@ -12,7 +12,7 @@ from iokr._validation.arguments import check_number
 from iokr.data.objects import BadObject, as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import Kernel, fit_part
+from iokr.kernels.base import Kernel, check_part, fit_part
 
 __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
 
@@ -66,11 +66,11 @@ class PairKernel(Kernel):
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """As far as the kernel on nodes is."""
-        return bool(self.base.trusted)
+        return check_part(self.base, "base").trusted
 
     def fit(self, X: Any) -> PairKernel:
         """Fit `base` to the nodes, or to the node numbers in X where these are the nodes."""
-        if isinstance(self.base, Kernel) and self.base.pairwise:
+        if check_part(self.base, "base").pairwise:
             raise ValueError("`base` must know k between any nodes: give `Precomputed(matrix)`, not `Precomputed()`.")
         if self.nodes is not None:
             self.base_ = fit_part(self.base, "base", self.nodes)

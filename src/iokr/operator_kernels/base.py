@@ -17,7 +17,7 @@ from iokr.gram.blocks import BlockGram, SumGram, kronecker
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
-__all__ = ["OperatorKernel", "OperatorProduct", "OperatorSum"]
+__all__ = ["OperatorKernel", "OperatorProduct", "OperatorSum", "is_factor"]
 
 
 class OperatorKernel(Component, ABC):
@@ -42,6 +42,8 @@ class OperatorKernel(Component, ABC):
     domain: str = "any"  # the kind of inputs
     pairwise: bool = False  # whether X is a Gram matrix
     trusted: bool = True  # known to be positive semi-definite
+    supervised: bool = False  # learns from the Gram of the outputs: scalar kernels alone; operators have `adapt`
+    isotropic: bool = False  # whether 𝒦 = a·k·I, which acts on outputs without coordinates, too
 
     @property
     def numeric(self) -> bool:
@@ -65,7 +67,7 @@ class OperatorKernel(Component, ABC):
 
     @property
     def scalar(self) -> Kernel | None:
-        """The scalar kernel k of 𝒦 = k A, None where 𝒦 does not separate. May be overridden."""
+        """k of 𝒦 = k A, fitted if 𝒦 is; None where 𝒦 does not separate. May be overridden."""
         return None
 
     def __add__(self, other: Any) -> OperatorKernel:
@@ -75,10 +77,10 @@ class OperatorKernel(Component, ABC):
         return OperatorSum(other, self) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> OperatorKernel:
-        return OperatorProduct(self, other) if _is_factor(other) else NotImplemented
+        return OperatorProduct(self, other) if _multiplies(other) else NotImplemented
 
     def __rmul__(self, other: Any) -> OperatorKernel:
-        return OperatorProduct(other, self) if _is_factor(other) else NotImplemented
+        return OperatorProduct(other, self) if _multiplies(other) else NotImplemented
 
     @abstractmethod
     def represent(self, X: Any) -> Any:
@@ -89,8 +91,13 @@ class OperatorKernel(Component, ABC):
         """The map C ↦ (Σ_j 𝒦(x_i, z_j) c_j)_i."""
 
 
-def _is_factor(other: Any) -> bool:
-    return isinstance(other, (OperatorKernel, Kernel)) or (isinstance(other, Real) and not isinstance(other, bool))
+def is_factor(other: Any) -> bool:
+    """Whether it is a number that a kernel can be multiplied with."""
+    return isinstance(other, Real) and not isinstance(other, bool)
+
+
+def _multiplies(other: Any) -> bool:
+    return isinstance(other, (OperatorKernel, Kernel)) or is_factor(other)
 
 
 class _Pair(OperatorKernel):
@@ -102,22 +109,32 @@ class _Pair(OperatorKernel):
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """Whether both are."""
-        return all(bool(getattr(part, "trusted", True)) for part in (self.left, self.right))
+        return all(part.trusted for part in self._kernels)
 
     @property
     def domain(self) -> str:  # type: ignore[override]
         """That of the parts."""
-        domains = [str(getattr(part, "domain", "any")) for part in (self.left, self.right)]
+        domains = [part.domain for part in self._kernels]
         return next((domain for domain in domains if domain != "any"), "any")
 
-    def _fit_part(self, name: str, X: Any, Psi: Array | None) -> Any:
-        part, what = getattr(self, name), type(self).__name__.removeprefix("Operator").lower()
-        if not isinstance(part, (OperatorKernel, Kernel)) or part.pairwise or getattr(part, "spans", False):
-            raise TypeError(
-                f"`{name}` of a {what} must be a kernel or an operator kernel that does not depend on the outputs, "
-                f"and no `Precomputed()`, got {part!r:.60}."
-            )
-        return clone(part).fit(X, Psi) if isinstance(part, OperatorKernel) else clone(part).fit(X)
+    @property
+    def _kernels(self) -> list[Kernel | OperatorKernel]:
+        """Those of the two that are kernels, not numbers."""
+        parts = {"left": self.left, "right": self.right}
+        return [self._checked(part, name) for name, part in parts.items() if not is_factor(part)]
+
+    def _checked(self, part: Any, name: str) -> Kernel | OperatorKernel:
+        if isinstance(part, (OperatorKernel, Kernel)) and not part.pairwise and not part.spans:
+            return part
+        what = type(self).__name__.removeprefix("Operator").lower()
+        raise TypeError(
+            f"`{name}` of a {what} must be a kernel or an operator kernel that does not depend on the outputs, "
+            f"and no `Precomputed()`, got {part!r:.60}."
+        )
+
+    def _fit_part(self, part: Any, name: str, X: Any, Psi: Array | None) -> Any:
+        part = clone(self._checked(part, name))
+        return part.fit(X, Psi) if isinstance(part, OperatorKernel) else part.fit(X)
 
     def _check_outputs(self, Psi: Array | None) -> None:
         if Psi is None:
@@ -157,7 +174,8 @@ class OperatorSum(_Pair):
 
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorSum:
         """Fit both to the same inputs and outputs."""
-        self.left_, self.right_ = (self._fit_part(name, X, Psi) for name in ("left", "right"))
+        self.left_ = self._fit_part(self.left, "left", X, Psi)
+        self.right_ = self._fit_part(self.right, "right", X, Psi)
         self._check_outputs(Psi)
         return self
 
@@ -208,18 +226,17 @@ class OperatorProduct(_Pair):
 
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorProduct:
         """Fit both to the same inputs and outputs."""
-        fitted = []
-        for name in ("left", "right"):
-            part = getattr(self, name)
-            number = isinstance(part, Real) and not isinstance(part, bool)
-            fitted.append(
-                check_number(part, name, minimum=0.0, strict=True) if number else self._fit_part(name, X, Psi)
-            )
-        self.left_, self.right_ = fitted
-        if not any(isinstance(part, OperatorKernel) for part in fitted):
+        self.left_ = self._fit_factor(self.left, "left", X, Psi)
+        self.right_ = self._fit_factor(self.right, "right", X, Psi)
+        if not any(isinstance(part, OperatorKernel) for part in (self.left_, self.right_)):
             raise TypeError("A product of operator kernels needs one among `left` and `right`.")
         self._check_outputs(Psi)
         return self
+
+    def _fit_factor(self, part: Any, name: str, X: Any, Psi: Array | None) -> Any:
+        if is_factor(part):
+            return check_number(part, name, minimum=0.0, strict=True)
+        return self._fit_part(part, name, X, Psi)
 
     def represent(self, X: Any) -> Parts:
         """What each part sees of the objects."""

@@ -172,18 +172,22 @@ class Transformable(OperatorKernel):
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """That of the scalar kernel."""
-        return bool(getattr(self.kernel, "trusted", True))
+        return self._checked_kernel.trusted
+
+    @property
+    def _checked_kernel(self) -> Kernel:
+        if not isinstance(self.kernel, Kernel) or not self.kernel.numeric:
+            raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
+        return self.kernel
 
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""
-        if not isinstance(self.kernel, Kernel) or not self.kernel.numeric:
-            raise TypeError(f"`kernel` of Transformable must be a scalar kernel on vectors, got {self.kernel!r:.60}.")
-        given = self.transforms
+        kernel, given = clone(self._checked_kernel), self.transforms
         plain = isinstance(given, (str, bytes, Mapping, type)) or not hasattr(given, "__len__")
         if plain or getattr(given, "shape", None) == () or len(given) == 0:
             raise ValueError(f"`transforms` must hold one matrix or function for each output, got {given!r:.60}.")
         check_dim(self, len(self.transforms), Psi)
-        self.kernel_ = clone(self.kernel).fit(_rows(self.represent(X)))
+        self.kernel_ = kernel.fit(_rows(self.represent(X)))
         return self
 
     def represent(self, X: Any) -> Array:

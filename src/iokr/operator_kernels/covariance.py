@@ -46,6 +46,9 @@ class _OutputCovariance(Separable):
 
     centered: bool
 
+    A_: Array | None = None  # A on vector outputs
+    _oblique: Oblique | None = None  # A on weights of the ψ(y_i), for outputs known through K_Y
+
     explicit_outputs = False
     spans = True
 
@@ -90,9 +93,11 @@ class _OutputCovariance(Separable):
 
     def around(self, K: ScalarGram) -> Gram:
         """C ↦ K C A, or B ↦ K B where B contains A."""
-        if hasattr(self, "A_"):
+        if self.A_ is not None:
             return SeparableGram(K, as_operator(self.A_))
-        return SeparableGram(K, self._oblique) if hasattr(self, "_oblique") else K
+        if self._oblique is not None:
+            return SeparableGram(K, self._oblique)
+        return K
 
 
 class _Factor:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._validation.matrices import check_psd
 from iokr.data.frames import read
@@ -16,7 +16,7 @@ from iokr.gram.operators import as_operator
 from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.operator_kernels.base import OperatorKernel, is_factor
 
 __all__ = ["Decomposable", "Separable", "tensor_product"]
 
@@ -25,48 +25,59 @@ class Separable(OperatorKernel):
     """𝒦(x, z) = k(x, z) A, k = `kernel`: a subclass says what A is, in `around`."""
 
     kernel: Kernel
+    kernel_: Kernel | None = None
 
     @property
     def pairwise(self) -> bool:  # type: ignore[override]
         """Whether X is a Gram matrix."""
-        return bool(getattr(self.kernel, "pairwise", False))
+        return self._given.pairwise
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """That of the scalar kernel."""
-        return bool(getattr(self.kernel, "trusted", True))
+        return self._given.trusted
 
     @property
     def domain(self) -> str:  # type: ignore[override]
         """The kind of inputs."""
-        return str(getattr(self.kernel, "domain", "any"))
+        return self._given.domain
 
     @property
-    def scalar(self) -> Kernel | None:
-        """k."""
+    def scalar(self) -> Kernel:
+        """k, fitted if 𝒦 is."""
+        return self._given if self.kernel_ is None else self.kernel_
+
+    @property
+    def _given(self) -> Kernel:
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"`kernel` of {type(self).__name__} must be a scalar kernel, got {self.kernel!r:.60}.")
         return self.kernel
 
     def __mul__(self, other: Any) -> OperatorKernel:
-        scalar = isinstance(other, Kernel) or (isinstance(other, Real) and not isinstance(other, bool))
-        return clone(self).set_params(kernel=self.kernel * other) if scalar else super().__mul__(other)
+        if isinstance(other, Kernel) or is_factor(other):
+            return self._with_kernel(self.kernel * other)
+        return super().__mul__(other)
 
     def __rmul__(self, other: Any) -> OperatorKernel:
-        scalar = isinstance(other, Kernel) or (isinstance(other, Real) and not isinstance(other, bool))
-        return clone(self).set_params(kernel=other * self.kernel) if scalar else super().__rmul__(other)
+        if isinstance(other, Kernel) or is_factor(other):
+            return self._with_kernel(other * self.kernel)
+        return super().__rmul__(other)
+
+    def _with_kernel(self, kernel: Kernel) -> Self:
+        changed: Self = clone(self).set_params(kernel=kernel)
+        return changed
 
     def _fit_scalar(self, X: Any) -> None:
         """Fit a clone of k."""
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"`kernel` of {type(self).__name__} must be a scalar kernel, got {self.kernel!r:.60}.")
-        self.kernel_ = clone(self.kernel).fit(X)
+        self.kernel_ = clone(self._given).fit(X)
 
     def represent(self, X: Any) -> Any:
         """The scalar kernel's representation."""
-        return self.kernel_.represent(X)
+        return self.scalar.represent(X)
 
     def gram(self, R: Any, S: Any = None) -> Gram:
         """C ↦ K C A."""
-        return self.around(self.kernel_.gram(R, S))
+        return self.around(self.scalar.gram(R, S))
 
 
 @component
@@ -102,6 +113,12 @@ class Decomposable(Separable):
 
     kernel: Kernel
     A: Any
+
+    @property
+    def isotropic(self) -> bool:  # type: ignore[override]
+        """Whether A = a·I."""
+        A = np.asarray(to_numpy(self.A), dtype=float)
+        return A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0]))
 
     def __mul__(self, other: Any) -> OperatorKernel:
         if not isinstance(other, Decomposable):

@@ -6,7 +6,7 @@ from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
     from iokr.solvers.auto import Auto
-    from iokr.solvers.base import Choice, Path, Solver, Use
+    from iokr.solvers.base import Choice, Path, Reduction, Solver, Use
     from iokr.solvers.closed_form.cholesky import Cholesky
     from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
     from iokr.solvers.closed_form.lowrank import LowRank
@@ -35,6 +35,7 @@ __all__ = [
     "MixedPrecision",
     "Path",
     "ReducedRank",
+    "Reduction",
     "Solver",
     "Use",
 ]

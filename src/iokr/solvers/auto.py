@@ -243,7 +243,7 @@ class Auto(Solver):
         """What was chosen and why, in words."""
         if not hasattr(self, "chosen_"):
             return f"{self!r}: chooses when it sees the problem."
-        outcome = getattr(self.chosen_, "outcome_", None)
+        outcome = self.chosen_.outcome_
         return f"{self.chosen_!r}: {self.reason_}{'' if outcome is None else f' Found: {outcome}'}"
 
     def refuses(self, problem: Problem) -> str | None:

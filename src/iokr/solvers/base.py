@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +22,7 @@ from iokr.solvers._units import own_units
 __all__ = [
     "Choice",
     "Path",
+    "Reduction",
     "Solver",
     "Use",
     "by_eigenvalue",
@@ -62,6 +63,21 @@ class Choice(NamedTuple):
     reason: str
 
 
+class Reduction(NamedTuple):
+    """h(x) = V Vᵀh(x) in p learned directions V (q, p); Vᵀh(x) = a (C V)ᵀk_x for the coefficients C V (n, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.solvers import Reduction
+    >>> Reduction(np.eye(3)[:, :1], None).directions.shape
+    (3, 1)
+    """
+
+    directions: Array
+    coefficients: Array | None  # None for an operator A other than a·I
+
+
 class Solver(Component, ABC):
     """minimise J(C) of a `Problem`; the answer is a `Solution` with its duality gap.
 
@@ -81,6 +97,14 @@ class Solver(Component, ABC):
     """
 
     in_own_units: ClassVar[bool] = True  # `_solve` gets outputs and weights near one, and α in these units
+    needs_coordinates: ClassVar[bool] = False  # whether outputs must be in coordinates, not known through K_Y alone
+    checkpoint: Any = None  # the folder for the moments of chunks, of a solver that has some
+    outcome_: str | None = None  # what a solve came to, in words, where that is not plain
+
+    @property
+    def reduced(self) -> Reduction | None:
+        """The directions that were learned, None unless there are such. May be overridden."""
+        return None
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
@@ -141,8 +165,9 @@ class Solver(Component, ABC):
 
     def explain(self) -> str:
         """What is used and why, in words; after a fit, what it came to where that is not plain."""
-        outcome = getattr(self, "outcome_", None)
-        return f"{self!r}, as given{'.' if outcome is None else f': {outcome}'}"
+        if self.outcome_ is None:
+            return f"{self!r}, as given."
+        return f"{self!r}, as given: {self.outcome_}"
 
     def __str__(self) -> str:
         return self.explain()

@@ -15,7 +15,7 @@ from iokr._validation.arguments import check_integer, check_number
 from iokr.gram.operators import IdentityMatrix, OutputOperator
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
-from iokr.solvers.base import Path, Solver
+from iokr.solvers.base import Path, Reduction, Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
 __all__ = ["ReducedRank"]
@@ -66,6 +66,13 @@ class ReducedRank(ClosedForm):
     solver: Solver | None = None
 
     needs_coordinates = True
+
+    @property
+    def reduced(self) -> Reduction | None:
+        """V_p and CV_p, after a fit."""
+        if not hasattr(self, "rank_"):
+            return None
+        return Reduction(self.directions_, self.coefficients_)
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs orthonormal coordinates, complete, and a kernel that separates."""

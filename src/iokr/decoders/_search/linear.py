@@ -27,13 +27,14 @@ def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
     return kernel, unit
 
 
-def kernel_option(kernel: Any, name: str, default: Any) -> Any:
+def kernel_option(kernel: Kernel | None, name: str, default: Any) -> Any:
     """The parameter of a kernel, or of the first one inside it that has such a parameter."""
-    waiting = [kernel]
+    waiting = [] if kernel is None else [kernel]
     for here in waiting:
-        if hasattr(here, name):
-            return getattr(here, name)
-        waiting.extend(getattr(here, "members", ()))
+        parameters = here.get_params(deep=False)
+        if name in parameters:
+            return parameters[name]
+        waiting.extend(here.members)
     return default
 
 
@@ -64,7 +65,7 @@ def count_bound(h: np.ndarray, weight: np.ndarray | None = None) -> float:
 def output_bounds(H: Array, embedding: Embedding) -> np.ndarray:
     """Below k_Y(y, y) − 2⟨h_i, ψ(y)⟩ for every output y: −‖h_i‖², or more where ψ counts parts of outputs."""
     bounds: np.ndarray = -to_numpy(embedding.sq_norms_of(H)).astype(np.float64)
-    kernel, factor = getattr(embedding, "kernel_", None), 1.0
+    kernel, factor = embedding.kernel_, 1.0
     while isinstance(kernel, Scaled):  # costs are so many times those of the base
         kernel, factor = kernel.base_, factor * float(kernel.factor)
     if isinstance(kernel, CountKernel):

@@ -105,15 +105,16 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
             "Rows in chunks keep no training outputs to put weights on; set `embedding=Nystroem(n_components)` for "
             "coordinates."
         )
-    if getattr(embedding, "centered", False):
+    if embedding is not None and embedding.centered:
         raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
-    if getattr(kernel, "spans", False):
+    if kernel.spans:
         raise ValueError(
             f"{type(kernel).__name__} learns from all outputs, which come in chunks; use `Decomposable(kernel, A)`."
         )
     given = check_data(model, X, y, weight, None, kernel)
-    rank, n = getattr(scalar_of(kernel), "n_components", 0), n_objects(given.y)
-    if isinstance(scalar_of(kernel), ProjectedKernel) and isinstance(rank, int | np.integer) and rank > n:
+    scalar, n = kernel.scalar, n_objects(given.y)
+    rank = scalar.n_components if isinstance(scalar, ProjectedKernel) else None
+    if isinstance(rank, int | np.integer) and rank > n:
         raise ValueError(
             f"`n_components` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk "
             f"larger, "
@@ -135,11 +136,6 @@ def check_alone(sample_weight: Any, X_unlabeled: Any) -> None:
         raise ValueError("Weights come with the chunks, as (X, y, weight), and there are no unlabelled inputs.")
 
 
-def scalar_of(kernel: Any) -> Any:
-    """The scalar kernel of k·A, or the kernel itself."""
-    return getattr(kernel, "kernel_", getattr(kernel, "kernel", kernel))
-
-
 def _check_complete(missing: bool) -> None:
     if missing:
         raise ValueError("`y` contains NaN, and moments need complete outputs; drop these rows.")
@@ -153,7 +149,7 @@ def takes_chunks(model: Any) -> bool:
     """Whether rows may come in chunks; where they may not, an error says why."""
     if "solution_" in vars(model) and "partial_" not in vars(model):
         raise NoChunks("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
-    if getattr(model.embedding, "centered", False):
+    if model.embedding is not None and model.embedding.centered:
         raise NoChunks("The mean of all outputs is not known while rows come in chunks; centre them before.")
     if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
         try:
@@ -165,8 +161,10 @@ def takes_chunks(model: Any) -> bool:
 
 def _check_kernel(kernel: Any, n: int | None) -> None:
     """Refuse a kernel without features before any row is read."""
-    scalar = scalar_of(kernel)
-    if not hasattr(scalar, "features"):
+    scalar = kernel.scalar
+    if scalar is None:
+        raise ValueError(f"{kernel!r:.60} does not separate into k·A and needs all rows at once; use `Decomposable`.")
+    if not scalar.has_features:
         size = "" if n is None else f": {n} rows take {human_bytes(4.0 * n * n)} on one device"
         raise ValueError(
             f"{scalar!r:.60} is exact and needs all rows at once{size}. Rows in chunks need few features: "
@@ -177,7 +175,7 @@ def _check_kernel(kernel: Any, n: int | None) -> None:
 def _features(kernel: Any, X: Any) -> Array:
     """Φ, dense; raises for a kernel that has none."""
     _check_kernel(kernel, None)
-    scalar = scalar_of(kernel)
+    scalar = kernel.scalar
     R = scalar.represent(X)
     Phi = R.parts[0] if isinstance(R, Parts) else R
     if not is_array(Phi):
@@ -253,7 +251,7 @@ def _once(state: PartialFit, moments: Moments, alpha: float) -> tuple[Solved, Ar
 
 def _points(kernel: Any, Phi: Array) -> Any:
     """Rows of features as the kernel holds its points."""
-    return Parts(Phi) if isinstance(scalar_of(kernel), ProjectedKernel) else Phi
+    return Parts(Phi) if isinstance(kernel.scalar, ProjectedKernel) else Phi
 
 
 def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
@@ -274,7 +272,8 @@ def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
 
 def sample_size(model: Any, kernel: Any) -> int:
     """Rows to choose landmarks from."""
-    ranks = [getattr(scalar_of(kernel), "n_components", 0), getattr(model.embedding, "n_components", 0)]
+    components = [part.n_components for part in (kernel.scalar, model.embedding) if part is not None]
+    ranks = [0, *components]
     return max(_SAMPLE, _EACH * max(int(r) for r in ranks if isinstance(r, Integral)))
 
 
@@ -290,7 +289,7 @@ def fit_chunks(
     _check_kernel(kernel, getattr(source, "n", None))
     first = source.sample(sample_size(model, kernel))
     state = begin_partial(model, kernel, parts, *first)
-    checkpoint = getattr(model.solver, "checkpoint", None)
+    checkpoint = None if model.solver is None else model.solver.checkpoint
     width = int(_features(state.kernel, take(first[0], slice(0, 1))).shape[1])
     return state, source.reduce(partial(chunk_moments, state), folds, watch, checkpoint=checkpoint, width=width)
 

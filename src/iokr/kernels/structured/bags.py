@@ -13,7 +13,7 @@ from iokr._component import component
 from iokr._validation.arguments import check_computed
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, as_array, as_objects, n_objects
-from iokr.kernels.base import Kernel, fit_part
+from iokr.kernels.base import Kernel, check_part, fit_part
 
 __all__ = ["Bags", "SetKernel"]
 
@@ -50,11 +50,11 @@ class SetKernel(Kernel):
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """As far as the kernel on members is."""
-        return bool(self.base.trusted)
+        return check_part(self.base, "base").trusted
 
     def fit(self, X: Any) -> SetKernel:
         """Fit `base` to all members."""
-        if isinstance(self.base, Kernel) and self.base.pairwise:
+        if check_part(self.base, "base").pairwise:
             raise ValueError("`base` must know k between any members: give `Precomputed(matrix)`, not `Precomputed()`.")
         members, starts = _flatten(X, self.base)
         with _named_by_set(starts):

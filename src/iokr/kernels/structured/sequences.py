@@ -14,7 +14,7 @@ from iokr._validation.arguments import check_choice, check_number
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
-from iokr.kernels.base import Kernel, fit_part
+from iokr.kernels.base import Kernel, check_part, fit_part
 from iokr.kernels.generic import Delta
 from iokr.kernels.structured.strings import letters
 
@@ -105,7 +105,7 @@ class Positional(Kernel):
     @property
     def trusted(self) -> bool:  # type: ignore[override]
         """That of the base."""
-        return bool(getattr(self.base, "trusted", True))
+        return check_part(self.base, "base").trusted
 
     @property
     def panel(self) -> int | None:  # type: ignore[override]
@@ -186,9 +186,11 @@ class Positional(Kernel):
         return self.bases_[0 if self.pooled else t]
 
 
-def counts_positions(kernel: Any) -> bool:
-    """Whether a kernel counts the positions (and steps) at which sequences agree, as `Positional(Delta())` does."""
-    return isinstance(kernel, Positional) and isinstance(kernel.base, Delta) and kernel.combine == "sum"
+def counts_positions(kernel: Any) -> Positional | None:
+    """The kernel if it counts the positions (and steps) at which sequences agree, as `Positional(Delta())` does."""
+    if isinstance(kernel, Positional) and isinstance(kernel.base, Delta) and kernel.combine == "sum":
+        return kernel
+    return None
 
 
 def sequences_of(X: Any) -> list[Any]:
