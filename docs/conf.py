@@ -1,4 +1,4 @@
-"""Sphinx reads this: `sphinx-build -W -b html docs docs/_build/html`. Nothing is fetched from the network."""
+"""Configuration of Sphinx: `sphinx-build -W -b html docs docs/_build/html`. Neither build nor pages use the network."""
 
 import sys
 from pathlib import Path
@@ -23,6 +23,7 @@ extensions = [
     "public_names",
     "experiments",
     "changelog",
+    "sphinx-mathjax-offline",  # copies MathJax to _static/mathjax
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -53,6 +54,10 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
 }
+
+# Formulas are typeset in the browser by the copy of MathJax that lies beside the pages.
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "iokr"

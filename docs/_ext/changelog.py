@@ -1,4 +1,4 @@
-"""The directive `changelog`: CHANGELOG.md as a part of the page, so that there is one list of changes."""
+"""The directive `changelog` includes CHANGELOG.md in a page."""
 
 import re
 from pathlib import Path
@@ -16,9 +16,12 @@ CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", flags=re.DOTALL)
 
 
 def restructured(text: str) -> list[str]:
-    """The Markdown that the file uses, as reStructuredText: headings, lists, code and links; the title is left out."""
+    """Convert the Markdown of the file: headings, lists, tables, code and links, without the title."""
     lines: list[str] = []
     for line in text.splitlines():
+        if line.startswith("|"):
+            lines += _row(line, first=not lines or not lines[-1].startswith("   "))
+            continue
         if match := re.match(r"(#+) +(.*)", line):
             if len(match[1]) > 1:
                 title = match[2].replace("[", "").replace("]", "")
@@ -30,8 +33,17 @@ def restructured(text: str) -> list[str]:
     return _inline("\n".join(lines)).splitlines()
 
 
+def _row(line: str, first: bool) -> list[str]:
+    """A row of a table, as a row of a `list-table`; the first one opens it, the line of dashes is left out."""
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    if set("".join(cells)) <= {"-", ":"}:
+        return []
+    head = ["", ".. list-table::", "   :header-rows: 1", "   :widths: auto", ""] if first else []
+    return [*head, f"   - - {cells[0]}", *(f"     - {cell}" for cell in cells[1:])]
+
+
 def _inline(text: str) -> str:
-    """Code in double backquotes, links with their address; | and * stand for themselves outside of code."""
+    """Code in double backquotes, links with their address; outside of code, | and single * are escaped."""
     parts, start = [], 0
     for match in CODE.finditer(text):
         parts += [_prose(text[start : match.start()]), f"``{match[2].strip()}``", _after(text[match.end() :])]
@@ -40,20 +52,20 @@ def _inline(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    text = re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", text.replace("*", r"\*").replace("|", r"\|"))
+    text = re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", re.sub(r"(?<!\*)\*(?!\*)", r"\*", text).replace("|", r"\|"))
     return LINK.sub(r"`\1 <\2>`__", text)
 
 
 def _after(rest: str) -> str:
-    """Markup must end before a letter: `RBF`s."""
+    """A separator where a letter follows markup: `RBF`s."""
     return r"\ " if rest[:1].isalnum() else ""
 
 
 class Changelog(SphinxDirective):
-    """`.. changelog::` stands for the file."""
+    """`.. changelog::` is replaced by the file."""
 
     def run(self) -> list[nodes.Node]:
-        """Read it as if it were written on the page."""
+        """Parse the file as part of the page."""
         self.env.note_dependency(str(FILE))
         node = nodes.section()
         node.document = self.state.document

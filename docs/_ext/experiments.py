@@ -1,4 +1,4 @@
-"""The directive `experiments`: the table of `iokr reproduce`, from the registry."""
+"""The directive `experiments` writes the table of `iokr reproduce` from the registry."""
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -13,9 +13,9 @@ __all__ = ["setup", "table"]
 def table() -> list[str]:
     """A `list-table`, line by line: name, title and paper, time, folders under `IOKR_DATA`."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
-    rows = [("name", "what", "processor time of ``--short``", "data under ``IOKR_DATA``")]
+    rows = [("name", "title", "processor time of ``--short``", "data under ``IOKR_DATA``")]
     for one in EXPERIMENTS:
-        data = ", ".join(f"``{name}``" for name in one.data) or "none: it is made here, or comes with scikit-learn"
+        data = ", ".join(f"``{name}``" for name in one.data) or "none: simulated, or part of scikit-learn"
         rows.append((f"``{one.name}``", f"{one.title} ({one.paper})", one.time, data))
     for row in rows:
         lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
@@ -23,10 +23,10 @@ def table() -> list[str]:
 
 
 class Experiments(SphinxDirective):
-    """`.. experiments::` stands for the table."""
+    """`.. experiments::` is replaced by the table."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the table as if it were written on the page."""
+        """Parse the table as part of the page."""
         node = nodes.Element()
         self.state.nested_parse(StringList(table(), source="iokr_lab.EXPERIMENTS"), self.content_offset, node)
         return node.children

@@ -1,8 +1,8 @@
 """What a component outside this repository needs: base classes, `@component`, array functions, checks. Public.
 
-A kernel, an embedding, a loss, a manifold, a decoder or a solver of yours is a class with one of these bases, in a file
-of yours, that imports from here alone; `CONTRIBUTING.md` has an example of each that runs. Names stay what they are
-between minor versions, as everything public does; the modules that they come from may move.
+A custom kernel, embedding, loss, manifold, decoder or solver is a class with one of these bases that imports from this
+module only. `CONTRIBUTING.md` and `docs/guide/extending.rst` have complete examples. The names are public and stable
+between minor versions; the modules that they come from may move.
 """
 
 from iokr._array import (

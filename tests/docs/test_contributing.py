@@ -1,4 +1,5 @@
-"""CONTRIBUTING.md: its worked examples are files, they run, and they keep the contracts of their kind.
+"""The worked examples of CONTRIBUTING.md and docs/guide/extending.rst run and satisfy the contracts of their kind.
+
 Tests of `iokr.extend`, from which they import.
 """
 
@@ -11,6 +12,7 @@ import operator
 import pickle
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +27,24 @@ from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import ADMM
 
-PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, flags=re.DOTALL))
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide" / "extending.rst").read_text(encoding="utf-8")
+
+
+def blocks():
+    """The files of both pages, by path: the first line of a block is a comment with its path."""
+    found = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    found += re.findall(r"\.\. code-block:: python\n\n(.*?)(?=^\S|\Z)", GUIDE, flags=re.DOTALL | re.MULTILINE)
+    files = {}
+    for block in map(textwrap.dedent, found):
+        first, _, rest = block.partition("\n")
+        assert first.startswith("# "), f"a block without its path: {first}"
+        files[first.removeprefix("# ")] = rest
+    return files
+
+
+BLOCKS = blocks()
 FILES = [path for path in BLOCKS if path.startswith("my_models/")]
 TESTS = [path for path in BLOCKS if path.startswith("tests/")]
 NOUNS = ["decoders", "embeddings", "kernels", "losses", "solvers"]
@@ -35,7 +52,7 @@ NOUNS = ["decoders", "embeddings", "kernels", "losses", "solvers"]
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory):
-    """The files of the page, which lie outside the package, by path."""
+    """The files of the pages, written outside the package and imported, by path."""
     folder = tmp_path_factory.mktemp("contributing")
     for path in [*FILES, *TESTS]:
         file = folder / path.replace("tests/", "my_tests/")
@@ -51,7 +68,7 @@ def examples(tmp_path_factory):
 
 def example(examples, noun):
     """An instance of the class that the page adds to a folder."""
-    module = [module for path, module in examples.items() if path.startswith(f"my_models/{noun}/")][-1]
+    module = [module for path, module in examples.items() if path.startswith(f"my_models/{noun}/")][-1]  # `Quantile`
     [name] = module.__all__
     return getattr(module, name)()
 
@@ -67,13 +84,10 @@ def tree():
     return paths
 
 
-def test_the_tree_names_what_is_there_and_every_folder():
-    root = PAGE.parent
-    assert [path for path in tree() if not (root / path).exists()] == []
-    sources = (root / "src", root / "lab" / "src")
-    folders = {str(file.parent.relative_to(root)) for source in sources for file in source.rglob("*.py")}
-    inner = {"lab/src/iokr_lab/bench"}  # its folders are sections of one benchmark
-    assert {f for f in folders if str(Path(f).parent) not in inner} - set(tree()) == set()
+def test_the_tree_names_existing_paths_and_every_public_folder():
+    assert [path for path in tree() if not (ROOT / path).exists()] == []
+    folders = {f"src/iokr/{file.parent.name}" for file in (ROOT / "src" / "iokr").glob("[!_]*/__init__.py")}
+    assert folders - set(tree()) == set()
 
 
 def test_the_equations_are_where_the_page_says():
@@ -87,8 +101,7 @@ def test_the_equations_are_where_the_page_says():
 
 def test_a_file_and_a_test_for_each_noun():
     assert sorted({Path(path).parts[1] for path in FILES}) == NOUNS
-    assert [Path(path).parts[1] for path in FILES] == [Path(path).parts[1] for path in TESTS]
-    assert len(BLOCKS) == TEXT.count("```python"), "a block without its path"
+    assert sorted(Path(path).parts[1] for path in FILES) == sorted(Path(path).parts[1] for path in TESTS)
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -212,9 +225,9 @@ def test_the_embedding_serves_missing_targets(examples):
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)|`((?:docs|tests)/\S+?)`", TEXT))))
 def test_files_it_names_exist(link):
-    assert (PAGE.parent / (link[0] or link[1])).exists()
+    assert (ROOT / (link[0] or link[1])).exists()
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"^    make (\w+)", TEXT, flags=re.MULTILINE))))
 def test_make_targets_it_names_exist(target):
-    assert re.search(rf"^{target}:", (PAGE.parent / "Makefile").read_text(), flags=re.MULTILINE)
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)

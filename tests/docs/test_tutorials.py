@@ -121,3 +121,5 @@ def test_the_changelog_is_read_as_it_is_written():
     text = "# Changelog\n\nAs [they](https://x.org/a_b) say.\n\n## [1.0] - now\n- `kernel_`s of |x| * 2\n  in X_.\n"
     expected = ["As `they <https://x.org/a_b>`__ say.", "1.0 - now", "- ``kernel_``\\ s of \\|x\\| \\* 2", "  in X\\_."]
     assert [line for line in module.restructured(text) if line.strip("- ")] == expected
+    table = module.restructured("| old | new |\n| --- | --- |\n| `a` | **b** |\n")
+    assert table[-4:] == ["   - - old", "     - new", "   - - ``a``", "     - **b**"]
