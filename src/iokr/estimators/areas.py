@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from iokr.estimators.search.rules import Choice
 from iokr.metrics.pairs import pair_metrics
 
-__all__ = ["AREAS", "SCORINGS", "AreaRule", "areas_of", "both_areas", "freedom", "score_of", "standard_error"]
+__all__ = [
+    "AREAS",
+    "SCORINGS",
+    "AreaRule",
+    "areas_by_name",
+    "areas_of",
+    "both_areas",
+    "freedom",
+    "score_of",
+    "standard_error",
+]
 
 AREAS = ("roc_auc", "average_precision")
 SCORINGS = (*AREAS, "both")
 
-_LEAST = 1e-12  # a standard error below is none: only the largest score has a weight
+_LEAST = 1e-12  # smaller standard errors count as zero: only the largest score has a weight
+
+
+def areas_by_name(linked: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    """Both areas, from one sort."""
+    metrics = pair_metrics(linked, scores)
+    return {name: metrics[name] for name in AREAS}
 
 
 def areas_of(linked: np.ndarray, scores: np.ndarray) -> list[float]:
-    """Both areas, from one sort."""
-    metrics = pair_metrics(linked, scores)
-    return [metrics[name] for name in AREAS]
+    """Both areas, in the order of `AREAS`."""
+    return list(areas_by_name(linked, scores).values())
 
 
 def both_areas(roc_auc: Any, average_precision: Any) -> Any:
@@ -81,18 +97,42 @@ def freedom(spectrum: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AreaRule:
-    """Which member of a grid, and which alpha of its path.
+    """The member of a grid, and the alpha on its path, with the best areas: a rule of `search`.
 
     "best": the largest score r, the first of equal ones. "averaged": with weights w(α) = m(α) exp((r(α) − max r)/s)
-    along the path of a member, s the standard error of its best score and m(α) the degrees of freedom about α, log α is
-    the mean of log α under w, and the member is that with the largest mean of r under w. For s → 0 this is the maximum;
-    the fewer the links, the more of the path counts.
+    along the path of a member, s the standard error of its best score and m(α) the degrees of freedom about α (the
+    measure "freedom"), log α is the mean of log α under w, and the member is that with the largest mean of r under w.
+    For s → 0 this is the maximum; the fewer the links, the more of the path counts.
     """
 
     scoring: str
     rule: str
-    n_links: int = 1  # of which the standard error knows
+    n_links: int = 1  # sample sizes of the standard error
     n_others: int = 1
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Both areas, whatever the scoring."""
+        return AREAS
+
+    @property
+    def larger(self) -> bool:
+        """Areas are scores."""
+        return True
+
+    def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The score, from both areas."""
+        return score_of(self.scoring, [measures[name] for name in AREAS])
+
+    def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[float]) -> Choice:
+        """The score of a member, its alpha, and the index of the nearest alpha of the path."""
+        areas = np.array([measures[name] for name in AREAS])
+        score, alpha = self.along(areas, path, measures.get("freedom", 1.0))
+        if self.rule == "best":
+            nearest = int(np.argmax(score_of(self.scoring, areas)))
+        else:
+            nearest = int(np.argmin(np.abs(np.log(path) - np.log(alpha))))
+        return Choice(score, nearest, alpha)
 
     def along(self, areas: np.ndarray, alphas: Sequence[float], m: np.ndarray | float = 1.0) -> tuple[float, float]:
         """The score of a member and its alpha, from the areas along its path, (2, alphas), and `freedom`."""

@@ -101,8 +101,8 @@ class Search(Component):
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> Search:
         """Search, and learn."""
-        watch = None if self.watch is None else partial(_told, self.method, self.model, self.watch)
-        self.model_ = clone(self.model).fit(X, adjacency, labeled=labeled, watch=watch)
+        progress = None if self.watch is None else partial(_share, self.watch)
+        self.model_ = clone(self.model).fit(X, adjacency, labeled=labeled, progress=progress)
         self.labeled_ = self.model_.labeled_
         self.choices[Choices.key(self.method, adjacency, labeled)] = _chosen(self.method, self.model_)
         return self
@@ -154,20 +154,9 @@ def _chosen(method: str, search: Any) -> Any:
     return LinkPredictor(clone(search.model_.kernel), alpha=search.alpha_, **parts)
 
 
-def _told(method: str, model: Any, watch: Callable[[float, str], None], i: int, j: int, k: int) -> None:
-    """Where a search is, in words and as a part of it."""
-    kernels = len(model.kernel)
-    if method == "iokr":
-        middle, inner = len(model.manifold_weights or (0.0,)), len(model.alphas)
-        between = f", manifold weight {j + 1} of {middle}" if middle > 1 else ""
-        last = f", alpha {k + 1} of {inner}"
-    else:
-        middle, inner = model.cv, len(model.mixes) * len(model.alphas)
-        mix, alpha = divmod(k, len(model.alphas))
-        between = f", part {j + 1} of {middle}"
-        last = f", mix {mix + 1} of {len(model.mixes)}, alpha {alpha + 1} of {len(model.alphas)}"
-    share = ((i * middle + j) * inner + k + 1) / (kernels * middle * inner)
-    watch(share, f"kernel {i + 1} of {kernels}{between}{last}")
+def _share(watch: Callable[[float, str], None], done: int, total: int, what: str) -> None:
+    """The part of the search that is done, and where it is."""
+    watch(done / total, what)
 
 
 def searches(task: Task, watch: Callable[[str, float, str], None] | None = None) -> dict[str, Any]:

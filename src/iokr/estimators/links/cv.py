@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -15,16 +15,17 @@ from iokr._component import component
 from iokr._validation.arguments import check_choice
 from iokr.data.objects import take
 from iokr.decoders.identity import Identity
-from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_of, score_of
+from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
+from iokr.estimators.links.evaluate import LinkFold, LinkGrid, check_link_grid, leave_nodes_out, on_node_folds
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
-from iokr.estimators.links.search import LinkFold, LinkGrid, check_link_grid, search_by_folds, search_by_leave_one_out
 from iokr.estimators.outputs import encode
-from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, with_callbacks
+from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end, report, with_callbacks
 from iokr.estimators.regression.iokr import IOKR
-from iokr.estimators.regression.posing import Data, Given, check_data
-from iokr.estimators.regression.selection import ALPHAS, drop_single_axes
-from iokr.estimators.search.tally import Searching, Tally
+from iokr.estimators.regression.posing import Data, Fit, Given, check_data, solve
+from iokr.estimators.search.engine import cv_results, n_points, select
+from iokr.estimators.search.grid import ALPHAS
+from iokr.estimators.search.result import SearchResult, drop_single_axes
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.model_selection.nodes import TooFewLinks, node_folds
@@ -34,7 +35,7 @@ __all__ = ["LinkPredictorCV"]
 
 
 @component
-class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type: ignore[misc]
+class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[misc]
     """argmax over kernels, K_Y, manifolds, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs.
 
     One factorisation per kernel (and manifold and, with a strong penalty, manifold_weight) is reused for every output
@@ -121,21 +122,25 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
 
     _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int, int], None] | None = None
-    ) -> LinkPredictorCV:
-        """Select, and learn h from the links between labelled nodes; arguments as in `LinkPredictor.fit`.
+    cv_results_ = cv_results
 
-        In leave-one-out `watch` is called with the numbers of kernel, manifold weight and alpha, each time that one is
-        done.
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None, progress: Progress | None = None) -> LinkPredictorCV:
+        """Select, and learn h from the links between labelled nodes.
+
+        Parameters
+        ----------
+        X, adjacency, labeled :
+            As in `LinkPredictor.fit`.
+        progress : callable, default=None
+            Called as `progress(done, total, what)` each time that a point of the grid is scored.
         """
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.rule, "rule", ("averaged", "best"))
         self._check_components()
         grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.manifold_weights, self.alphas)
-        n_tasks = grid.n_paths if self.cv is None else len(list(grid.parts())) * _count(self.cv, X)
-        progress = begin(self, n_tasks, X=X, y=None)
+        n_folds = 1 if self.cv is None else int(node_folds(self.cv).get_n_splits(X))
+        context = begin(self, n_points(grid.axes) * n_folds, X=X, y=None)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
         n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
         if 2 * n_links == n * (n - 1):
@@ -148,44 +153,35 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
         given = check_data(model, links.X_labeled, fitted[0][1], None, X_unlabeled, grid.kernels[0])
         targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]
         data = partial(_without_penalty, targets)
-        tally = self._tally(grid)
-        seen = partial(_tell, tally, self.scoring)
-        with self._searching(tally):
-            if self.cv is None:
-                each = partial(track, progress, self, name="manifold_weight")
-                pairs = links.network.pairs()
-                found = search_by_leave_one_out(grid, data, pairs, rule, self.solver, watch, each, seen)
-            else:
-                each = partial(track, progress, self, name="fold")
-                found = search_by_folds(grid, data, self._folds(links, grid), rule, self.solver, each, seen)
-        self._keep_search(tally, score_of(self.scoring, found.areas))
-        i, b, m, _ = found.member
-        self.alpha_, self.manifold_weight_ = found.fit.alpha, found.fit.manifold_weight
-        nearest = int(np.argmin(np.abs(np.log(grid.alphas) - np.log(self.alpha_))))
-        self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, found.areas), (*found.member, nearest))
-        areas = (drop_single_axes(values, (0,) * 5)[0] for values in found.areas)
-        self.areas_ = dict(zip(AREAS, areas, strict=True))
-        self.freedom_ = drop_single_axes(found.freedom, (0,) * 5)[0]
-        manifold = grid.manifolds[m]
-        manifold = None if manifold is None else clone(manifold).set_params(weight=self.manifold_weight_)
-        model.set_params(kernel=grid.kernels[i], alpha=self.alpha_, manifold=manifold)
-        model.keep(data(b, manifold), found.fit)
-        self._keep(links, fitted[b][0], model)
-        self.kernel_ = self.model_.kernel_
-        end(progress, self, X=X, y=None)
-        return self
+        if self.cv is None:
+            evaluate = leave_nodes_out(grid, data, links.network.pairs(), rule, self.solver)
+        else:
+            evaluate = on_node_folds(grid, data, self._folds(links, grid), rule, self.solver)
 
-    def _tally(self, grid: LinkGrid) -> Tally:
-        """Scores at every point of the grid, by the names of its axes in `LinkPredictor`."""
-        own = grid.manifold_weights[0] if self.manifold_weights is not None else [None]
-        axes: dict[str, Sequence[Any]] = {
-            "kernel": grid.kernels,
-            "output_kernel": grid.output_kernels,
-            "manifold": grid.manifolds,
-            "manifold__weight": own,
-            "alpha": grid.alphas,
-        }
-        return Tally(axes, "scores_", larger=True)
+        def solve_best(found: SearchResult) -> Fit:
+            i, b, m, j, _ = found.best_index
+            manifold = grid.manifolds[m]
+            where: dict[str, Any] = {"manifold": manifold, "manifold_weight": grid.manifold_weights[m][j]}
+            return solve(data(b, manifold), grid.kernels[i], found.best["alpha"], **where, solver=self.solver)
+
+        watch = report(context, self, progress)
+        settings: dict[str, Any] = {"rule": rule, "solve": solve_best, "n_folds": n_folds, "progress": watch}
+        found = select(self, grid.axes, evaluate, name="scores_", **settings)
+        self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+        self.freedom_ = drop_single_axes(found.measures["freedom"])[0]
+        i, b, m, _, _ = found.best_index
+        fit = found.solution
+        self.alpha_ = fit.alpha
+        self.manifold_weight_ = fit.manifold_weight
+        manifold = grid.manifolds[m]
+        if manifold is not None:
+            manifold = clone(manifold).set_params(weight=fit.manifold_weight)
+        model.set_params(kernel=grid.kernels[i], alpha=fit.alpha, manifold=manifold)
+        model.keep(data(b, manifold), fit)
+        self._keep(links, fitted[b][0], model)
+        self.kernel_ = model.kernel_
+        end(context, self, X=X, y=None)
+        return self
 
     def _encode(self, given: Given) -> Data:
         return Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
@@ -215,25 +211,12 @@ class LinkPredictorCV(Searching, CallbackSupportMixin, LinkRegression):  # type:
             yield LinkFold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
 
 
-def _count(cv: Any, X: Any) -> int:
-    """The number of folds."""
-    return int(node_folds(cv).get_n_splits(X))
-
-
-def _tell(tally: Tally, scoring: str, index: tuple[int, ...], areas: np.ndarray) -> None:
-    """Scores from areas, as they become known; an empty index begins a fold."""
-    if not index:
-        tally.fold(1.0)
-        return
-    (tally.splits[-1] if tally.splits else tally.values)[index] = score_of(scoring, areas)
-
-
 def _without_penalty(targets: list[Data], b: int, manifold: Manifold | None) -> Data:
     """The data of an output kernel; without a penalty unlabelled nodes play no role."""
     data = targets[b]
     return data if manifold is not None else replace(data, given=replace(data.given, X_unlabeled=None))
 
 
-def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> list[float]:
+def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> dict[str, float]:
     """Both areas of pairs with a node of the fold."""
-    return areas_of(truth, to_numpy(gemm(take_rows(H, new), H))[where])
+    return areas_by_name(truth, to_numpy(gemm(take_rows(H, new), H))[where])

@@ -35,6 +35,7 @@ __all__ = [
     "check_grid",
     "check_quadratic",
     "closed_paths",
+    "fit_on_path",
     "leave_one_out",
     "on_folds",
     "row_splits",
@@ -127,11 +128,11 @@ def leave_one_out(
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
             )
-        solve = partial(_fit_on_path, inputs, kept, path, problem.Psi, grid.manifold_weights[j])
+        solve = partial(fit_on_path, inputs, kept, path, problem.Psi, grid.manifold_weights[j])
         yield Part((i, j), errors, solve=solve)
 
 
-def _fit_on_path(
+def fit_on_path(
     inputs: FittedInputs, solver: Solver, path: Path, Psi: Array, manifold_weight: float, choice: Choice
 ) -> Fit:
     """The model at a choice of alpha."""
