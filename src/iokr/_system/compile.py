@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["compiled", "compiling"]
+__all__ = ["compiled", "compiling", "inlined"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _ENABLED: ContextVar[bool] = ContextVar("iokr_compiles_loops", default=True)
 
@@ -38,12 +40,30 @@ def compiling(enabled: bool) -> Iterator[None]:
         _ENABLED.reset(token)
 
 
+_INLINED: list[Callable[..., Any]] = []
+
+
+def inlined(function: F) -> F:
+    """Decorate a small function that compiled loops call; it stays an ordinary function elsewhere."""
+    _INLINED.append(function)
+    return function
+
+
+@cache
+def _register(function: Callable[..., Any]) -> None:
+    from numba.extending import register_jitable
+
+    register_jitable(inline="always")(function)
+
+
 @cache
 def _machine_code(loop: Callable[..., Any], reorder: bool) -> Callable[..., Any] | None:
     try:
         from numba import njit
     except ImportError:
         return None
+    for helper in _INLINED:
+        _register(helper)
     options = {"fastmath": True} if reorder else {"fastmath": {"contract"}, "error_model": "numpy"}
     function: Callable[..., Any] = njit(cache=True, nogil=True, **options)(loop)
     return function

@@ -109,6 +109,14 @@ def test_a_compiled_sweep_is_the_loop():
     assert_close(ends[1], ends[0], 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("curvature", "gradient", "expected"),
+    [(2.0, 1.0, 0.5), (2.0, 4.0, 0.0), (0.1, -1.0, 3.0), (0.0, -1.0, 3.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
+)
+def test_box_step_minimises_a_parabola_or_a_line(curvature, gradient, expected):
+    assert box_qp.box_step(1.0, gradient, curvature, 3.0) == expected
+
+
 @pytest.mark.parametrize("rank", [None, 3, 1])
 def test_gradient_steps_never_climb_and_stay_in_the_box(rank):
     Q, upper = box_problem(12, rank=rank)
@@ -116,7 +124,7 @@ def test_gradient_steps_never_climb_and_stay_in_the_box(rank):
     alpha, gradient = np.zeros(20), np.full(20, -1.0)
     start = last = box_value(Q, alpha)
     for _ in range(30):
-        box_qp._gradient_steps(Q, upper, alpha, gradient)
+        box_qp.gradient_steps(box_qp.DenseQuadratic(Q), np.diagonal(Q).max(), upper, alpha, gradient)
         assert_close(gradient, Q @ alpha - 1, 1e-12)
         assert np.all((alpha >= 0) & (alpha <= upper))
         value = box_value(Q, alpha)

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from iokr._array import NotPositiveDefinite, cholesky
-from iokr._system.compile import compiled
+from iokr._system.compile import compiled, inlined
 
-__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "minimize_box", "newton_directions"]
+__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "box_step", "gradient_steps", "minimize_box", "newton_directions"]
 
 _NEWTON = 50  # Newton steps in a row, at most
 _FREE = 6000  # entries solved for at once, at most
@@ -44,7 +44,8 @@ class DenseQuadratic:
 
     def __init__(self, Q: np.ndarray) -> None:
         loop = compiled(_sweep, reorder=True)
-        self.Q, self._sweep = Q, loop or _gradient_steps
+        self.Q = Q
+        self._loop = loop
         self.first = 8 if loop else 1  # sweeps over all entries, before those at a bound are left out
         self.schedule = (30, 30, 30, _NEWTON) if loop else (3, 3, 30, _NEWTON)
         self.patience = len(Q) / _PATIENCE if loop else 1.0
@@ -65,7 +66,10 @@ class DenseQuadratic:
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """Entry by entry, or some steps along the gradient."""
-        self._sweep(self.Q, upper, alpha, gradient)
+        if self._loop is None:
+            gradient_steps(self, float(np.diagonal(self.Q).max()), upper, alpha, gradient)
+        else:
+            self._loop(self.Q, upper, alpha, gradient)
 
 
 def minimize_box(
@@ -184,11 +188,18 @@ def newton_directions(corner: np.ndarray, slope: np.ndarray) -> Iterator[np.ndar
             continue
 
 
+@inlined
+def box_step(a: Any, gradient: Any, curvature: Any, upper: Any) -> Any:
+    """The minimiser over [0, upper] of a parabola with this slope and curvature at a, or of a line."""
+    if curvature > 0:
+        return min(max(a - gradient / curvature, 0.0), upper)
+    return upper if gradient < 0 else 0.0
+
+
 def _sweep(Q: Any, upper: Any, alpha: Any, gradient: Any) -> None:
     """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, g kept up to date; Numba compiles it."""
     for i in range(len(upper)):
-        d = Q[i, i]
-        new = min(max(alpha[i] - gradient[i] / d, 0.0), upper[i]) if d > 0 else (upper[i] if gradient[i] < 0 else 0.0)
+        new = box_step(alpha[i], gradient[i], Q[i, i], upper[i])
         if new != alpha[i]:
             change = new - alpha[i]
             for j in range(len(upper)):
@@ -196,18 +207,19 @@ def _sweep(Q: Any, upper: Any, alpha: Any, gradient: Any) -> None:
             alpha[i] = new
 
 
-def _gradient_steps(Q: np.ndarray, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
+def gradient_steps(Q: Quadratic, largest: float, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
     """α ← α + s(clip(α − tg, 0, w) − α), the best s ≤ 1 and Barzilai and Borwein's two t in turn; one product each.
 
-    Where loops are not compiled a sweep takes as long as some ten products, which get further.
+    `largest` is the largest diagonal entry of Q. Without compiled loops a sweep takes as long as about ten products,
+    which lower the objective more.
     """
-    t = 1.0 / max(float(np.diagonal(Q).max()), np.finfo(float).tiny)
+    t = 1.0 / max(largest, np.finfo(float).tiny)
     for i in range(_STEPS):
         d = np.clip(alpha - t * gradient, 0.0, upper) - alpha
         slope = float(d @ gradient)
         if not slope < 0:
             return
-        image = dsymv(1.0, Q.T, d)
+        image = Q.product(d)
         curvature = float(d @ image)
         s = min(1.0, -slope / curvature) if curvature > 0 else 1.0
         alpha += s * d

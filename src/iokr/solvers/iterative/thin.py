@@ -9,13 +9,12 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, cholesky, matmul
 from iokr._system.compile import compiled
-from iokr.solvers.iterative.box_qp import newton_directions
+from iokr.solvers.iterative.box_qp import box_step, gradient_steps, newton_directions
 
 __all__ = ["ThinQuadratic", "weighted_by_features"]
 
 _CORNER = 2000  # free entries, or columns of Z, of which a matrix is formed
 _DAMPING = (1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
-_STEPS = 10  # projected gradient steps that count as one sweep
 _PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
 
 
@@ -61,28 +60,11 @@ class ThinQuadratic:
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
         """Entry by entry, or some steps along the gradient."""
         if self._loop is None:
-            self._gradient_steps(upper, alpha, gradient)
+            gradient_steps(self, float(self.diagonal.max()), upper, alpha, gradient)
             return
         M = np.ascontiguousarray(matmul(self.Phi.T, alpha[:, None] * self.Psi))
         self._loop(self.Phi, self.Psi, self.diagonal, upper, alpha, M)
         gradient[:] = np.sum(matmul(self.Phi, M) * self.Psi, axis=1) - 1.0
-
-    def _gradient_steps(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """α ← α + s(clip(α − tg, 0, w) − α), the best s ≤ 1 and Barzilai and Borwein's two t in turn."""
-        t = 1.0 / max(float(self.diagonal.max()), np.finfo(float).tiny)
-        for i in range(_STEPS):
-            d = np.clip(alpha - t * gradient, 0.0, upper) - alpha
-            slope = float(d @ gradient)
-            if not slope < 0:
-                return
-            image = self.product(d)
-            curvature = float(d @ image)
-            s = min(1.0, -slope / curvature) if curvature > 0 else 1.0
-            alpha += s * d
-            np.clip(alpha, 0.0, upper, out=alpha)
-            gradient += s * image
-            if curvature > 0:
-                t = float(d @ d) / curvature if i % 2 == 0 else curvature / float(image @ image)
 
 
 def _sweep(Phi: Any, Psi: Any, diagonal: Any, upper: Any, alpha: Any, M: Any) -> None:
@@ -96,8 +78,7 @@ def _sweep(Phi: Any, Psi: Any, diagonal: Any, upper: Any, alpha: Any, M: Any) ->
             for b in range(q):
                 inner += M[a, b] * Psi[i, b]
             slope += Phi[i, a] * inner
-        d = diagonal[i]
-        new = min(max(alpha[i] - slope / d, 0.0), upper[i]) if d > 0 else (upper[i] if slope < 0 else 0.0)
+        new = box_step(alpha[i], slope, diagonal[i], upper[i])
         if new != alpha[i]:
             change = new - alpha[i]
             for a in range(p):

@@ -16,7 +16,7 @@ from iokr.gram.pairs.gram import PairGram
 from iokr.gram.pairs.loops import scatter_rows
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
-from iokr.solvers.iterative.box_qp import minimize_box, newton_directions
+from iokr.solvers.iterative.box_qp import box_step, minimize_box, newton_directions
 from iokr.solvers.iterative.krylov import restarted
 from iokr.solvers.pairs.spectrum import low_rank_preconditioner
 
@@ -145,7 +145,7 @@ class PairQuadratic:
             old, w = alpha[block], upper[block]
             new = old.copy()
             for i, d in enumerate(self.diagonal[block].tolist()):
-                x = min(max(new[i] - g[i] / d, 0.0), w[i]) if d > 0 else (w[i] if g[i] < 0 else 0.0)
+                x = box_step(new[i], g[i], d, w[i])
                 if x != new[i]:
                     g += (x - new[i]) * Q[i]
                     new[i] = x
@@ -188,9 +188,8 @@ def _pass(
             old[i] = alpha[p]
         for i in range(start, stop):
             p = order[i]
-            x, d = a[p], diagonal[p]
-            limit = upper[p] if g[i] < 0 else 0.0  # where a zero diagonal sends it
-            new = min(max(alpha[p] - g[i] / d, 0.0), upper[p]) if d > 0 else limit
+            x = a[p]
+            new = box_step(alpha[p], g[i], diagonal[p], upper[p])
             if new == alpha[p]:
                 continue
             change = y[p] * (new - alpha[p]) / lam
