@@ -26,7 +26,7 @@ def test_equals_the_pair_model_on_all_pairs(network, mix):
 def test_chooses_by_pairs_with_a_node_that_it_has_not_seen(network):
     W = network.adjacency
     model = AllPairsCV([RBF(1e-6), RBF(0.1)], alphas=(0.1, 10.0), scoring="both").fit(network.X, W)
-    assert model.kernel_.gamma == 0.1 and model.scores_.shape == (2, 4)
+    assert model.kernel_.gamma == 0.1 and model.scores_.shape == (2, 2, 2)
     assert model.best_index_ == tuple(np.argwhere(model.scores_ == model.scores_.max())[0])
 
 

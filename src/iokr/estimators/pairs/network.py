@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import eigh, matmul, to_numpy
 from iokr._component import Component, component
 from iokr.data.objects import take
-from iokr.estimators.areas import AREAS, areas_of, score_of
+from iokr.estimators.areas import AREAS, AreaRule, areas_by_name
+from iokr.estimators.progress import Progress
+from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.search.grid import listed
+from iokr.estimators.search.result import Axis, drop_single_axes
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
 from iokr.model_selection.nodes import NodeKFold, TooFewLinks, check_labeled
@@ -101,62 +105,58 @@ class AllPairsCV(Component):
     scoring: str = "roc_auc"
     cv: int = 3
 
-    def fit(
-        self, X: Any, adjacency: Any, labeled: Any = None, watch: Callable[[int, int, int], None] | None = None
-    ) -> AllPairsCV:
+    cv_results_ = cv_results
+
+    def fit(self, X: Any, adjacency: Any, labeled: Any = None, progress: Progress | None = None) -> AllPairsCV:
         """Choose, where there is a choice, and learn from all pairs of labelled nodes.
 
-        `watch` is called with the numbers of kernel, fold and (mix, alpha), each time that one is done.
+        Parameters
+        ----------
+        X, adjacency, labeled :
+            As in `LinkPredictor.fit`.
+        progress : callable, default=None
+            Called as `progress(done, total, what)` each time that a point of the grid is scored on a fold.
         """
         index = check_labeled(labeled, len(X))
         graph = check_graph(adjacency, "adjacency").toarray()
         linked = (graph if len(graph) == len(index) < len(X) else graph[np.ix_(index, index)]) != 0
-        kernels: list[Kernel] = list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
-        grid = [(float(mix), float(alpha)) for mix in self.mixes for alpha in self.alphas]
+        kernels: list[Kernel] = listed(self.kernel, "kernel")
         target = np.where(linked, 1.0, 0.0) + np.eye(len(linked))  # what a kernel that is aligned with outputs sees
         given = [(take(X, index), target) if kernel.supervised else (take(X, index),) for kernel in kernels]
         fitted = [clone(kernel).fit(*parts) for kernel, parts in zip(kernels, given, strict=True)]
-        best: tuple[int, ...] = (0, 0)
-        if len(kernels) * len(grid) > 1:
-            found = []
-            for i, kernel in enumerate(fitted):
-                told = None if watch is None else partial(watch, i)
-                found.append(self._areas(to_numpy(kernel(take(X, index))), linked, grid, told))
-            areas = np.moveaxis(np.array(found), -1, 0)
-            self.scores_ = score_of(self.scoring, areas)
-            self.areas_ = dict(zip(AREAS, areas, strict=True))
-            best = tuple(int(i) for i in np.unravel_index(int(np.argmax(self.scores_)), self.scores_.shape))
-        self.best_index_, self.kernel_ = best, fitted[best[0]]
-        self.mix_, self.alpha_ = grid[best[1]]
+        axes = [Axis("kernel", fitted), Axis("mix", list(self.mixes)), Axis("alpha", list(self.alphas))]
+        self.kernel_, self.mix_, self.alpha_ = fitted[0], float(self.mixes[0]), float(self.alphas[0])
+        if n_points(axes) > 1:
+            rule = AreaRule(self.scoring, "best")
+            settings: dict[str, Any] = {"rule": rule, "n_folds": self.cv, "progress": progress}
+            found = select(self, axes, self._evaluate(fitted, take(X, index), linked), name="scores_", **settings)
+            self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+            self.kernel_, self.mix_, self.alpha_ = found.best["kernel"], found.best["mix"], found.best["alpha"]
         self.labeled_, self.nodes_ = index, X
-        [self.pairs_] = AllPairs.path(to_numpy(self.kernel_(take(X, index))), linked, [grid[best[1]]])
+        grid = [(self.mix_, self.alpha_)]
+        [self.pairs_] = AllPairs.path(to_numpy(self.kernel_(take(X, index))), linked, grid)
         return self
 
-    def _areas(
-        self,
-        K: np.ndarray,
-        linked: np.ndarray,
-        grid: list[tuple[float, float]],
-        watch: Callable[[int, int], None] | None,
-    ) -> Any:
-        """Mean areas over the folds, at each point of the grid."""
-        found = []
-        for fold, (train, test) in enumerate(NodeKFold(self.cv).split(K)):
-            truth = linked[test][:, train], linked[test][:, test][np.triu_indices(len(test), k=1)]
-            labels = np.concatenate([part.ravel() for part in truth])
-            if not labels.any() or labels.all() or not linked[np.ix_(train, train)].any():
-                continue
-            areas, above = [], np.triu_indices(len(test), k=1)
-            blocks = K[np.ix_(train, train)], linked[np.ix_(train, train)], K[np.ix_(test, train)]
-            for k, F in enumerate(AllPairs.new_scores(*blocks, blocks[2], grid)):
-                scores = F[:, : len(train)].ravel(), F[:, len(train) :][above]
-                areas.append(areas_of(labels, np.concatenate(scores)))
-                if watch is not None:
-                    watch(fold, k)
-            found.append(areas)
+    def _evaluate(self, kernels: list[Kernel], X: Any, linked: np.ndarray) -> Iterator[Part]:
+        """Areas of pairs with a node of the fold, from one eigendecomposition for each kernel and fold."""
+        points = list(product(range(len(self.mixes)), range(len(self.alphas))))
+        grid = [(float(self.mixes[j]), float(self.alphas[k])) for j, k in points]
+        found = False
+        for i, kernel in enumerate(kernels):
+            K = to_numpy(kernel(X))
+            for fold, (train, test) in enumerate(NodeKFold(self.cv).split(K)):
+                above = np.triu_indices(len(test), k=1)
+                labels = np.concatenate([linked[test][:, train].ravel(), linked[test][:, test][above]])
+                if not labels.any() or labels.all() or not linked[np.ix_(train, train)].any():
+                    continue
+                found = True
+                known, new = K[np.ix_(train, train)], K[np.ix_(test, train)]
+                path = AllPairs.new_scores(known, linked[np.ix_(train, train)], new, new, grid)
+                for (j, k), F in zip(points, path, strict=True):
+                    scores = np.concatenate([F[:, : len(train)].ravel(), F[:, len(train) :][above]])
+                    yield Part((i, j, k), areas_by_name(labels, scores), fold)
         if not found:
             raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
-        return np.mean(np.array(found), axis=0)
 
     def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """(A, B) with f(u, v) = ⟨a_u, b_v⟩ for the nodes of `fit`, all or some by their numbers, or for new ones, X."""

@@ -64,7 +64,7 @@ def search(
     n_folds : int
         Number of folds on which every point is evaluated; used for `progress` alone.
     progress : callable, default=None
-        Called as `progress(done, total, what)` after every part.
+        Called as `progress(done, total, what)` after every part with values that the rule compares.
 
     Returns
     -------
@@ -77,14 +77,15 @@ def search(
     solution = None
     try:
         for part in evaluate:
-            done += record.add(part)
+            added = record.add(part)
+            done += added
             member = part.index[: len(axes) - 1]
             if part.solve is not None and record.is_known(member):
                 choice = record.choose(member, record.without_folds())
                 if _is_better(member, choice, best):
                     best = (member, choice)
                     solution = part.solve(choice)
-            if progress is not None:
+            if progress is not None and added:
                 progress(done, total, _where(axes, part, n_folds))
         result = record.result()
         if not result.best:
