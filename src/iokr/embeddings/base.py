@@ -61,6 +61,8 @@ class Embedding(Component, ABC):
            [ 1.]])
     """
 
+    has_vectors: bool = False  # whether ψ(y) is a vector of numbers from which `vectors` gives y back
+    functional: bool = False  # outputs are functions, which `represent` reads in any form: `Curves`
     explicit: bool = True  # coordinates that the user gave: an operator A may act on them
     is_identity: bool = False  # Ψ = I: coordinates are weights on the training outputs
     centered: bool = False  # whether the mean of the training outputs is subtracted
@@ -145,6 +147,8 @@ class EuclideanEmbedding(Embedding):
     >>> Logarithm().sq_norms(Logarithm().represent([[1.0, np.e]]))
     array([1.])
     """
+
+    has_vectors = True
 
     @abstractmethod
     def vectors(self, H: Array) -> Array:

@@ -24,10 +24,10 @@ class Basis:
     Parameters
     ----------
     functions : array of shape (T, d), or sequence of d callables
-        Their values on the grid of the curves, between which a cubic spline goes; or functions of an array of points.
+        Their values on the grid of the curves, interpolated by cubic splines; or functions of an array of points.
     residual : bool, default=True
-        Keep ‖y − Πy‖, the part outside their span, as one more coordinate that h does not reach: without it a loss
-        other than the square is wrong, and bases of different size cannot be compared.
+        Include ‖y − Πy‖, the norm of the part outside their span, as one more coordinate, which h cannot change.
+        Without it a loss other than the square is wrong, and bases of different size cannot be compared.
 
     Examples
     --------
@@ -52,21 +52,21 @@ class Basis:
 
     @classmethod
     def bsplines(cls, d: int, degree: int = 3, residual: bool = True) -> Basis:
-        """d B-splines with even knots over the range of the grid: local, and not orthogonal."""
+        """d B-splines with equidistant knots over the range of the grid: local, but not orthogonal."""
         return cls(NamedBasis("bsplines", (d, degree)), residual)
 
     @classmethod
     def principal(cls, r: int, residual: bool = True) -> Basis:
         """The first r principal components of the training curves, orthonormal: functional PCA.
 
-        They are learned from all training curves, so leave-one-out, which holds them fixed, is optimistic; folds learn
-        them anew.
+        They are learned from all training curves, so leave-one-out, which holds them fixed, is optimistic; with folds
+        they are learned on each training part.
         """
         return cls(NamedBasis("principal", (r,)), residual)
 
     @property
     def learned(self) -> bool:
-        """Whether it needs complete curves to learn from."""
+        """Whether the functions are estimated from complete training curves."""
         return isinstance(self.functions, NamedBasis) and self.functions.kind == "principal"
 
     def fitted(self, points: np.ndarray, centred: np.ndarray | None = None, w: np.ndarray | None = None) -> FittedBasis:
@@ -81,15 +81,15 @@ class Basis:
             values = np.empty(0)
         if values.ndim != 2 or values.shape[0] != len(points) or not np.all(np.isfinite(values)):
             raise ValueError(
-                f"`functions` must be a finite matrix ({len(points)}, d), a row for each point of the grid, or "
-                f"functions of the points, got {self.functions!r:.60}."
+                f"`functions` must be a finite matrix ({len(points)}, d), with a row for each point of the grid, or a "
+                f"sequence of functions of the points, got {self.functions!r:.60}."
             )
         return TableBasis(points, values)
 
 
 @dataclass(frozen=True)
 class TableBasis:
-    """Values on the grid."""
+    """Values on the grid, with cubic splines between them."""
 
     points: np.ndarray
     values: np.ndarray
@@ -102,18 +102,20 @@ class TableBasis:
 
 @dataclass(frozen=True)
 class FunctionBasis:
-    """Callables."""
+    """Functions of the user."""
 
     functions: tuple[Any, ...]
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         if derivative:
-            raise ValueError("`derivative` of functions that are given is not known; use a matrix, or `bsplines`.")
+            raise ValueError("The `derivative` of given functions is not known; use a matrix, or `Basis.bsplines(d)`.")
         return np.column_stack([np.broadcast_to(np.asarray(f(at), dtype=float), at.shape) for f in self.functions])
 
 
 @dataclass(frozen=True)
 class FourierBasis:
+    """1, √2 cos(2πj(θ − start)/period), √2 sin(...)."""
+
     d: int
     period: float
     start: float
@@ -129,6 +131,8 @@ class FourierBasis:
 
 @dataclass(frozen=True)
 class SplineBasis:
+    """B-splines on given knots, constant beyond these."""
+
     knots: np.ndarray
     degree: int
 
@@ -143,7 +147,7 @@ class SplineBasis:
 
 @dataclass(frozen=True)
 class NamedBasis:
-    """Functions known by name, once the grid is."""
+    """Functions that depend on the grid, or on the curves, given by their kind: a key of `_KINDS`."""
 
     kind: str
     arguments: tuple[Any, ...]
@@ -152,28 +156,54 @@ class NamedBasis:
         return f"{self.kind}({', '.join(repr(a) for a in self.arguments if a is not None)})"
 
     def fitted(self, points: np.ndarray, centred: np.ndarray | None, w: np.ndarray | None) -> FittedBasis:
-        d = check_integer(self.arguments[0], "r" if self.kind == "principal" else "d", minimum=1)
-        span = float(points[-1] - points[0]) or 1.0
-        if self.kind == "fourier":
-            period = (
-                span
-                if self.arguments[1] is None
-                else check_number(self.arguments[1], "period", minimum=0.0, strict=True)
-            )
-            return FourierBasis(d, period, float(points[0]))
-        if self.kind == "bsplines":
-            degree = check_integer(self.arguments[1], "degree", minimum=0)
-            if d <= degree:
-                raise ValueError(f"`d` must be above the degree {degree} of the splines, got {d}.")
-            inner = np.linspace(points[0], points[0] + span, d - degree + 1)
-            return SplineBasis(np.r_[[inner[0]] * degree, inner, [inner[-1]] * degree], degree)
-        if centred is None or w is None or np.isnan(centred).any():
-            raise ValueError(
-                "`principal` components are learned from complete curves, and some have gaps; use `curve_kernel`, "
-                "`Basis.bsplines(d)` or `Basis.fourier(d)`."
-            )
-        _, s, Vt = np.linalg.svd(centred * np.sqrt(w), full_matrices=False)
-        rank = int(np.sum(s > max(centred.shape) * np.finfo(float).eps * s[0])) if s[0] > 0 else 0
-        if d > rank:
-            raise ValueError(f"`r` is {d}, but the centred curves have {rank} principal components; lower it.")
-        return TableBasis(points, (Vt[:d] / np.sqrt(w)).T)
+        """Φ on this grid."""
+        return _KINDS[self.kind](self.arguments, points, centred, w)
+
+
+def _fourier(
+    arguments: tuple[Any, ...], points: np.ndarray, centred: np.ndarray | None, w: np.ndarray | None
+) -> FourierBasis:
+    d = check_integer(arguments[0], "d", minimum=1)
+    period = _span(points)
+    if arguments[1] is not None:
+        period = check_number(arguments[1], "period", minimum=0.0, strict=True)
+    return FourierBasis(d, period, float(points[0]))
+
+
+def _bsplines(
+    arguments: tuple[Any, ...], points: np.ndarray, centred: np.ndarray | None, w: np.ndarray | None
+) -> SplineBasis:
+    d = check_integer(arguments[0], "d", minimum=1)
+    degree = check_integer(arguments[1], "degree", minimum=0)
+    if d <= degree:
+        raise ValueError(f"`d` must be above the degree {degree} of the splines, got {d}.")
+    inner = np.linspace(points[0], points[0] + _span(points), d - degree + 1)
+    return SplineBasis(np.r_[[inner[0]] * degree, inner, [inner[-1]] * degree], degree)
+
+
+def _principal(
+    arguments: tuple[Any, ...], points: np.ndarray, centred: np.ndarray | None, w: np.ndarray | None
+) -> TableBasis:
+    r = check_integer(arguments[0], "r", minimum=1)
+    if centred is None or w is None or np.isnan(centred).any():
+        raise ValueError(
+            "`principal` components are learned from complete curves, and some have gaps; use `curve_kernel`, "
+            "`Basis.bsplines(d)` or `Basis.fourier(d)`."
+        )
+    _, s, Vt = np.linalg.svd(centred * np.sqrt(w), full_matrices=False)
+    rank = int(np.sum(s > max(centred.shape) * np.finfo(float).eps * s[0])) if s[0] > 0 else 0
+    if r > rank:
+        raise ValueError(f"`r` is {r}, but the centred curves have {rank} principal components; lower it.")
+    return TableBasis(points, (Vt[:r] / np.sqrt(w)).T)
+
+
+def _span(points: np.ndarray) -> float:
+    """The length of the range, 1 for a single point."""
+    return float(points[-1] - points[0]) or 1.0
+
+
+_KINDS: dict[str, Callable[..., FittedBasis]] = {
+    "fourier": _fourier,
+    "bsplines": _bsplines,
+    "principal": _principal,
+}

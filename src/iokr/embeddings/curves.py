@@ -12,10 +12,12 @@ from iokr._validation.arguments import check_choice, check_computed
 from iokr.data.curves import CurveTable, interpolate, quadrature_weights, read_curves
 from iokr.data.objects import BadObject, error_context
 from iokr.embeddings.base import EuclideanEmbedding
-from iokr.embeddings.basis import Basis
+from iokr.embeddings.basis import Basis, FittedBasis
 from iokr.kernels.base import Kernel
 
 __all__ = ["Curves"]
+
+_FOR_SPLINE = 5  # nodes that a smoothing spline needs
 
 
 @component
@@ -23,20 +25,21 @@ class Curves(EuclideanEmbedding):
     """ψ(y)_t = √w_t (y(θ_t) − mean(θ_t)), so that ‖ψ‖² = Σ_t w_t y(θ_t)² ≈ ∫ y²: norms of coordinates are L² norms.
 
     With a `basis` ψ(y) = Vᵀ(√w y), V an orthonormal basis of the span of √wΦ, and by default ‖y − Πy‖ as one more
-    coordinate; where curves have gaps there is nothing to project, and ψ is as without one.
+    coordinate. Curves with gaps cannot be projected, and ψ is then the same as without a basis.
 
     Parameters
     ----------
     grid : array of shape (T,), default=None
-        Points of the columns; None: T points on [0, 1], or the union of the curves' own.
+        Points of the columns; None is T points on [0, 1], or the union of the points of the curves.
     basis : Basis, default=None
-        None keeps the values at the nodes.
+        None uses the values at the nodes.
     quadrature : {"trapezoid", "uniform"} or array of shape (T,), default="trapezoid"
         w; "uniform" is for periodic curves, whose last point is not their first. Both are means over the range.
     curve_weight : {"equal", "points"}, default="equal"
-        A curve seen at T_i of T nodes weighs T/T_i, so that all count alike; or one, so that points do.
+        With "equal" a curve observed at T_i of T nodes has weight T/T_i, so that curves count equally; with "points"
+        it has weight one, so that points do.
     centered : bool, default=True
-        Subtract the mean curve, smoothed by a spline where fewer than half of the curves were seen at some node.
+        Subtract the mean curve, smoothed by a spline where fewer than half of the curves were observed at some node.
 
     Attributes
     ----------
@@ -63,37 +66,53 @@ class Curves(EuclideanEmbedding):
     curve_weight: str = "equal"
     centered: bool = True
 
+    functional = True
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """Ψ (n, q); NaN where a curve was not seen."""
+        """Ψ (n, q); NaN where a curve was not observed."""
         if kernel is not None:
-            raise ValueError("`Curves()` holds functions as they are; leave `output_kernel` out.")
+            raise ValueError("`Curves()` represents functions by their values; leave `output_kernel` out.")
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
         check_choice(self.centered, "centered", (True, False))
         if self.basis is not None and not isinstance(self.basis, Basis):
             raise TypeError(f"`basis` must be a `Basis`, got {self.basis!r:.60}.")
         table = _read(Y, self.grid, "y")
         values = to_numpy(table.values)
-        seen = ~np.isnan(values)
-        self.points_, self.quadrature_ = table.points, quadrature_weights(self.quadrature, table.points)
-        self.masked_ = not bool(seen.all())
+        observed = ~np.isnan(values)
         w = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        self.mean_ = _mean(values, seen, w, self.points_) if self.centered else np.zeros(len(self.points_))
-        self.functions_ = None
+        self.points_ = table.points
+        self.quadrature_ = quadrature_weights(self.quadrature, table.points)
+        self.masked_ = not bool(observed.all())
+        self.mean_ = np.zeros(len(self.points_))
+        if self.centered:
+            self.mean_ = _mean_curve(values, observed, w, self.points_)
+        self.functions_: FittedBasis | None = None
         self.V_: np.ndarray | None = None
         if self.basis is not None:
-            known = (np.sqrt(w)[:, None] * (values - self.mean_))[w > 0]  # a weight of 2 is the curve twice
-            self.functions_ = self.basis.fitted(self.points_, None if self.masked_ else known, self.quadrature_)
-            if not self.masked_:
-                self._orthonormal(self.functions_(self.points_, 0))
+            self._fit_basis(self.basis, values, w)
         return self._coordinates(table.values)
 
-    def _orthonormal(self, Phi: np.ndarray) -> None:
+    def _fit_basis(self, basis: Basis, values: np.ndarray, w: np.ndarray) -> None:
+        """Φ on the nodes, and for complete curves an orthonormal basis of its span."""
+        if self.masked_:
+            self.functions_ = basis.fitted(self.points_, None, self.quadrature_)
+            return
+        weighted = np.sqrt(w)[:, None] * (values - self.mean_)  # a weight of 2 is equivalent to the curve twice
+        self.functions_ = basis.fitted(self.points_, weighted[w > 0], self.quadrature_)
+        self._fit_projection(self.functions_(self.points_, 0))
+
+    def _fit_projection(self, Phi: np.ndarray) -> None:
         """V = √wΦQg^{-½} with ΦᵀWΦ = Q diag(g) Qᵀ, eigenvalues of redundant functions dropped; c = Qg^{-½}h."""
-        root = np.sqrt(self.quadrature_)[:, None] * Phi
-        g, Q = np.linalg.eigh(root.T @ root)
-        keep = g > len(g) * np.finfo(float).eps * g[-1]
-        self.to_coefficients_ = Q[:, keep] / np.sqrt(g[keep])
-        self.V_ = root @ self.to_coefficients_
+        B = self.root[:, None] * Phi
+        g, Q = np.linalg.eigh(B.T @ B)
+        positive = g > len(g) * np.finfo(float).eps * g[-1]
+        self.to_coefficients_ = Q[:, positive] / np.sqrt(g[positive])
+        self.V_ = B @ self.to_coefficients_
+
+    @property
+    def root(self) -> np.ndarray:
+        """√w."""
+        return np.asarray(np.sqrt(self.quadrature_))
 
     @property
     def has_residual(self) -> bool:
@@ -102,13 +121,12 @@ class Curves(EuclideanEmbedding):
 
     def _coordinates(self, values: Array) -> Array:
         xp = array_namespace(values)
-        Z = (values - asarray_like(self.mean_, values)[None, :]) * asarray_like(np.sqrt(self.quadrature_), values)[
-            None, :
-        ]
+        centred = values - asarray_like(self.mean_, values)[None, :]
+        Z = centred * asarray_like(self.root, values)[None, :]
         if self.V_ is None:
             return Z
         if bool(xp.any(xp.isnan(Z))):
-            raise ValueError("A curve with gaps cannot be projected on the basis that complete ones were fitted in.")
+            raise ValueError("A curve with gaps cannot be projected on the basis, which was fitted to complete curves.")
         V = asarray_like(self.V_, Z)
         Psi = matmul(Z, V)
         if not self.has_residual:
@@ -117,19 +135,20 @@ class Curves(EuclideanEmbedding):
         return xp.concat([Psi, xp.sqrt(xp.sum(rest * rest, axis=1))[:, None]], axis=1)
 
     def represent(self, Y: Any, name: str = "y") -> Array:
-        """The curves, centred as at fit, on its nodes: each point is put on the nearest."""
+        """The coordinates of curves in any form, each point moved to the nearest node."""
         return self._coordinates(self.values(Y, name))
 
     def values(self, Y: Any, name: str = "y") -> Array:
-        """The curves themselves on the nodes of fit, (n, T); NaN where they were not seen."""
+        """The values of curves at the nodes of fit, (n, T); NaN where they were not observed."""
         return _read(Y, self.points_, name).values
 
     def expand(self, H: Array) -> Array:
         """h(x) at the nodes from its coordinates, without the mean, (n, T)."""
+        root = asarray_like(self.root, H)[None, :]
         if self.V_ is None:
-            return H / asarray_like(np.sqrt(self.quadrature_), H)[None, :]
+            return H / root
         r = self.V_.shape[1]
-        return matmul(H[:, :r], asarray_like(self.V_, H).T) / asarray_like(np.sqrt(self.quadrature_), H)[None, :]
+        return matmul(H[:, :r], asarray_like(self.V_, H).T) / root
 
     def vectors(self, H: Array) -> Array:
         """h(x)(θ_t) = H_t/√w_t + mean(θ_t)."""
@@ -147,12 +166,13 @@ class Curves(EuclideanEmbedding):
             Phi = self.functions_(theta, derivative) @ self.to_coefficients_
             values = matmul(H[:, :r], asarray_like(Phi, H).T)
         else:
-            values = asarray_like(interpolate(self.points_, to_numpy(self.expand(H)).T, theta, derivative).T, H)
+            splines = interpolate(self.points_, to_numpy(self.expand(H)).T, theta, derivative)
+            values = asarray_like(splines.T, H)
         return values + asarray_like(self.mean_at(theta, derivative), H)[None, :]
 
 
 def _read(Y: Any, grid: Any, name: str) -> CurveTable:
-    """The curves, whose squares fit into floats; those to choose among have no gaps."""
+    """The curves, whose squares do not overflow; candidates have no gaps."""
     table = read_curves(Y, grid, name)
     xp = array_namespace(table.values)
     gaps = xp.isnan(table.values)
@@ -165,15 +185,16 @@ def _read(Y: Any, grid: Any, name: str) -> CurveTable:
     return table
 
 
-def _mean(values: np.ndarray, seen: np.ndarray, w: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The weighted mean at each node; a smoothing spline through these where some were seen in few curves."""
-    weight = seen * w[:, None]
+def _mean_curve(values: np.ndarray, observed: np.ndarray, w: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The weighted mean at each node; a smoothing spline through the means where some come from few curves."""
+    weight = observed * w[:, None]
     total = weight.sum(axis=0)
-    means = np.where(total > 0, (weight * np.nan_to_num(values)).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    sums = (weight * np.nan_to_num(values)).sum(axis=0)
+    means = np.where(total > 0, sums / np.where(total > 0, total, 1.0), 0.0)
     if np.all(total >= w.sum() / 2):
         return np.asarray(means)
     known = np.flatnonzero(total > 0)
-    if len(known) < 5:
+    if len(known) < _FOR_SPLINE:
         return np.asarray(np.interp(points, points[known], means[known]))
     from scipy.interpolate import make_smoothing_spline
 

@@ -102,6 +102,17 @@ class Kernel(Component, ABC):
         """The (n, p) matrix of φ(x_i). May be overridden."""
         raise TypeError(f"{self!r:.60} has no features; approximate it by some: `Nystroem({self!r:.40})`.")
 
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether `derivative` is known: for some stationary kernels on numbers."""
+        return type(self).derivative is not Kernel.derivative
+
+    def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
+        """∂^order k(s, t)/∂t^order for numbers, (n, m), order 1 or 2. May be overridden: stationary kernels."""
+        raise ValueError(
+            f"`derivative` is known for `RBF` and `Periodic` kernels on numbers, not for {self!r:.60}: use these."
+        )
+
     def fit(self, X: Any) -> Kernel:
         """Learn what depends on data (a bandwidth, a vocabulary, a mean). May be overridden."""
         return self

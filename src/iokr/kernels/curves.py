@@ -17,7 +17,7 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._validation.arguments import check_computed, check_number, check_vectors
+from iokr._validation.arguments import check_choice, check_computed, check_number, check_vectors
 from iokr.data.curves import interpolate, quadrature_weights, read_curves
 from iokr.data.objects import Parts, as_objects
 from iokr.kernels.base import Kernel, fit_part
@@ -243,10 +243,12 @@ class Periodic(Kernel):
         return array_namespace(R.parts[1]).ones_like(R.parts[1])
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
-        """∂^order k(s, t)/∂t^order for numbers, order 1 or 2."""
-        if order not in (1, 2):
-            raise ValueError(f"`derivative` must be 1 or 2 for `Periodic`, got {order}.")
-        u, p, gamma = at[None, :] - points[:, None], self.period, self.gamma
+        """gk and (g² − 2γ cos(2πu/p))k for numbers, u = t − s and g = −γ(p/π) sin(2πu/p)."""
+        check_choice(order, "derivative", (1, 2))
+        p, gamma = self.period, self.gamma
+        u = at[None, :] - points[:, None]
         k = np.exp(-gamma * (p / np.pi) ** 2 * np.sin(np.pi * u / p) ** 2)
         slope = -gamma * (p / np.pi) * np.sin(2 * np.pi * u / p)
-        return np.asarray(k * (slope if order == 1 else slope**2 - 2 * gamma * np.cos(2 * np.pi * u / p)))
+        if order == 1:
+            return np.asarray(k * slope)
+        return np.asarray(k * (slope**2 - 2 * gamma * np.cos(2 * np.pi * u / p)))

@@ -28,7 +28,7 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._validation.arguments import check_computed, check_integer, check_number, check_vectors
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_vectors
 from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
@@ -183,6 +183,14 @@ class RBF(Kernel):
     def block(self, R: Parts, S: Parts) -> Array:
         (X, x_norms), (Z, z_norms) = R, S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
+
+    def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
+        """−2γu k and (4γ²u² − 2γ)k for numbers, u = t − s."""
+        check_choice(order, "derivative", (1, 2))
+        gamma = float(self.gamma_)
+        u = at[None, :] - points[:, None]
+        slope = -2 * gamma * u if order == 1 else 4 * gamma**2 * u**2 - 2 * gamma
+        return np.asarray(slope * np.exp(-gamma * u**2))
 
     def log_block(self, R: Parts, S: Parts) -> Array:
         """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""

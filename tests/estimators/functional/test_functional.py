@@ -396,7 +396,7 @@ def test_a_figure_in_one_line():
         ({"rows": [0.5]}, "`rows`"),
         ({"rows": "a"}, "`rows`"),
         ({"y": Y[:-1]}, "y has"),
-        ({"y": np.sign(Y) * np.finfo(float).max}, "`y` or the curves hold numbers beyond"),
+        ({"y": np.sign(Y) * np.finfo(float).max}, "`y` or the curves contain numbers beyond"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(given, words):

@@ -1,4 +1,4 @@
-"""What `Functional` and `FunctionalCV` share: curves in, curves out, anywhere."""
+"""What `Functional` and `FunctionalCV` share: reading curves, and predicting them at any points."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ from iokr.data.frames import as_frame, frame_of
 from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
-from iokr.estimators.functional.operator import CurveOperator, curve_operator
+from iokr.estimators.functional.operator import CurveOperator
 from iokr.estimators.inputs import Border, check_inputs, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem, left_out_values
 from iokr.estimators.regression.posing import Data, Fit, Given
 from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
-from iokr.operator_kernels.decomposable import Decomposable
 
 __all__ = ["FunctionalRegression"]
 
 
 class FunctionalRegression(KernelRegression):
-    """h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ): the path of curves through an operator-valued kernel k·T_L."""
+    """h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ): regression of curves with an operator-valued kernel k·T_L."""
 
     output_kernel = None
     embedding = None
@@ -41,51 +39,38 @@ class FunctionalRegression(KernelRegression):
     curve_weight: str
     centered: bool
 
-    def _output_parts(self) -> dict[str, Any]:
-        embedding = Curves(self._nodes, self.basis, self._quadrature, self.curve_weight, self.centered)
-        return {"loss": self.loss, "output_kernel": None, "embedding": embedding, "decoder": Identity()}
-
-    def _given(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel) -> Given:
-        """What `fit` was given: curves on one set of nodes, each weighed as `curve_weight` says."""
-        if isinstance(kernel, OperatorKernel):
-            raise TypeError("`kernel` must be a scalar kernel: `curve_kernel` and `basis` say how points go together.")
+    def _read(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel) -> tuple[Given, Curves]:
+        """The arguments of `fit`, checked, with the curves on one set of nodes, and an embedding of these."""
         require_y(y)
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
         single = single_precision(X, y)
         X = check_inputs(self, X, kernel, reset=True)
         table = read_curves(y, self.grid)
-        self._nodes, self._quadrature = table.points, quadrature_weights(self.quadrature, table.points)
-        self.curve_names_ = table.names
         weight = check_weight(sample_weight, check_same_length(X, table.values), X)
-        seen = (~np.isnan(to_numpy(table.values))).sum(axis=1)
-        if self.curve_weight == "equal" and np.any(seen < len(table.points)):
-            weight = len(table.points) / seen * (1.0 if weight is None else weight)
+        observed = (~np.isnan(to_numpy(table.values))).sum(axis=1)
+        if self.curve_weight == "equal" and np.any(observed < len(table.points)):
+            weight = len(table.points) / observed * (1.0 if weight is None else weight)
         if X_unlabeled is not None:
             X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
+        values = asarray_like(table.values, X if is_array(X) else np.empty(0))  # in the library of the inputs
         frame = frame_of(y) if table.names is None else None  # a long table has no column for each point
-        values = asarray_like(table.values, X if is_array(X) else np.empty(0))  # beside the inputs, as all outputs
-        return Given(X, values, weight, X_unlabeled, single, frame)
+        quadrature = quadrature_weights(self.quadrature, table.points)
+        self.curve_names_ = table.names
+        embedding = Curves(table.points, self.basis, quadrature, self.curve_weight, self.centered)
+        return Given(X, values, weight, X_unlabeled, single, frame), embedding
 
-    def _encoded(self, given: Given) -> Data:
-        return Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
-
-    @staticmethod
-    def _operators(curve_kernels: list[Any], data: Data) -> list[CurveOperator]:
-        embedding = data.outputs.embedding
-        assert isinstance(embedding, Curves)
-        return [curve_operator(curve_kernel, embedding) for curve_kernel in curve_kernels]
-
-    @staticmethod
-    def _posed(kernel: Kernel | OperatorKernel, operator: CurveOperator) -> Decomposable:
-        assert isinstance(kernel, Kernel)
-        return Decomposable(kernel, operator.A)
+    def _encode(self, given: Given, embedding: Curves) -> Data:
+        parts: dict[str, Any] = {"loss": self.loss, "embedding": embedding, "decoder": Identity()}
+        return Data(given, *encode(given.y, given.weight, frame=given.frame, **parts))
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
         """Keep what predictions anywhere need."""
         self.keep(data, fit)
         self.curves_ = data.given.y
-        self.operator_, self.curve_kernel_ = operator, operator.kernel
-        self.points_, self.quadrature_ = self.embedding_.points_, self.embedding_.quadrature_
+        self.operator_ = operator
+        self.curve_kernel_ = operator.kernel
+        self.points_ = self.embedding_.points_
+        self.quadrature_ = self.embedding_.quadrature_
 
     def decision_function(self, X: Any) -> Array:
         """h(x) on the nodes `points_`, (m, T), as `predict` gives it."""
@@ -98,75 +83,78 @@ class FunctionalRegression(KernelRegression):
         ----------
         X : array or sequence of m objects
         at : array of points, default=None
-            Where to evaluate; None is the nodes `points_`. Beyond the range of these curves are extrapolated, with a
-            warning.
+            Where to evaluate; None is the nodes `points_`. Beyond their range curves are extrapolated, with a warning.
         derivative : int, default=0
-            Of which order: 1 and 2 for `RBF` and `Periodic` curve kernels and for bases, but those of given functions.
+            Order of the derivative: 1 and 2 for `RBF` and `Periodic` curve kernels and for bases, except those of
+            given functions.
 
         Returns
         -------
         y : array of shape (m, T), or (m, number of points)
-            On the nodes, when y was a frame with a column for each of them: a frame with these, and the index of X.
+            On the nodes, a frame with the index of X if y was a frame with a column for each of them.
         """
-        found = self._curves(X, at, derivative)
-        return as_frame(found, self.outputs_.frame, X) if at is None and derivative == 0 else found
+        curves = self._curves(X, at, derivative)
+        return as_frame(curves, self.outputs_.frame, X) if at is None and derivative == 0 else curves
 
     def _curves(self, X: Any, at: Any = None, derivative: int = 0) -> Array:
-        """What `predict` answers, as an array."""
+        """h(x)(θ), or a derivative, at points θ: the nodes, or any others."""
         check_is_fitted(self)
         check_integer(derivative, "derivative", minimum=0)
-        theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
-        if theta.min() < self.points_[0] or theta.max() > self.points_[-1]:
-            warnings.warn(
-                f"`at` leaves the range of the curves, {self.points_[0]:g} to {self.points_[-1]:g}: this extrapolates.",
-                UserWarning,
-                stacklevel=2,
-            )
         if at is None and derivative == 0:
             return self._cast(self.embedding_.vectors(self._values(X)))
+        theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
+        first, last = self.points_[0], self.points_[-1]
+        if theta.min() < first or theta.max() > last:
+            warnings.warn(
+                f"`at` leaves the range of the curves, {first:g} to {last:g}: this extrapolates.",
+                UserWarning,
+                stacklevel=3,
+            )
         atoms = self.operator_.atoms(theta, derivative)
         if atoms is None:
             return self._cast(self.embedding_.at(self._values(X), theta, derivative))
         border = Border(self.kernel_, self.solution_.C)
         R = border.represent(border.check(self, X))
-        Z = self.kernel_.kernel_.gram(R, self.inputs_.points) @ self.solution_.C
+        kernel: Any = self.kernel_.scalar
+        Z = kernel.gram(R, self.inputs_.points) @ self.solution_.C  # k_xᵀC
         mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)
         return self._cast(matmul(Z, asarray_like(atoms, Z)) + mean[None, :])
 
     def loo_decision_function(self, groups: Any = None) -> Array:
-        """The curve of each training row without its own, on the nodes, (n, T): in closed form for the square loss.
+        """The curve of each training row predicted without it, on the nodes, (n, T); closed form for the square loss.
 
         Other losses are fitted again without each row, n times. What is learned from all curves (bandwidths, the mean,
-        principal components) is held fixed. With `groups`, a name per row, curves of one group leave together.
+        principal components) is held fixed. With `groups`, a name per row, curves of one group are left out together.
         """
         check_is_fitted(self)
         H = left_out_values(self, groups) if self.loss_.quadratic else self._refitted(groups)
         return self._cast(self.embedding_.vectors(H))
 
     def _refitted(self, groups: Any) -> Array:
-        """h₋ᵢ(x_i) in coordinates: a row of weight zero is a row left out."""
+        """h₋ᵢ(x_i) in coordinates, by fits in which the rows left out have weight zero."""
         problem = fitted_problem(self)
         n, solver = problem.n_labeled, fresh_solver(self.solver)
         together = np.arange(n) if groups is None else check_groups(groups, n)
         weight = np.ones(n) if problem.weight is None else np.asarray(problem.weight)
-        found = np.zeros((n, problem.Psi.shape[1]))
+        H = np.zeros((n, problem.Psi.shape[1]))
         for group in np.unique(together):
             own = np.flatnonzero(together == group)
-            C = solver.solve(replace(problem, weight=np.where(together == group, 0.0, weight)), None).C
-            found[own] = to_numpy(take_rows(problem.gram @ C, own))
-        return asarray_like(found, problem.Psi)
+            others = np.where(together == group, 0.0, weight)
+            C = solver.solve(replace(problem, weight=others), None).C
+            H[own] = to_numpy(take_rows(problem.gram @ C, own))
+        return asarray_like(H, problem.Psi)
 
     def variance(self, X: Any, full: bool = False) -> Array:
         """The variance of h(x) at the nodes `points_`, (m, T), given the training inputs, in units of the prior.
 
-        h as a Gaussian process with covariance k(x, z) L(θ, θ') and noise of variance α/w_t at node t. It does not
-        depend on the curves that were seen, but on where they were.
+        h as a Gaussian process with covariance k(x, z) L(θ, θ') and noise of variance α/w_t at node t. It depends on
+        the training inputs and on the observed points, but not on the values of the curves.
 
         Parameters
         ----------
         X : array or sequence of m objects
         full : bool, default=False
-            (m, T, T): covariances between the nodes, too.
+            Return the covariances between the nodes, (m, T, T).
         """
         check_is_fitted(self)
         mixed = self.embedding_.V_ is not None  # coordinates are coefficients of a basis
@@ -177,11 +165,11 @@ class FunctionalRegression(KernelRegression):
             w = asarray_like(self.quadrature_, S)
             return self._cast(S / (xp.sqrt(w[:, None] * w[None, :]) if full else w))
         B = self.embedding_.expand(eye_like(int(S.shape[1]), S))  # a row per coordinate: its curve
-        found = matmul(matmul(B.T, S), B)
-        return self._cast(found if full else xp.clip(xp.linalg.diagonal(found), min=0.0))
+        covariances = matmul(matmul(B.T, S), B)
+        return self._cast(covariances if full else xp.clip(xp.linalg.diagonal(covariances), min=0.0))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """1 − Σ∫(y − ŷ)² / Σ∫(y − mean)², over the points that were seen.
+        """1 − Σ∫(y − ŷ)² / Σ∫(y − mean)², over the observed points.
 
         Parameters
         ----------
@@ -189,7 +177,7 @@ class FunctionalRegression(KernelRegression):
         y : m curves, in any form that `fit` takes
         sample_weight : array of shape (m,), default=None
         candidates : None
-            Curves are not chosen among candidates.
+            Must be None: curves are not chosen among candidates.
         """
         check_is_fitted(self)
         if candidates is not None:
@@ -197,13 +185,17 @@ class FunctionalRegression(KernelRegression):
         Y = to_numpy(read_curves(y, self.points_).values)
         n = check_same_length(X, Y)
         w = check_weight(sample_weight, n, X)
-        weight = np.where(np.isnan(Y), 0.0, (np.ones(n) if w is None else w)[:, None] * self.quadrature_)
-        Y, total = np.nan_to_num(Y), weight.sum(axis=0)
+        if w is None:
+            w = np.ones(n)
+        weight = np.where(np.isnan(Y), 0.0, w[:, None] * self.quadrature_)
+        Y = np.nan_to_num(Y)
         predicted = to_numpy(self._curves(X))
         with unwarned():
+            total = weight.sum(axis=0)
             mean = (weight * Y).sum(axis=0) / np.where(total > 0, total, 1.0)
             residual = float((weight * (Y - predicted) ** 2).sum())
-            return r2(residual, float((weight * (Y - mean) ** 2).sum()), n)
+            spread = float((weight * (Y - mean) ** 2).sum())
+        return r2(residual, spread, n)
 
     def table(self, X: Any, at: Any = None, names: Any = None) -> dict[str, np.ndarray]:
         """Predictions as the columns of a long table, id, t and value: `pandas.DataFrame(model.table(X))`."""
@@ -215,9 +207,9 @@ class FunctionalRegression(KernelRegression):
         return {"id": np.repeat(rows, Y.shape[1]), "t": np.tile(theta, len(Y)), "value": Y.ravel()}
 
     def plot(self, X: Any, y: Any = None, *, rows: Any = None, ax: Any = None) -> Any:
-        """Predicted curves, observed ones as points, and ± 2 sd of the leave-one-out residuals at each node.
+        """Draw predicted curves, observed points, and bands of ± 2 sd of the leave-one-out residuals at each node.
 
-        Bands are drawn for the square loss, which has leave-one-out in closed form. Needs matplotlib.
+        Bands are drawn for the square loss, for which leave-one-out has a closed form. Needs matplotlib.
         """
         from iokr.estimators.functional.plot import draw_curves
 

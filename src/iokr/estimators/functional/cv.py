@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any
 
@@ -14,35 +14,29 @@ from iokr._component import component
 from iokr._validation.arguments import check_groups
 from iokr.data.objects import n_objects, take
 from iokr.embeddings.basis import Basis
+from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.base import FunctionalRegression
-from iokr.estimators.progress import begin, end, track, with_callbacks
-from iokr.estimators.regression.posing import Data, Given, solve, square
-from iokr.estimators.regression.selection import (
-    ALPHAS,
-    Fold,
-    Grid,
-    best_of,
-    check_grid,
-    drop_single_axes,
-    row_splits,
-    select_by_folds,
-    select_by_leave_one_out,
-    squared_errors,
-)
-from iokr.estimators.search.tally import Searching, Tally
+from iokr.estimators.functional.operator import CurveOperator, check_scalar, curve_operator
+from iokr.estimators.progress import begin, end, report, with_callbacks
+from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
+from iokr.estimators.regression.posing import Fit, Given, solve, square
+from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.search.grid import ALPHAS, listed
+from iokr.estimators.search.result import Axis, SearchResult
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.decomposable import Decomposable
 from iokr.solvers.base import Solver
 
 __all__ = ["FunctionalCV"]
 
 
 @component
-class FunctionalCV(Searching, FunctionalRegression):
+class FunctionalCV(FunctionalRegression):
     """argmin over k, L and α of (1/n) Σ_i ∫(y_i − h₋ᵢ(x_i))², leave-one-curve-out in closed form.
 
     One eigendecomposition per input kernel is reused for every curve kernel and alpha. What is learned from all curves
-    is held fixed; `cv=5` learns it anew on each fold, and takes any loss.
+    is held fixed in leave-one-out; with `cv=5` it is learned on the training rows of each fold, for any loss.
 
     Parameters
     ----------
@@ -59,12 +53,15 @@ class FunctionalCV(Searching, FunctionalRegression):
     ----------
     alpha_ : float
     loo_errors_ : array
-        Axes kernel × curve kernel × alpha, axes of length one dropped (`cv_errors_` with `cv`).
+        Axes kernel × curve kernel × alpha, without axes of length one (`cv_errors_` with `cv`).
     best_index_ : tuple of int
+        Index of the smallest error.
+    search_ : SearchResult
+        The errors on all named axes, and on each fold; the two attributes above are views of it.
     cv_results_ : dict
         The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
     interrupted_ : bool
-        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
+        Whether Ctrl-C ended the search; errors that were not computed are NaN.
     points_, quadrature_, curve_kernel_, kernel_, embedding_, solution_, solver_ :
         As in `Functional`.
 
@@ -93,6 +90,8 @@ class FunctionalCV(Searching, FunctionalRegression):
     manifold: Manifold | None = None
     solver: Solver | None = None
 
+    cv_results_ = cv_results
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
@@ -108,72 +107,79 @@ class FunctionalCV(Searching, FunctionalRegression):
         """
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, self.manifold)
-        curve_kernels = list(self.curve_kernel) if isinstance(self.curve_kernel, (list, tuple)) else [self.curve_kernel]
-        if not curve_kernels:
-            raise ValueError("`curve_kernel` is an empty list; give at least one.")
-        n_paths = len(grid.kernels) * len(curve_kernels)
-        progress = begin(self, n_paths if self.cv is None else None, X=X, y=y)
-        each = partial(track, progress, self, name="curve kernel")
-        given = self._given(X, y, sample_weight, X_unlabeled, grid.kernels[0])
-        together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
-        data = self._encoded(given)
-        operators = self._operators(curve_kernels, data)
+        kernels = [check_scalar(kernel) for kernel in grid.kernels]
+        curve_kernels = listed(self.curve_kernel, "curve_kernel")
+        given, embedding = self._read(X, y, sample_weight, X_unlabeled, kernels[0])
+        n = n_objects(given.y)
+        together = None if groups is None else check_groups(groups, n, several=True)
+        splits = [] if self.cv is None else row_splits(self.cv, n, None, together)
+        axes = (Axis("kernel", kernels), Axis("curve_kernel", curve_kernels), Axis("alpha", grid.alphas))
+        n_folds = max(1, len(splits))
+        progress = begin(self, n_points(axes) * n_folds, X=X, y=y)
+        data = self._encode(given, embedding)
+        operators = [curve_operator(curve_kernel, data.outputs.embedding) for curve_kernel in curve_kernels]
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
-        posed = self._posed_grid(grid, curve_kernels, data)
-        for stale in ("loo_errors_", "cv_errors_"):
-            self.__dict__.pop(stale, None)
-        axes: dict[str, Sequence[Any]] = {"kernel": grid.kernels, "curve_kernel": curve_kernels, "alpha": grid.alphas}
-        tally = Tally(axes, "loo_errors_" if self.cv is None else "cv_errors_")
-        with self._searching(tally):
-            if self.cv is None:
-                criterion, seen = partial(squared_errors, groups=together), tally.grid(*posed.shape)
-                selected = select_by_leave_one_out(data, posed, criterion=criterion, track=each, seen=seen, **parts)
-                measures, fit = selected.measures[0], selected.fit
-            else:
-                measures = self._by_folds(given, grid, curve_kernels, {**parts, "track": each}, together, tally)
-                index = best_of(measures)
-                fit = solve(data, posed.kernels[index[0]], grid.alphas[index[2]], **parts)
-        self._keep_search(tally, measures)
-        i, _, k = best_of(measures)
-        shape = (len(grid.kernels), len(curve_kernels), len(grid.alphas))
-        errors, self.best_index_ = drop_single_axes(measures.reshape(shape), (*divmod(i, len(curve_kernels)), k))
-        setattr(self, "loo_errors_" if self.cv is None else "cv_errors_", errors)
-        self._keep_curves(data, fit, operators[i % len(curve_kernels)])
-        self.alpha_ = fit.alpha
+        if self.cv is None:
+            name, evaluate = "loo_errors_", leave_one_out(data, _posed(grid, operators), groups=together, **parts)
+        else:
+            name, evaluate = "cv_errors_", self._on_folds(given, embedding, splits, grid, curve_kernels, parts)
+
+        def solve_best(found: SearchResult) -> Fit:
+            i, j, _ = found.best_index
+            return solve(data, Decomposable(kernels[i], operators[j].A), found.best["alpha"], **parts)
+
+        found = select(
+            self,
+            axes,
+            _on_axes(evaluate, len(curve_kernels)),
+            name=name,
+            solve=solve_best,
+            n_folds=n_folds,
+            progress=report(progress, self),
+        )
+        self._keep_curves(data, found.solution, operators[found.best_index[1]])
+        self.alpha_ = found.solution.alpha
         end(progress, self, X=X, y=y)
         return self
 
-    def _posed_grid(self, grid: Grid, curve_kernels: list[Any], data: Data) -> Grid:
-        """Every input kernel with every curve kernel: one after the other, so that a factorisation of K is shared."""
-        operators = self._operators(curve_kernels, data)
-        kernels = [self._posed(kernel, operator) for kernel in grid.kernels for operator in operators]
-        return Grid(kernels, grid.manifold_weights, grid.alphas)
-
-    def _by_folds(
+    def _on_folds(
         self,
         given: Given,
+        embedding: Curves,
+        splits: list[tuple[np.ndarray, np.ndarray]],
         grid: Grid,
         curve_kernels: list[Any],
         parts: dict[str, Any],
-        groups: np.ndarray | None,
-        tally: Tally,
-    ) -> np.ndarray:
-        """Mean integrated squared errors of rows left out, everything learned anew on the others."""
-        n, pairwise = n_objects(given.y), grid.kernels[0].pairwise
-        weight = np.ones(n) if given.weight is None else given.weight
-        sums, total = np.zeros((len(grid.kernels) * len(curve_kernels), 1, len(grid.alphas))), 0.0
-        for train, test in row_splits(self.cv, n, None, groups):
-            data = self._encoded(given.restrict(train, pairwise=pairwise))
-            embedding = data.outputs.embedding
+    ) -> Iterator[Part]:
+        """Integrated squared errors on held-out rows, everything learned anew on the training rows of each fold."""
+        pairwise = grid.kernels[0].pairwise
+        weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
+        for number, (train, test) in enumerate(splits):
+            data = self._encode(given.restrict(train, pairwise=pairwise), embedding)
+            curves: Any = data.outputs.embedding
+            operators = [curve_operator(curve_kernel, curves) for curve_kernel in curve_kernels]
             truth = to_numpy(take(given.y, test))
-            w = np.where(np.isnan(truth), 0.0, weight[test][:, None] * self._quadrature)
-            counted = float(weight[test] @ (~np.isnan(truth)).mean(axis=1))  # a curve by the nodes where it was seen
-
-            def measure(H: Array, embedding: Any = embedding, truth: Any = truth, w: Any = w) -> float:
-                return float((w * (np.nan_to_num(truth) - to_numpy(embedding.vectors(H))) ** 2).sum())
-
+            w = np.where(np.isnan(truth), 0.0, weight[test][:, None] * embedding.quadrature)
+            measure = partial(_integrated_error, curves, np.nan_to_num(truth), w)
+            counted = float(weight[test] @ (~np.isnan(truth)).mean(axis=1))  # weights by the observed nodes
             X = square(given.X, test, train) if pairwise else take(given.X, test)
-            fold = Fold(data, X, measure, counted)
-            found, _ = select_by_folds([fold], self._posed_grid(grid, curve_kernels, data), tally=tally, **parts)
-            sums, total = sums + found[0], total + counted
-        return sums / total
+            for part in on_folds([Fold(data, X, measure, counted)], _posed(grid, operators), **parts):
+                yield replace(part, fold=number)
+
+
+def _posed(grid: Grid, operators: list[CurveOperator]) -> Grid:
+    """Every input kernel with every curve kernel: one after the other, so that they share a factorisation of K."""
+    kernels: list[Any] = [Decomposable(kernel, operator.A) for kernel in grid.kernels for operator in operators]
+    return Grid(kernels, grid.manifold_weights, grid.alphas)
+
+
+def _on_axes(parts: Iterable[Part], n_curve_kernels: int) -> Iterator[Part]:
+    """Parts of a posed grid on the axes kernel × curve kernel × alpha; there is one manifold weight."""
+    for part in parts:
+        pair, _, *rest = part.index
+        yield replace(part, index=(*divmod(pair, n_curve_kernels), *rest))
+
+
+def _integrated_error(embedding: Any, truth: np.ndarray, weight: np.ndarray, H: Array) -> float:
+    """Σ_i ∫(y_i − h(x_i))² with the weights of rows and nodes."""
+    return float((weight * (truth - to_numpy(embedding.vectors(H))) ** 2).sum())

@@ -9,12 +9,14 @@ from iokr._component import component
 from iokr._validation.arguments import check_number
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
+from iokr.estimators.functional.operator import check_scalar, curve_operator
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import solve
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
+from iokr.operator_kernels.decomposable import Decomposable
 from iokr.solvers.base import Solver
 
 __all__ = ["Functional"]
@@ -26,15 +28,15 @@ class Functional(FunctionalRegression):
 
     (T_L f)(θ) = ∫ L(θ, θ') f(θ') dμ(θ'), so h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ) at any θ. Norms in the loss are L²
     norms, for every loss. With a `basis` h(x) = Σ_j Φ_j c_j(x): projection learning, for functions that need not be
-    orthogonal. Curves may be seen on one grid, on grids of their own, with gaps, or at a few noisy points.
+    orthogonal. Curves may be observed on one grid or each on its own, with gaps, or at a few noisy points.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        k, on the inputs; None is `RBF()`. Input curves: vectors, or `L2`, `Pointwise`, `Warped`.
+        k, on the inputs; None is `RBF()`. For inputs that are curves use `L2`, `Pointwise` or `Warped`.
     curve_kernel : Kernel or array, default=None
-        L, on points θ: a wider one gives smoother curves. With a basis, weights (d,) or (d, d) on its coefficients are
-        taken, too. None is a Gaussian whose width is a tenth of the range, or with a basis the identity.
+        L, on points θ: a wider one gives smoother curves. With a basis, it may also be weights (d,) or (d, d) on the
+        coefficients. None is a Gaussian whose width is a tenth of the range, or with a basis the identity.
     basis : Basis, default=None
         `Basis.fourier(d)`, `Basis.bsplines(d)`, `Basis.principal(r)`, or a matrix.
     grid : array of shape (T,), default=None
@@ -42,9 +44,9 @@ class Functional(FunctionalRegression):
     quadrature : {"trapezoid", "uniform"} or array, default="trapezoid"
         w; "uniform" for periodic curves.
     curve_weight : {"equal", "points"}, default="equal"
-        A curve seen at T_i of T nodes weighs T/T_i, or one.
+        The weight of a curve that was observed at T_i of T nodes: T/T_i, or one.
     centered : bool, default=True
-        Take the mean curve away first.
+        Subtract the mean curve first.
     loss, alpha, manifold, solver :
         As in `IOKR`.
 
@@ -53,12 +55,16 @@ class Functional(FunctionalRegression):
     points_, quadrature_ : array of shape (T,)
         Nodes and their weights.
     curve_kernel_, kernel_, embedding_, solution_, solver_ :
-        What was fitted.
+        Fitted components and coefficients.
 
     Notes
     -----
-    About 9n³ + 9T³ flops and n² + T² numbers. With gaps, conjugate gradients over what was seen, preconditioned by
-    the complete problem. References: Kadri et al., JMLR 2016; Bouche et al., AISTATS 2021; Laforgue et al., ICML 2020.
+    About 9n³ + 9T³ flops and n² + T² numbers. With gaps, conjugate gradients over the observed points, preconditioned
+    by the complete problem.
+
+    References
+    ----------
+    Kadri et al., JMLR 2016; Bouche et al., AISTATS 2021; Laforgue et al., ICML 2020.
 
     Examples
     --------
@@ -90,18 +96,20 @@ class Functional(FunctionalRegression):
         Parameters
         ----------
         X : array or sequence of n objects that the kernel takes
-        y : array of shape (n, T), NaN where a curve was not seen; n pairs (points, values); a table with columns id, t
-            and value, ids in the order of X; or a scikit-fda `FDataGrid`
+        y : array, sequence of n pairs, table or `FDataGrid`
+            (n, T), NaN where a curve was not observed; pairs (points, values); a table with columns id, t and value,
+            ids in the order of X; or the functional data object of scikit-fda.
         sample_weight : array of shape (n,), default=None
         X_unlabeled : as X, default=None
             For the manifold.
         """
         progress = begin(self, 0, X=X, y=y)
         self._check_components()
-        alpha, kernel = check_number(self.alpha, "alpha", minimum=0.0, strict=True), check_kernel(self.kernel)
-        data = self._encoded(self._given(X, y, sample_weight, X_unlabeled, kernel))
-        (operator,) = self._operators([self.curve_kernel], data)
-        fit = solve(data, self._posed(kernel, operator), alpha, manifold=self.manifold, solver=self.solver)
+        alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
+        kernel = check_scalar(check_kernel(self.kernel))
+        data = self._encode(*self._read(X, y, sample_weight, X_unlabeled, kernel))
+        operator = curve_operator(self.curve_kernel, data.outputs.embedding)
+        fit = solve(data, Decomposable(kernel, operator.A), alpha, manifold=self.manifold, solver=self.solver)
         self._keep_curves(data, fit, operator)
         end(progress, self, X=X, y=y)
         return self

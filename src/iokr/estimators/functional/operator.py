@@ -12,17 +12,18 @@ from iokr._array import to_numpy
 from iokr._validation.matrices import check_psd
 from iokr.embeddings.curves import Curves
 from iokr.kernels.base import Kernel
-from iokr.kernels.curves import Periodic
 from iokr.kernels.vectors import RBF
+from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["CurveOperator", "curve_operator"]
+__all__ = ["CurveOperator", "check_scalar", "curve_operator"]
 
-_WIDTH = 0.1  # of the default Gaussian, as a share of the range
+_WIDTH = 0.1  # of the default Gaussian, as a fraction of the range
+_SQUARABLE = (1e-150, 1e150)  # widths whose squares are numbers
 
 
 @dataclass(frozen=True, eq=False)
 class CurveOperator:
-    """A in the coordinates of the curves, and the atoms that h(x)(θ) is made of anywhere."""
+    """A in the coordinates of the curves, and the functions that h(x) is a combination of."""
 
     A: np.ndarray  # (q, q)
     kernel: Kernel | None  # L, fitted; None for weights on the coefficients of a basis
@@ -30,52 +31,79 @@ class CurveOperator:
     embedding: Curves
 
     def atoms(self, at: np.ndarray, derivative: int) -> np.ndarray | None:
-        """D (q, m) with h(x)(θ) = (k_xᵀC) D: √w_t L(θ_t, θ); None where the values at the nodes say it all."""
+        """D (q, m) with h(x)(θ) = (k_xᵀC) D: √w_t L(θ_t, θ); None where h is known by its coordinates in a basis."""
         embedding = self.embedding
         if embedding.V_ is not None:
             return None
-        if self.kernel is not None:
-            values = _values(self.kernel, embedding.points_, at, derivative)
-        else:
+        points = embedding.points_
+        if self.kernel is None:
             assert embedding.functions_ is not None
-            Phi, new = embedding.functions_(embedding.points_, 0), embedding.functions_(at, derivative)
-            values = Phi @ self.B @ new.T
-        return np.asarray(np.sqrt(embedding.quadrature_)[:, None] * values)
+            values = embedding.functions_(points, 0) @ self.B @ embedding.functions_(at, derivative).T
+        elif derivative == 0:
+            values = to_numpy(self.kernel(points[:, None], at[:, None]))
+        else:
+            values = self.kernel.derivative(points, at, derivative)
+        return np.asarray(embedding.root[:, None] * values)
 
 
-def curve_operator(curve_kernel: Any, embedding: Curves) -> CurveOperator:
+def check_scalar(kernel: Kernel | OperatorKernel) -> Kernel:
+    """A kernel on inputs alone: the operator on curves is built from `curve_kernel` and `basis`."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError("`kernel` must be a scalar kernel; set `curve_kernel` and `basis` to couple points.")
+    return kernel
+
+
+def curve_operator(curve_kernel: Any, embedding: Any) -> CurveOperator:
     """A = √w L √w on the nodes; with a basis VᵀAV, or G^{½}BG^{½} for weights B on its coefficients.
 
     Where curves have gaps a basis means L(θ, θ') = Φ(θ) B Φ(θ')ᵀ on the nodes: the same h.
     """
-    points, root = embedding.points_, np.sqrt(embedding.quadrature_)
     if curve_kernel is None and embedding.basis is None:
-        span = float(points[-1] - points[0]) or 1.0
-        width = _WIDTH * span
-        if not 1e-150 < width < 1e150:
-            raise ValueError(f"`grid` spans {span:.1e}, whose square is no number; choose other units for its points.")
-        curve_kernel = RBF(1.0 / (2 * width**2))
+        curve_kernel = _default_kernel(embedding.points_)
     if isinstance(curve_kernel, Kernel):
-        kernel = clone(curve_kernel).fit(points[:, None])
-        A = root[:, None] * to_numpy(kernel(points[:, None], points[:, None])) * root
-        V, B = embedding.V_, None
-        if V is None and embedding.functions_ is not None:  # gaps: the span of the basis is kept by projecting L on it
-            raise ValueError(
-                "With gaps give either `curve_kernel` or `basis`, or weights on its coefficients as `curve_kernel`."
-            )
-        A = A if V is None else V.T @ A @ V
-    else:
-        if embedding.functions_ is None:
-            raise TypeError(f"`curve_kernel` must be a component of `iokr.kernels`, got {curve_kernel!r:.60}.")
-        Phi = embedding.functions_(points, 0)
-        kernel, B = None, _weights(curve_kernel, Phi.shape[1])
-        left = root[:, None] * Phi
-        left = left if embedding.V_ is None else embedding.V_.T @ left
-        A = left @ B @ left.T
+        return _of_kernel(curve_kernel, embedding)
+    if embedding.functions_ is None:
+        raise TypeError(f"`curve_kernel` must be a component of `iokr.kernels`, got {curve_kernel!r:.60}.")
+    return _of_weights(curve_kernel, embedding, embedding.functions_(embedding.points_, 0))
+
+
+def _default_kernel(points: np.ndarray) -> RBF:
+    """A Gaussian whose width is a tenth of the range."""
+    span = float(points[-1] - points[0]) or 1.0
+    width = _WIDTH * span
+    smallest, largest = _SQUARABLE
+    if not smallest < width < largest:
+        raise ValueError(
+            f"`grid` spans {span:.1e}, whose square overflows or underflows; choose other units for its points."
+        )
+    return RBF(1.0 / (2 * width**2))
+
+
+def _of_kernel(curve_kernel: Kernel, embedding: Curves) -> CurveOperator:
+    V, points, root = embedding.V_, embedding.points_, embedding.root
+    kernel = clone(curve_kernel).fit(points[:, None])
+    A = root[:, None] * to_numpy(kernel(points[:, None], points[:, None])) * root
+    if V is not None:
+        A = V.T @ A @ V
+    elif embedding.functions_ is not None:  # with gaps, L cannot be projected on the span of the basis
+        raise ValueError(
+            "With gaps give either `curve_kernel` or `basis`, or weights on its coefficients as `curve_kernel`."
+        )
+    return CurveOperator(_in_coordinates(A, embedding), kernel, None, embedding)
+
+
+def _of_weights(weights: Any, embedding: Curves, Phi: np.ndarray) -> CurveOperator:
+    B = _weights(weights, Phi.shape[1])
+    left = embedding.root[:, None] * Phi
+    if embedding.V_ is not None:
+        left = embedding.V_.T @ left
+    return CurveOperator(_in_coordinates(left @ B @ left.T, embedding), None, B, embedding)
+
+
+def _in_coordinates(A: np.ndarray, embedding: Curves) -> np.ndarray:
+    """A, exactly symmetric; zero for the residual of a basis, which h cannot change."""
     A = (A + A.T) / 2
-    if embedding.has_residual:  # h does not reach what lies outside the span
-        A = np.pad(A, (0, 1))
-    return CurveOperator(A, kernel, B, embedding)
+    return np.pad(A, (0, 1)) if embedding.has_residual else A
 
 
 def _weights(B: Any, d: int) -> np.ndarray:
@@ -86,25 +114,10 @@ def _weights(B: Any, d: int) -> np.ndarray:
         B = np.asarray(B, dtype=float)
     except (TypeError, ValueError):
         B = np.empty(0)
-    B = np.diag(B) if B.ndim == 1 and B.size else B
+    if B.ndim == 1 and B.size:
+        B = np.diag(B)
     if B.shape != (d, d):
         raise ValueError(
             f"`curve_kernel` with a basis must be a kernel, or weights on its {d} coefficients, ({d},) or ({d}, {d})."
         )
     return np.asarray(check_psd(B, "curve_kernel"))
-
-
-def _values(kernel: Kernel, points: np.ndarray, at: np.ndarray, derivative: int) -> np.ndarray:
-    """∂^d L(θ_t, θ)/∂θ^d, (T, m)."""
-    if derivative == 0:
-        return np.asarray(to_numpy(kernel(points[:, None], at[:, None])))
-    if isinstance(kernel, Periodic):
-        return kernel.derivative(points, at, derivative)
-    if not isinstance(kernel, RBF) or derivative not in (1, 2):
-        raise ValueError(
-            f"`derivative` {derivative} is known for `RBF` and `Periodic` curve kernels (1 and 2) and bases, not "
-            f"for {kernel!r}."
-        )
-    u, gamma = at[None, :] - points[:, None], float(kernel.gamma_)
-    slope = -2 * gamma * u if derivative == 1 else 4 * gamma**2 * u**2 - 2 * gamma
-    return np.asarray(slope * np.exp(-gamma * u**2))
