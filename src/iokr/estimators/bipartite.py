@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ from iokr.estimators.inputs import check_inputs, check_kernel
 from iokr.estimators.links.ranking import best_pairs, f1_threshold
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.iokr import IOKR, fitted_problem
-from iokr.estimators.regression.selection import check_values
+from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
+from iokr.estimators.search.grid import check_values
+from iokr.estimators.search.result import Axis
+from iokr.estimators.search.rules import Choice, largest
 from iokr.kernels.base import Kernel
 from iokr.metrics.pairs import roc_auc_pairs
 from iokr.operator_kernels.base import OperatorKernel
@@ -98,6 +102,8 @@ class BipartitePredictor(KernelModel):
     scoring: str | None = None
     solver: Solver | None = None
 
+    cv_results_ = cv_results
+
     def fit(self, X: Any, Z: Any, links: Any) -> BipartitePredictor:
         """Learn f.
 
@@ -127,27 +133,21 @@ class BipartitePredictor(KernelModel):
         Z = check_inputs(self, Z, others[0], reset=False, name="Z")
         _check_home(X, Z, "X")
         Y = _links(links, n_objects(X), n_objects(Z, "Z"))
-        best: tuple[float, Any] = (-np.inf, None)
-        searched = len(ones) * len(others) * len(alphas) > 1
-        scores = np.empty((len(ones), len(others), len(alphas)))
-        ones, others = [_aligned(one, X, Y) for one in ones], [_aligned(other, Z, Y.T) for other in others]
-        for i, one in enumerate(ones):
-            for j, other in enumerate(others):
-                fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
-                if not searched:
-                    best = 0.0, (fitted, alphas[0])
-                    break
-                scores[i, j] = self._path_scores(fitted, Y, alphas)
-                if scores[i, j].max() > best[0]:
-                    best = float(scores[i, j].max()), (fitted, alphas[int(scores[i, j].argmax())])
-        if best[1] is None:
-            raise ValueError("Leave-one-out scores are not finite; scale the data or raise alpha.")
-        (rows, columns), self.alpha_ = best[1]
-        if self.alpha_ != alphas[0]:
-            rows, columns = self._both_sides(X, Z, Y, rows.kernel.kernel, columns.kernel.kernel, self.alpha_)
-        if searched:
-            kept = tuple(0 if size == 1 else slice(None) for size in scores.shape)
-            self.scores_ = scores[kept]
+        ones = [_aligned(one, X, Y) for one in ones]
+        others = [_aligned(other, Z, Y.T) for other in others]
+        axes = (Axis("kernel", ones), Axis("partner_kernel", others), Axis("alpha", alphas))
+        fitted: Any = None
+        self.alpha_ = alphas[0]
+        if n_points(axes) > 1:
+            found = select(self, axes, self._evaluate(X, Z, Y, axes), name="scores_", rule=largest)
+            fitted, self.alpha_ = found.solution
+            one, other = found.best["kernel"], found.best["partner_kernel"]
+        else:
+            forget_search(self)
+            one, other = ones[0], others[0]
+        if fitted is None or self.alpha_ != alphas[0]:
+            fitted = self._both_sides(X, Z, Y, one, other, self.alpha_)
+        rows, columns = fitted
         self.__dict__.pop("threshold_", None)
         self.row_model_, self.column_model_, self.links_ = rows, columns, Y
         self.kernel_, self.partner_kernel_ = rows.kernel_.kernel_, columns.kernel_.kernel_
@@ -169,6 +169,14 @@ class BipartitePredictor(KernelModel):
         with error_context("Z"):
             columns = IOKR(Decomposable(other, K[0]), **parts).fit(Z, asarray_like(Y.T, Z) if is_array(Z) else Y.T)
         return rows, columns
+
+    def _evaluate(self, X: Any, Z: Any, Y: np.ndarray, axes: Sequence[Axis]) -> Iterator[Part]:
+        """Scores along the alphas for every two kernels; parts solve to the models at the first alpha, and the best."""
+        ones, others, alphas = (axis.values for axis in axes)
+        for (i, one), (j, other) in product(enumerate(ones), enumerate(others)):
+            fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
+            scores = self._path_scores(fitted, Y, alphas)
+            yield Part((i, j), scores, solve=partial(_with_alpha, fitted))
 
     def _path_scores(self, fitted: tuple[IOKR, IOKR], Y: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
         """What decides, for every alpha: the mean over what is left out."""
@@ -335,6 +343,11 @@ def _links(links: Any, n: int, m: int) -> np.ndarray:
     if np.isnan(Y).all():
         raise ValueError("`links` knows nothing: every entry is NaN.")
     return Y
+
+
+def _with_alpha(fitted: tuple[IOKR, IOKR], choice: Choice) -> tuple[tuple[IOKR, IOKR], float]:
+    """The models of both kinds, and the alpha to fit them at."""
+    return fitted, choice.value
 
 
 def _left_out(model: IOKR, alphas: Sequence[float]) -> Iterator[np.ndarray]:

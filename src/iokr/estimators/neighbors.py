@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -22,6 +22,8 @@ from iokr.estimators.inputs import Border, check_kernel
 from iokr.estimators.outputs import encode, known_rows
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
+from iokr.estimators.search.engine import Part, cv_results, forget_search, select
+from iokr.estimators.search.result import Axis
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 
@@ -91,6 +93,8 @@ class Neighbors(StructuredEstimator):
 
     loss = None  # the square: a mean of the ψ(y_i)
 
+    cv_results_ = cv_results
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Neighbors:
         """Keep the training inputs and outputs; choose k where there is a choice.
@@ -123,9 +127,10 @@ class Neighbors(StructuredEstimator):
             self.points_ = self.kernel_.represent(np.arange(targets.n) if kernel.pairwise else given.X)
         self.squares_ = self.kernel_.gram(self.points_).diagonal()  # ‖φ(x_i)‖²
         self._known, self.n_neighbors_ = rows, choices[-1]
+        forget_search(self)
         if len(choices) > 1:
-            self.loo_errors_ = self._leave_one_out(choices)
-            self.n_neighbors_ = choices[int(np.argmin(self.loo_errors_))]
+            found = select(self, [Axis("n_neighbors", choices)], self._evaluate(choices), name="loo_errors_")
+            self.n_neighbors_ = found.best["n_neighbors"]
         end(progress, self, X=X, y=y)
         return self
 
@@ -173,8 +178,8 @@ class Neighbors(StructuredEstimator):
             masses[~(masses.max(axis=1) > 0), 0] = 1.0
         return order, masses
 
-    def _leave_one_out(self, choices: list[int]) -> np.ndarray:
-        """(1/Σw) Σ_i w_i ‖z_i − h₋ᵢ(x_i)‖² for each k."""
+    def _evaluate(self, choices: list[int]) -> Iterator[Part]:
+        """(1/Σw) Σ_i w_i ‖z_i − h₋ᵢ(x_i)‖² for each k, from one pass over the distances."""
         Psi: Any = np.eye(self.targets_.n) if self.targets_.Psi is None else self.targets_.Psi
         Z = to_numpy(self.embedding_.euclidean(Psi))[self._known]
         n = len(self._known)
@@ -188,8 +193,7 @@ class Neighbors(StructuredEstimator):
                 masses[order == own[:, None]] = 0.0
                 H = np.einsum("ik,ikr->ir", masses, Z[order]) / masses.sum(axis=1, keepdims=True)
                 errors[j] += w[own] @ ((Z[own] - H) ** 2).sum(axis=1)
-        mean: np.ndarray = errors / w.sum()
-        return mean
+        yield Part((), errors / w.sum())
 
     def _against(self, R: Any, own: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """How far inputs are, up to a constant a row, and k(x, x_i) up to a factor a row, over the inputs that count.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -19,17 +19,20 @@ from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.similarity import check_coordinates, check_task_weight, task_operator, task_similarity
 from iokr.estimators.outputs import encode
-from iokr.estimators.progress import begin, end, track, with_callbacks
+from iokr.estimators.progress import begin, end, report, with_callbacks
+from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
-from iokr.estimators.regression.selection import ALPHAS, Track, best_of, check_grid, check_values, drop_single_axes
-from iokr.estimators.search.tally import Searching, Tally
+from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.search.grid import ALPHAS, check_values, listed
+from iokr.estimators.search.result import Axis
+from iokr.estimators.search.rules import Choice
 from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]
 
 
 @component
-class MultiTaskCV(Searching, TaskRegression):
+class MultiTaskCV(TaskRegression):
     """argmin over k, γ, μ and α of (1/n) Σ_i ‖y_i − h₋ᵢ(x_i)‖²: `MultiTask` chosen by leave-one-out in closed form.
 
     One eigendecomposition of K is reused for every width, every task_weight and every alpha (with missing targets, each
@@ -98,6 +101,8 @@ class MultiTaskCV(Searching, TaskRegression):
 
     _searched: ClassVar[tuple[str, ...]] = ("manifold",)
 
+    cv_results_ = cv_results
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
@@ -115,65 +120,42 @@ class MultiTaskCV(Searching, TaskRegression):
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, None)
         kernels, tol, max_iter = self._check_tasks(grid.kernels)
-        alphas, manifolds = grid.alphas, self._manifolds()
+        manifolds = listed(self.manifold, "manifold")
         task_weights = [
             check_task_weight(mu, "task_weights")
             for mu in check_values(self.task_weights, "task_weights", strict=False)
         ]
         widths = self._widths()
-        turns = len(kernels) * len(manifolds) * (len(alphas) if self.learn_tasks else len(widths) * len(task_weights))
-        progress = begin(self, turns, X=X, y=y)
+        axes = (
+            Axis("kernel", kernels),
+            Axis("manifold", manifolds),
+            Axis("width", widths),
+            Axis("task_weight", [None] if self.learn_tasks else task_weights),
+            Axis("alpha", grid.alphas),
+        )
+        progress = begin(self, n_points(axes), X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
         check_coordinates(data.outputs.embedding)
-        similarities: list[np.ndarray | None] = [None]
-        if not self.learn_tasks:
+        posed = _posed(data, kernels, manifolds)
+        if self.learn_tasks:
+            evaluate = _learning(posed, grid.alphas, together, tol=tol, max_iter=max_iter)
+        else:
             observed = data.targets.observed()
             similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
-        operators = [[task_operator(M, mu) for mu in task_weights] for M in similarities if M is not None]
-        each = partial(track, progress, self, name="alpha" if self.learn_tasks else "task_weight")
-        best: _Best | None = None
-        tally = _tally(kernels, manifolds, widths, None if self.learn_tasks else task_weights, alphas)
-        kept = tally.grid(len(kernels) * len(manifolds), *tally.shape[2:])
-        with self._searching(tally):
-            for number, (kernel, manifold) in enumerate(itertools.product(kernels, manifolds)):
-                part = data if manifold is not None else replace(data, given=replace(given, X_unlabeled=None))
-                inputs, problem = pose(part, kernel, manifold)
-                tasks, learned, errors = TaskProblem(problem), None, kept[number]
-                if self.learn_tasks:
-                    learned = _by_learning(tasks, alphas, errors, each, together, tol=tol, max_iter=max_iter)
-                else:
-                    for place, A in enumerate(each(itertools.chain(*operators))):
-                        errors[divmod(place, len(task_weights))] = tasks.path(A).loo_errors(
-                            problem.Psi, alphas, together
-                        )
-                if not np.all(np.isfinite(errors)):
-                    raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
-                if best is None or errors.min() < best.error:
-                    best = _Best(float(errors.min()), part, inputs, tasks, learned)
-        self._keep_search(tally)
-        assert best is not None
-        errors = tally.values
-        _, _, w, i, k = index = best_of(errors)
-        self.loo_errors_, self.best_index_ = drop_single_axes(errors, index)
-        self.alpha_, self.task_weight_ = alphas[k], None if self.learn_tasks else task_weights[i]
-        self.width_ = widths[w]
+            evaluate = _leave_one_out(posed, similarities, task_weights, grid.alphas, together)
+        found = select(self, axes, evaluate, name="loo_errors_", progress=report(progress, self))
+        self.alpha_, self.task_weight_ = found.best["alpha"], found.best["task_weight"]
+        self.width_ = found.best["width"]
+        best: _TaskModel = found.solution
         if best.learned is not None:
-            self._keep_learned(best.data, best.inputs, best.tasks, best.learned[k], self.alpha_)
+            self._keep_learned(best.posed.data, best.posed.inputs, best.posed.tasks, best.learned, self.alpha_)
         else:
-            self._keep_operator(best.data, best.inputs, best.tasks, operators[w][i], self.alpha_)
-            self.tasks_ = similarities[w]
+            self._keep_operator(best.posed.data, best.posed.inputs, best.posed.tasks, best.A, self.alpha_)
+            self.tasks_ = best.similarity
         end(progress, self, X=X, y=y)
         return self
-
-    def _manifolds(self) -> list[Manifold | None]:
-        """One, or those of a list."""
-        if not isinstance(self.manifold, (list, tuple)):
-            return [self.manifold]
-        if not self.manifold:
-            raise ValueError("`manifold` is an empty list; give at least one.")
-        return list(self.manifold)
 
     def _widths(self) -> list[float | None]:
         """Those of the similarity of the tasks; None is the median rule."""
@@ -188,40 +170,77 @@ class MultiTaskCV(Searching, TaskRegression):
 
 
 @dataclass(frozen=True, eq=False)
-class _Best:
-    """The kernel and manifold with the smallest error so far, posed."""
+class _Posed:
+    """The problem with one kernel and manifold, numbers (i, m) on their axes."""
 
-    error: float
+    index: tuple[int, int]
     data: Data
     inputs: FittedInputs
     tasks: TaskProblem
-    learned: list[LearnedOperator] | None
 
 
-def _by_learning(
-    tasks: TaskProblem,
+@dataclass(frozen=True, eq=False)
+class _TaskModel:
+    """The chosen problem, and the operator: learned, or from a similarity of the tasks."""
+
+    posed: _Posed
+    A: np.ndarray
+    similarity: np.ndarray | None = None
+    learned: LearnedOperator | None = None
+
+
+def _posed(data: Data, kernels: list[Any], manifolds: list[Manifold | None]) -> Iterator[_Posed]:
+    """The problem with every kernel and manifold; without a manifold unlabelled inputs are left out."""
+    for (i, kernel), (m, manifold) in itertools.product(enumerate(kernels), enumerate(manifolds)):
+        part = data
+        if manifold is None:
+            part = replace(data, given=replace(data.given, X_unlabeled=None))
+        inputs, problem = pose(part, kernel, manifold)
+        yield _Posed((i, m), part, inputs, TaskProblem(problem))
+
+
+def _leave_one_out(
+    posed: Iterable[_Posed],
+    similarities: list[np.ndarray],
+    task_weights: list[float],
     alphas: list[float],
-    errors: np.ndarray,
-    track: Track,
     groups: np.ndarray | None,
-    *,
-    tol: float,
-    max_iter: int,
-) -> list[LearnedOperator]:
-    """The operators, and their errors into (1, 1, alphas); each alpha starts where its larger neighbour ended."""
-    learned: dict[int, LearnedOperator] = {}
-    last = None
-    for k in track(sorted(range(len(alphas)), key=lambda k: -alphas[k])):
-        last = learned[k] = tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
-        errors[0, 0, k] = tasks.path(last.A).loo_errors(tasks.problem.Psi, [alphas[k]], groups)[0]
-    return [learned[k] for k in range(len(alphas))]
+) -> Iterator[Part]:
+    """Errors under every operator, along the alphas, from one eigendecomposition of K for each problem."""
+    operators = [[task_operator(M, mu) for mu in task_weights] for M in similarities]
+    for one in posed:
+        for w, M in enumerate(similarities):
+            for t, A in enumerate(operators[w]):
+                errors = one.tasks.path(A).loo_errors(one.tasks.problem.Psi, alphas, groups)
+                choice = _TaskModel(one, A, M)
+                yield Part((*one.index, w, t), _finite(errors), solve=partial(_as_it_is, choice))
 
 
-def _tally(
-    kernels: list[Any], manifolds: list[Any], widths: list[Any], task_weights: list[Any] | None, alphas: list[float]
-) -> Tally:
-    """Errors at every point of the grid, by the names of its axes in `MultiTask`; `width` is that of `tasks`."""
-    axes: dict[str, Sequence[Any]] = {"kernel": kernels, "manifold": manifolds, "width": widths}
-    return Tally(
-        {**axes, "task_weight": [None] if task_weights is None else task_weights, "alpha": alphas}, "loo_errors_"
-    )
+def _learning(
+    posed: Iterable[_Posed], alphas: list[float], groups: np.ndarray | None, *, tol: float, max_iter: int
+) -> Iterator[Part]:
+    """Errors under the operator that is learned at each alpha, started where its larger neighbour ended."""
+    for one in posed:
+        learned: dict[int, LearnedOperator] = {}
+        last = None
+        for k in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
+            last = learned[k] = one.tasks.learn(alphas[k], tol=tol, max_iter=max_iter, start=last)
+            errors = one.tasks.path(last.A).loo_errors(one.tasks.problem.Psi, [alphas[k]], groups)
+            yield Part((*one.index, 0, 0, k), _finite(errors)[0], solve=partial(_learned_at, one, learned))
+
+
+def _finite(errors: np.ndarray) -> np.ndarray:
+    if not np.all(np.isfinite(errors)):
+        raise ValueError("Leave-one-out errors are not finite; scale the data or raise the alphas.")
+    return errors
+
+
+def _as_it_is(chosen: _TaskModel, choice: Choice) -> _TaskModel:
+    """The operator is the same at every alpha."""
+    return chosen
+
+
+def _learned_at(posed: _Posed, learned: dict[int, LearnedOperator], choice: Choice) -> _TaskModel:
+    """The operator that was learned at the chosen alpha."""
+    operator = learned[choice.index]
+    return _TaskModel(posed, operator.A, learned=operator)

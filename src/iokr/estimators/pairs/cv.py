@@ -13,22 +13,27 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_folds, check_same_length
-from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
+from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.base import KernelModel
 from iokr.estimators.pairs.model import PairModel, choose_strategy
-from iokr.estimators.progress import CallbackSupportMixin, begin, end, track, with_callbacks
-from iokr.estimators.regression.selection import ALPHAS, best_of, check_grid, check_values, drop_single_axes
-from iokr.estimators.search.tally import Searching, Tally
+from iokr.estimators.progress import CallbackSupportMixin, begin, end, report, with_callbacks
+from iokr.estimators.regression.evaluate import check_grid
+from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.search.grid import ALPHAS, check_values
+from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 
 __all__ = ["PairModelCV"]
 
+Split = tuple[np.ndarray, np.ndarray]
+Given = tuple[Any, np.ndarray, np.ndarray, Any]  # X, pairs, y, sample_weight
+
 _DIGITS = 9  # scores that are equal up to rounding are ties: kernels leave many pairs exactly alike
 
 
 @component
-class PairModelCV(Searching, CallbackSupportMixin, KernelModel):  # type: ignore[misc]
+class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """argmax over strategy, δ, kernel and α of the AUC of f₋ₚ(p) over the training pairs p: `PairModel`, chosen.
 
     For ridge every pair is left out in closed form, from one eigendecomposition for all alphas, (2n)³ flops for n pairs
@@ -96,95 +101,112 @@ class PairModelCV(Searching, CallbackSupportMixin, KernelModel):  # type: ignore
     solver: Solver | None = None
     refit: bool = True
 
+    cv_results_ = cv_results
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, pairs: Any, y: Any, sample_weight: Any = None) -> PairModelCV:
         """Select, and learn f; arguments as in `PairModel.fit`, y of two labels."""
         check_choice(self.scoring, "scoring", SCORINGS)
         check_choice(self.refit, "refit", (True, False))
         self._check_components()
-        strategies = _listed(self.strategies, "strategies")
-        mixes = check_values(self.mixes, "mixes", strict=False)
-        for strategy, mix in itertools.product(strategies, mixes):
-            choose_strategy(strategy, 0.0 if strategy == "local" else mix)
-        grid = check_grid(self.kernel, None, self.alphas, None)
-        given, labels = (to_numpy(part) if is_array(part) else np.asarray(part) for part in (pairs, y))
-        check_same_length(given, labels, "pairs")
-        labels = labels.reshape(len(labels), -1)[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        axes = self._axes()
+        pairs, labels = (to_numpy(part) if is_array(part) else np.asarray(part) for part in (pairs, y))
+        check_same_length(pairs, labels, "pairs")
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
         classes = np.unique(labels)
         if len(classes) != 2:
             raise ValueError(f"Areas under curves need two different labels in `y`, got {len(classes)}.")
-        linked = labels == classes[1]
-        axes = {"strategy": strategies, "mix": mixes, "kernel": grid.kernels, "alpha": grid.alphas}
-        tally = Tally(axes, "scores_", larger=True)
-        splits = None if self.cv is None else list(self._splits(given, labels))
-        data = X, given, labels, sample_weight
-        areas = np.empty((1 if splits is None else len(splits), 2, *tally.shape))
-        progress = begin(self, areas[0, 0, ..., 0].size, X=X, y=y)
-        with self._searching(tally):
-            for _ in splits or ():
-                tally.fold(1.0)
-            kept = tally.splits or [tally.values]
-            for i, j, k in track(progress, self, np.ndindex(areas.shape[2:-1]), name="model"):
-                if strategies[i] == "local" and j:
-                    areas[:, :, i, j, k] = areas[:, :, i, 0, k]
-                else:
-                    model = self._model(strategies[i], mixes[j], grid.kernels[k])
-                    areas[:, :, i, j, k] = self._areas(model, grid.alphas, data, linked, splits)
-                for part, found in zip(kept, areas[:, :, i, j, k], strict=True):
-                    part[i, j, k] = score_of(self.scoring, found)
-        areas = areas.mean(axis=0)
-        self._keep_search(tally, score_of(self.scoring, areas))
-        index = best_of(-score_of(self.scoring, areas))
-        i, j, k, a = index
-        self.strategy_, self.mix_, self.alpha_ = strategies[i], mixes[j], grid.alphas[a]
-        self.scores_, self.best_index_ = drop_single_axes(score_of(self.scoring, areas), index)
-        both = (drop_single_axes(values, index)[0] for values in areas)
-        self.areas_ = dict(zip(AREAS, both, strict=True))
-        self.model_ = self._model(self.strategy_, self.mix_, grid.kernels[k])
-        self.model_.set_params(alpha=self.alpha_)
+        splits = [] if self.cv is None else list(self._splits(pairs, labels))
+        n_folds = max(1, len(splits))
+        data = X, pairs, labels, sample_weight
+        progress = begin(self, n_points(axes) * n_folds, X=X, y=y)
+        settings: dict[str, Any] = {"rule": AreaRule(self.scoring, "best"), "n_folds": n_folds}
+        evaluate = self._evaluate(axes, data, labels == classes[1], splits)
+
+        def solve_best(found: SearchResult) -> PairModel:
+            return self._solve_best(found, axes[-1].values, data)
+
+        watch = report(progress, self)
+        found = select(self, axes, evaluate, name="scores_", solve=solve_best, progress=watch, **settings)
+        self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+        self.strategy_, self.mix_, self.alpha_ = found.best["strategy"], found.best["mix"], found.best["alpha"]
+        self.model_: PairModel = found.solution
         if self.refit:
-            larger = sorted((alpha for alpha in grid.alphas if alpha > self.alpha_), reverse=True)
-            warm = [] if self.model_.loss is None or self.model_.loss.quadratic else larger
-            *_, self.model_ = self.model_.path(X, given, labels, [*warm, self.alpha_], sample_weight)
             self.kernel_ = self.model_.kernel_
             if hasattr(self.model_, "n_features_in_"):
                 self.n_features_in_ = self.model_.n_features_in_
         end(progress, self, X=X, y=y)
         return self
 
+    def _axes(self) -> tuple[Axis, ...]:
+        """What is searched, checked, by its names in `PairModel`."""
+        strategies = _listed(self.strategies, "strategies")
+        mixes = check_values(self.mixes, "mixes", strict=False)
+        for strategy, mix in itertools.product(strategies, mixes):
+            choose_strategy(strategy, 0.0 if strategy == "local" else mix)
+        grid = check_grid(self.kernel, None, self.alphas, None)
+        return (
+            Axis("strategy", strategies),
+            Axis("mix", mixes),
+            Axis("kernel", grid.kernels),
+            Axis("alpha", grid.alphas),
+        )
+
     def _model(self, strategy: str, mix: float, kernel: Any) -> PairModel:
         mix = 0.0 if strategy == "local" else mix
         return PairModel(kernel, strategy=strategy, mix=mix, loss=self.loss, solver=self.solver)
 
-    def _areas(
-        self,
-        model: PairModel,
-        alphas: list[float],
-        data: tuple[Any, np.ndarray, np.ndarray, Any],
-        linked: np.ndarray,
-        splits: list[tuple[np.ndarray, np.ndarray]] | None,
-    ) -> np.ndarray:
-        """Both areas along the path of a model, (1 or folds, 2, alphas)."""
+    def _solve_best(self, found: SearchResult, alphas: Sequence[float], data: Given) -> PairModel:
+        """The chosen model, fitted to all pairs with `refit`; other losses start warm, from the larger alphas down."""
         X, pairs, y, weight = data
-        if splits is None:
-            paths = model.loo_path(X, pairs, y, alphas, weight)
-            return np.array([areas_of(linked, _rounded(np.nan_to_num(f))) for f in paths]).T[None]
-        found = np.empty((len(splits), 2, len(alphas)))
+        best = found.best
+        model = self._model(best["strategy"], best["mix"], best["kernel"])
+        model.set_params(alpha=best["alpha"])
+        if not self.refit:
+            return model
+        path = [best["alpha"]]
+        if model.loss is not None and not model.loss.quadratic:
+            path = sorted((alpha for alpha in alphas if alpha > best["alpha"]), reverse=True) + path
+        *_, model = model.path(X, pairs, y, path, weight)
+        return model
+
+    def _evaluate(self, axes: Sequence[Axis], data: Given, linked: np.ndarray, splits: list[Split]) -> Iterator[Part]:
+        """Both areas at every point of the grid."""
+        strategies, mixes, kernels, alphas = (axis.values for axis in axes)
+        for i, strategy in enumerate(strategies):
+            groups = [[j] for j in range(len(mixes))]
+            if strategy == "local":  # without effect there: one model for every mix
+                groups = [list(range(len(mixes)))]
+            for group, (k, kernel) in itertools.product(groups, enumerate(kernels)):
+                model = self._model(strategy, mixes[group[0]], kernel)
+                for fold, a, areas in self._areas(model, alphas, data, linked, splits):
+                    for j in group:
+                        yield Part((i, j, k, a), areas, fold)
+
+    def _areas(
+        self, model: PairModel, alphas: Sequence[float], data: Given, linked: np.ndarray, splits: list[Split]
+    ) -> Iterator[tuple[int | None, int, dict[str, float]]]:
+        """(fold, number of the alpha, both areas) of one model; without splits by leaving out pairs in closed form."""
+        X, pairs, y, weight = data
+        if not splits:
+            for a, f in enumerate(model.loo_path(X, pairs, y, alphas, weight)):
+                yield None, a, areas_by_name(linked, _rounded(np.nan_to_num(f)))
+            return
         order = sorted(range(len(alphas)), key=lambda a: -alphas[a])
-        for number, (train, test) in enumerate(splits):
+        for fold, (train, test) in enumerate(splits):
             part = None if weight is None else np.asarray(weight)[train]
             known = np.ones(len(test), dtype=bool)
-            if model.strategy == "local":  # of two nodes without a local model nothing is known
+            if model.strategy == "local":  # two nodes without a local model have no score
                 known = np.asarray(np.isin(pairs[test], pairs[train]).any(axis=1))
             fitted = model.path(X, pairs[train], y[train], [alphas[a] for a in order], part)
             for a, one in zip(order, fitted, strict=True):
                 f = np.zeros(len(test))
                 f[known] = to_numpy(one.decision_function(pairs[test][known]))
-                found[number, :, a] = areas_of(linked[test], _rounded(f))
-        return found
+                yield fold, a, areas_by_name(linked[test], _rounded(f))
 
-    def _splits(self, pairs: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs to learn from, and pairs to score; both labels are in each."""
+    def _splits(self, pairs: np.ndarray, y: np.ndarray) -> Iterator[Split]:
+        """Training pairs and held-out pairs of each fold; both labels occur in both."""
         for train, test in check_folds(self.cv, len(pairs), y, classifier=True):
             for part in (train, test):
                 if len(np.unique(y[part])) < 2:

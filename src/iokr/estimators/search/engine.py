@@ -13,7 +13,7 @@ from iokr.estimators.progress import Progress
 from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
 from iokr.estimators.search.rules import Choice, Rule, smallest
 
-__all__ = ["Part", "cv_results", "n_points", "search", "select"]
+__all__ = ["Part", "cv_results", "forget_search", "n_points", "search", "select"]
 
 _FAMILIAR = ("loo_errors_", "cv_errors_", "scores_", "areas_", "freedom_", "best_index_")
 
@@ -222,8 +222,7 @@ def select(
         The attribute that holds the values without the axes of length one.
     """
     found = search(axes, evaluate, rule=rule, solve=solve, n_folds=n_folds, progress=progress)
-    for stale in _FAMILIAR:
-        vars(model).pop(stale, None)
+    forget_search(model)
     if found.interrupted:
         for stale in [stale for stale in vars(model) if stale.endswith("_") and not stale.startswith("_")]:
             if stale not in ("n_features_in_", "feature_names_in_"):
@@ -236,6 +235,12 @@ def select(
         raise KeyboardInterrupt
     model.best_index_ = index
     return found
+
+
+def forget_search(model: Any) -> None:
+    """Remove what an earlier fit searched."""
+    for name in ("search_", "interrupted_", *_FAMILIAR):
+        vars(model).pop(name, None)
 
 
 def _cv_results(model: Any) -> dict[str, Any]:
