@@ -215,7 +215,7 @@ class TestIntervals:
         weight[3] = 1.0
         with pytest.raises(ValueError, match="`sample_weight` is zero for every row of a training part"):
             QuantileCurvesCV(RBF(10.0), solver=ADMM(1e-3)).fit(X, Y, sample_weight=weight)
-        with pytest.raises(ValueError, match="`kernel` is empty"):
+        with pytest.raises(ValueError, match="`kernel` is an empty list"):
             QuantileCurvesCV([]).fit(X, Y)
 
     def test_bad_arguments(self):
@@ -262,7 +262,7 @@ def test_bad_input():
         model().fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="cannot be predicted"):
         model(level_kernel=np.eye(3), crossing=0.0).fit(X, Y).predict(NEW, levels=[0.3])
-    with pytest.warns(UserWarning, match="say little"):
+    with pytest.warns(UserWarning, match="are too few for a level"):
         model(levels=(0.01, 0.5)).fit(X, Y)
     assert model(level_kernel=Delta(), crossing=0.0).fit(X, Y).predict(NEW).shape == (50, 3)
 

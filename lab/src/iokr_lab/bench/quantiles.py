@@ -78,7 +78,7 @@ class Task:
         """The same in a loss that the solver knows nothing about."""
         levels, points = self.levels(), Points.of(RBF(10.0), self.X, 1.0)
         loss = levels.loss()
-        gram = SeparableGram(points.gram, levels.operator())
+        gram = SeparableGram(points.training_gram(), levels.operator())
         return Problem(gram, levels.targets(self.y - np.median(self.y)), _AnyLoss(loss.lo, loss.hi), _ALPHA)
 
     def value(self, C: Matrix) -> dict[str, Any]:
@@ -116,7 +116,9 @@ def _solved(task: Task) -> Matrix:
     """The solver without what a model checks and keeps."""
     levels, points = task.levels(), Points.of(RBF(10.0), task.X, 1.0)
     rows = Rows(task.X, task.y, None)
-    return np.asarray(solve_levels(points, rows, levels, _ALPHA, float(np.median(task.y)), ADMM(_TOL)).C)
+    return np.asarray(
+        solve_levels(points.training_gram(), rows, levels, _ALPHA, float(np.median(task.y)), ADMM(_TOL)).C
+    )
 
 
 def _asked(title: str, n: int, m: int, nu: float, seed: int, at_most: float) -> Question:

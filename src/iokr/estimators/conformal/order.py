@@ -12,13 +12,14 @@ from iokr._validation.arguments import check_number
 from iokr.data.frames import read
 from iokr.data.objects import error_context, is_numeric
 
-__all__ = ["INCOMPLETE", "check_complete", "check_coverage", "kth", "rank_needed", "rows_needed"]
+__all__ = ["INCOMPLETE", "check_complete", "check_coverage", "kth", "rank_needed", "rank_of", "rows_needed"]
 
-INCOMPLETE = "`y` contains NaN: rows that are partly known have no comparable scores; drop these rows."
+INCOMPLETE = "`y` contains NaN: scores of incomplete rows cannot be compared with those of complete ones; drop these."
+_ROUNDING = 1e-9  # of coverage · (n + 1): 0.9 · 10 is 9
 
 
 def check_complete(y: Any) -> None:
-    """Refuse missing entries: the score of a row that is partly known is not that of a row that is known."""
+    """Reject missing entries: the score of an incomplete row cannot be compared with that of a complete one."""
     if is_sparse(y) or not is_numeric(y):
         return
     with error_context("y"):
@@ -38,17 +39,22 @@ def check_coverage(coverage: Any) -> float:
 
 def rows_needed(coverage: float) -> int:
     """The smallest n with ⌈coverage · (n + 1)⌉ ≤ n."""
-    return math.ceil(coverage / (1 - coverage) - 1e-9)
+    return math.ceil(coverage / (1 - coverage) - _ROUNDING)
+
+
+def rank_of(coverage: float, n: int) -> int:
+    """k = ⌈coverage · (n + 1)⌉, which is above n where n scores are too few."""
+    return max(1, math.ceil(coverage * (n + 1) - _ROUNDING))
 
 
 def rank_needed(coverage: Any, n: int) -> int:
-    """k = ⌈coverage · (n + 1)⌉; refused where it is above n, for then the set is everything."""
+    """k = ⌈coverage · (n + 1)⌉; an error where it is above n, for then the set is everything."""
     value = check_coverage(coverage)
-    k = max(1, math.ceil(value * (n + 1) - 1e-9))
+    k = rank_of(value, n)
     if k > n:
         raise ValueError(
-            f"A coverage of {value:g} needs at least {rows_needed(value)} rows to calibrate on, and there are {n}: "
-            "with fewer the set is everything. Give more rows, or ask for less."
+            f"A coverage of {value:g} needs at least {rows_needed(value)} calibration rows, got {n}: with fewer the "
+            "set is everything. Give more rows, or lower `coverage`."
         )
     return k
 

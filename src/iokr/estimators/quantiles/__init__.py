@@ -1,1 +1,1 @@
-"""Quantiles at a continuum of levels."""
+"""Quantiles at any level, learned jointly."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
-from iokr._validation.arguments import check_choice, check_number, check_numbers, check_same_length, check_weight
+from iokr._validation.arguments import check_choice, check_numbers, check_same_length, check_weight
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
+from iokr.estimators.conformal.order import check_coverage, kth, rank_of
 from iokr.estimators.inputs import Border, check_inputs, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.progress import CallbackSupportMixin
@@ -27,16 +28,23 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
-__all__ = ["LEVELS", "Points", "QuantileRegression", "Rows", "solve_levels"]
+__all__ = ["LEVELS", "Points", "QuantileFit", "QuantileRegression", "Rows", "check_scalar", "solve_levels"]
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _TOL = 1e-5
-_FOLDS = 5
+_FOLDS = 5  # of CV+
+_GUARANTEES = {
+    "split": "Exchangeable rows: y lies inside with probability at least {coverage:g}, and at most {coverage:g} + "
+    "1/({n} + 1) without ties (split conformal, {n} calibration rows).",
+    "cv+": "Exchangeable rows: y lies inside with probability at least about {least:g} (CV+), in practice close to "
+    "{coverage:g}; `calibration='split'` guarantees {coverage:g}.",
+}
+_SELECTED = " The parameters were selected on the same rows, which the guarantee does not account for."
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What `fit` was given, checked."""
+    """The arguments of `fit`, checked."""
 
     X: Any
     y: np.ndarray  # (n,)
@@ -45,17 +53,16 @@ class Rows:
 
     def take(self, rows: np.ndarray) -> Rows:
         """Some of them."""
-        return replace(
-            self, X=take(self.X, rows), y=self.y[rows], weight=None if self.weight is None else self.weight[rows]
-        )
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, X=take(self.X, rows), y=self.y[rows], weight=weight)
 
     @property
     def total(self) -> float:
         """The sum of their weights."""
         return float(len(self.y) if self.weight is None else self.weight.sum())
 
-    def counted(self) -> Rows:
-        """Those of positive weight: the others have no say in bandwidths and calibration either."""
+    def weighted(self) -> Rows:
+        """Those of positive weight: the others enter neither bandwidths nor calibration."""
         if self.weight is None or np.all(self.weight > 0):
             return self
         return self.take(np.flatnonzero(self.weight > 0))
@@ -63,43 +70,48 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Inputs as the kernel holds them, and K, plus the intercept's constant, factored once."""
+    """Training inputs as the fitted kernel represents them; the kernel is k plus a constant, that of the intercept."""
 
     kernel: Kernel
     R: Any
-    gram: ScalarGram
     constant: float
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, constant: float) -> Points:
-        """A clone of the kernel, fitted."""
+        """With a clone of the kernel, fitted to X."""
         fitted = clone(kernel).fit(X)
-        R = fitted.represent(X)
-        gram = ScalarGram(lambda A, B: fitted.block(A, B) + constant, R, diag=lambda A: fitted.diag(A) + constant)
-        return cls(fitted, R, gram, constant)
+        return cls(fitted, fitted.represent(X), constant)
+
+    def training_gram(self) -> ScalarGram:
+        """K plus the constant; it keeps its factors, so that one of them serves many levels and alphas."""
+        kernel, constant = self.kernel, self.constant
+        return ScalarGram(lambda A, B: kernel.block(A, B) + constant, self.R, diag=lambda A: kernel.diag(A) + constant)
+
+    def cross(self, R: Any) -> Array:
+        """k_x plus the constant, a row for each represented input."""
+        return self.kernel.gram(R, self.R).dense() + self.constant
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """h learned from some of the rows."""
+class QuantileFit:
+    """h, learned from some of the rows."""
 
     points: Points
     levels: Levels
     C: Array
     center: float
 
-    def quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
-        """h(x)(θ), (m, L), as it comes."""
-        return self.at(self.points.kernel.represent(X), levels)
+    def evaluate(self, K: Array, theta: np.ndarray) -> np.ndarray:
+        """h(x)(θ) = k_xᵀC atoms(θ) + center, (m, L), from rows k_x."""
+        return np.asarray(to_numpy(matmul(K, self.C)) @ self.levels.atoms(theta) + self.center)
 
-    def at(self, R: Any, levels: np.ndarray) -> np.ndarray:
-        """The same at represented inputs."""
-        K = self.points.kernel.gram(R, self.points.R).dense() + self.points.constant
-        return np.asarray(to_numpy(matmul(K, self.C)) @ self.levels.atoms(levels) + self.center)
+    def quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
+        """The same at inputs that were checked."""
+        return self.evaluate(self.points.cross(self.points.kernel.represent(X)), theta)
 
 
 def solve_levels(
-    points: Points,
+    gram: ScalarGram,
     rows: Rows,
     levels: Levels,
     alpha: float,
@@ -108,16 +120,24 @@ def solve_levels(
     start: Solution | None = None,
 ) -> Solution:
     """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
-    like = points.gram.diagonal()
-    gram = SeparableGram(points.gram, levels.operator())
-    Psi = asarray_like(levels.targets(rows.y - center), like)
-    return solver.solve(Problem(gram, Psi, levels.loss(), alpha, weight=rows.weight), start)
+    Psi = asarray_like(levels.targets(rows.y - center), gram.diagonal())
+    joint = SeparableGram(gram, levels.operator())
+    return solver.solve(Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight), start)
 
 
-def _one_number_each(y: Any) -> np.ndarray:
+def check_scalar(kernel: Any) -> Kernel:
+    """A scalar kernel on objects, `RBF()` by default."""
+    kernel = check_kernel(kernel)
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
+        raise TypeError(f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}.")
+    return kernel
+
+
+def _single_numbers(y: Any) -> np.ndarray:
     """y as (n,) finite numbers."""
     values = check_numbers(y, "y")
-    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
     if not np.all(np.isfinite(values)):
@@ -132,67 +152,79 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     intercept: bool
     solver: Solver | None
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, kernel: Any) -> Rows:
+    _selects: ClassVar[bool] = False  # whether `fit` chooses parameters on the training rows
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, kernel: Kernel) -> Rows:
+        """The arguments of `fit`, checked."""
         self._check_components()
         require_y(y)
         check_choice(self.intercept, "intercept", (True, False))
-        kernel = check_kernel(kernel)
-        if not isinstance(kernel, Kernel) or kernel.pairwise:
-            raise TypeError(f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}.")
         single = single_precision(X, y)
         X = check_inputs(self, X, kernel, reset=True)
-        values = _one_number_each(y)
+        values = _single_numbers(y)
         weight = check_weight(sample_weight, check_same_length(X, values), X)
         theta = check_levels(self.levels)
         rarest = float(np.minimum(theta, 1 - theta).min())
         if len(values) < 1 / rarest:
             warnings.warn(
-                f"{len(values)} rows say little about a level {rarest:g} from an end: it needs "
+                f"{len(values)} rows are too few for a level at distance {rarest:g} from 0 or 1: it needs "
                 f"{int(np.ceil(1 / rarest))}.",
                 UserWarning,
                 stacklevel=4,
             )
         return Rows(X, values, weight, single)
 
+    @property
+    def _constant(self) -> float:
+        """What the intercept adds to both kernels."""
+        return 1.0 if self.intercept else 0.0
+
     def _center(self, rows: Rows) -> float:
         """The weighted median of y with an intercept, else 0."""
         if not self.intercept:
             return 0.0
-        order = np.argsort(rows.y)
-        if not len(order):
+        if not len(rows.y):
             raise ValueError("`sample_weight` is zero for every row of a training part; fewer folds, or other weights.")
+        order = np.argsort(rows.y)
+        y = rows.y[order]
         w = np.ones(len(order)) if rows.weight is None else rows.weight[order]
         cumulated = np.cumsum(w)
         half = cumulated[-1] / 2
-        low, high = (
-            rows.y[order][np.searchsorted(cumulated, half)],
-            rows.y[order][np.searchsorted(cumulated, half, "right")],
-        )
+        low = y[np.searchsorted(cumulated, half)]
+        high = y[np.searchsorted(cumulated, half, "right")]
         return float((low + high) / 2)
 
     def _iterative(self) -> Solver:
         return ADMM(_TOL) if self.solver is None else clone(self.solver)
 
-    def _keep(
-        self, rows: Rows, points: Points, levels: Levels, alpha: float, solver: Solver, solution: Solution
-    ) -> None:
-        self.kernel_, self.points_, self.levels_ = points.kernel, points, levels
-        self.solution_, self.solver_, self.alpha_ = replace(solution, state=None), solver, alpha
-        self.center_, self.rows_, self._single_precision = self._center(rows), rows, rows.single
-        self._folds: dict[str, Any] = {}
+    def _learn(self, rows: Rows, kernel: Kernel, levels: Levels, alpha: float) -> None:
+        """h from all rows, and what predictions need of it."""
+        points = Points.of(kernel, rows.X, self._constant)
+        center = self._center(rows)
+        solver = self._iterative()
+        solution = solve_levels(points.training_gram(), rows, levels, alpha, center, solver)
+        self.kernel_ = points.kernel
+        self.points_ = points
+        self.levels_ = levels
+        self.alpha_ = alpha
+        self.center_ = center
+        self.solver_ = solver
+        self.solution_ = replace(solution, state=None)
+        self.rows_ = rows
+        self._single_precision = rows.single
+        self._folds: dict[str, list[tuple[QuantileFit, np.ndarray]]] = {}
         self.crossing_rate_ = self.crossing_rate(rows.X)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        if "points_" in state:  # the Gram is a recipe over the points, and folds are fitted again when they are needed
-            state = {**state, "points_": replace(state["points_"], gram=None), "_folds": {}}
-        return state
+        return {**state, "_folds": {}} if "_folds" in state else state  # folds are fitted again when they are needed
 
-    def _quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
+    def _quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
+        """h(x)(θ) as it comes, (m, L)."""
         check_is_fitted(self)
         border = Border(self.kernel_, self.solution_.C)
-        R = border.represent(border.check(self, X))
-        return Part(self.points_, self.levels_, self.solution_.C, self.center_).at(R, levels)
+        K = self.points_.cross(border.represent(border.check(self, X)))
+        return QuantileFit(self.points_, self.levels_, self.solution_.C, self.center_).evaluate(K, theta)
 
     def predict(self, X: Any, levels: Any = None, sort: bool = True) -> Any:
         """Quantiles.
@@ -203,8 +235,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         levels : sequence of float, default=None
             In (0, 1), trained or not; None is those of `fit`.
         sort : bool, default=True
-            Put the values of each row in the order of the levels: none cross then, and the pinball loss averaged over
-            the levels does not grow.
+            Sort the values of each row by level, so that quantiles do not cross; the pinball loss averaged over the
+            levels does not increase.
 
         Returns
         -------
@@ -226,7 +258,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the pinball loss, averaged over rows and levels."""
-        values = _one_number_each(y)
+        values = _single_numbers(y)
         check_same_length(X, values)
         return -pinball(values, to_numpy(self.predict(X)), self.levels, sample_weight)
 
@@ -236,25 +268,18 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         Q = to_numpy(self.predict(X, levels))
         return {"row": np.repeat(np.arange(len(Q)), len(theta)), "level": np.tile(theta, len(Q)), "value": Q.ravel()}
 
-    def _refit(self, rows: Rows) -> Part:
-        """h with the parameters that it has now, learned from some rows."""
-        points = Points.of(self.kernel_, rows.X, self.points_.constant)
-        center = self._center(rows)
-        solution = solve_levels(points, rows, self.levels_, self.alpha_, center, self._iterative())
-        return Part(points, self.levels_, solution.C, center)
-
     def interval(self, X: Any, coverage: float = 0.8, calibration: str = "cv+") -> Array:
-        """Intervals for y, calibrated: quantiles alone cover too little, most of all on few rows.
+        """Calibrated intervals for y; those between quantiles cover too little, above all with few rows.
 
-        Scores E_i = max(q_lo(x_i) − y_i, y_i − q_hi(x_i)) of rows that a fit has not seen widen or narrow the
-        interval between the quantiles at (1 ∓ coverage)/2. `guarantee_` says in words what holds.
+        Scores E_i = max(q_lo(x_i) − y_i, y_i − q_hi(x_i)) of held-out rows widen or narrow the interval between the
+        quantiles at (1 ∓ coverage)/2. `guarantee_` states what is proved.
 
         Parameters
         ----------
         X : array or sequence of m objects
         coverage : float, default=0.8
         calibration : {"cv+", "split"}, default="cv+"
-            Five folds, all rows used; or a fit on one half, scores on the other.
+            Five folds, with scores of all rows; or a fit on one half of the rows and scores of the other.
 
         Returns
         -------
@@ -263,59 +288,60 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         """
         check_is_fitted(self)
         check_choice(calibration, "calibration", ("cv+", "split"))
-        coverage = check_number(coverage, "coverage", minimum=0.0, strict=True)
-        if coverage >= 1:
-            raise ValueError(f"`coverage` must be below 1, got {coverage:g}.")
+        coverage = check_coverage(coverage)
         X = Border(self.kernel_, self.solution_.C).check(self, X)
         ends = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
-        n, rows = len(self.rows_.y), self.rows_
-        parts = self._parts(calibration)
-        scored = [(np.sort(part.quantiles(take(rows.X, out), ends), axis=1), out) for part, out in parts]
-        E = [np.maximum(Q[:, 0] - rows.y[out], rows.y[out] - Q[:, 1]) for Q, out in scored]
-        size = sum(len(e) for e in E)
-        rank = max(1, int(np.ceil(coverage * (size + 1) - 1e-9)))
-        self.guarantee_ = _GUARANTEES[calibration].format(coverage=coverage, least=max(2 * coverage - 1, 0.0), n=size)
-        if hasattr(self, "best_index_"):
-            self.guarantee_ += " The parameters were selected on the same rows, which this does not count."
-        new = [np.sort(part.quantiles(X, ends), axis=1) for part, _ in parts]
-        if rank > size:
+        lower, upper = [], []
+        for fit, held_out in self._fits(calibration):
+            rows = self.rows_.take(held_out)
+            low, high = np.sort(fit.quantiles(rows.X, ends), axis=1).T
+            E = np.maximum(low - rows.y, rows.y - high)
+            low, high = np.sort(fit.quantiles(X, ends), axis=1).T
+            lower.append(low[:, None] - E[None, :])
+            upper.append(high[:, None] + E[None, :])
+        below, above = np.hstack(lower), np.hstack(upper)
+        n = below.shape[1]
+        k = rank_of(coverage, n)
+        least = max(2 * coverage - 1, 0.0)
+        self.guarantee_ = _GUARANTEES[calibration].format(coverage=coverage, least=least, n=n)
+        if self._selects:
+            self.guarantee_ += _SELECTED
+        if k > n:
             warnings.warn(
-                f"{size} scores are too few for a coverage of {coverage:g}: the interval is everything.",
+                f"{n} scores are too few for a coverage of {coverage:g}: the interval is infinite.",
                 UserWarning,
                 stacklevel=2,
             )
             return self._cast(asarray_like(np.tile([-np.inf, np.inf], (n_objects(X), 1)), self.solution_.C))
-        lower = np.hstack([Q[:, :1] - e[None, :] for Q, e in zip(new, E, strict=True)])
-        upper = np.hstack([Q[:, 1:] + e[None, :] for Q, e in zip(new, E, strict=True)])
-        assert n >= size
-        low = np.sort(lower, axis=1)[:, size - rank]
-        high = np.sort(upper, axis=1)[:, rank - 1]
+        low, high = -kth(-below, k), kth(above, k)
         middle = (low + high) / 2
-        found = np.column_stack([np.where(low > high, middle, low), np.where(low > high, middle, high)])
-        return self._cast(asarray_like(found, self.solution_.C))
+        crossed = low > high
+        intervals = np.column_stack([np.where(crossed, middle, low), np.where(crossed, middle, high)])
+        return self._cast(asarray_like(intervals, self.solution_.C))
+
+    def _fits(self, calibration: str) -> list[tuple[QuantileFit, np.ndarray]]:
+        """Fits without some rows, and these rows; kept for the next call."""
+        if calibration not in self._folds:
+            order = np.random.default_rng(0).permutation(len(self.rows_.y))
+            if calibration == "split":
+                folds = [np.sort(order[len(order) // 2 :])]
+            else:
+                folds = [np.sort(order[k::_FOLDS]) for k in range(min(_FOLDS, len(order)))]
+            everyone = np.arange(len(order))
+            fits = [self._refit(self.rows_.take(np.setdiff1d(everyone, fold))) for fold in folds]
+            self._folds[calibration] = list(zip(fits, folds, strict=True))
+        return self._folds[calibration]
+
+    def _refit(self, rows: Rows) -> QuantileFit:
+        """h with the same parameters, learned from some rows."""
+        points = Points.of(self.kernel_, rows.X, self.points_.constant)
+        center = self._center(rows)
+        gram = points.training_gram()
+        solution = solve_levels(gram, rows, self.levels_, self.alpha_, center, self._iterative())
+        return QuantileFit(points, self.levels_, solution.C, center)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-    def _parts(self, calibration: str) -> list[tuple[Part, np.ndarray]]:
-        """Models learned without some rows, and these rows; kept for the next call."""
-        if calibration not in self._folds:
-            order = np.random.default_rng(0).permutation(len(self.rows_.y))
-            held = [np.sort(order[len(order) // 2 :])] if calibration == "split" else []
-            held = held or [np.sort(order[k::_FOLDS]) for k in range(min(_FOLDS, len(order)))]
-            everyone = np.arange(len(order))
-            self._folds[calibration] = [
-                (self._refit(self.rows_.take(np.setdiff1d(everyone, out))), out) for out in held
-            ]
-        return list(self._folds[calibration])
-
-
-_GUARANTEES = {
-    "split": "Exchangeable rows: y lies inside with probability at least {coverage:g}, and at most {coverage:g} + "
-    "1/({n} + 1) without ties (split conformal, {n} calibration rows).",
-    "cv+": "Exchangeable rows: y lies inside with probability at least about {least:g} (CV+), in practice close to "
-    "{coverage:g}; `calibration='split'` has the theorem at {coverage:g}.",
-}

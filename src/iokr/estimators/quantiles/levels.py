@@ -1,4 +1,4 @@
-"""The kernel on levels with the slopes that keep quantiles from crossing."""
+"""The kernel on levels, and the slopes that keep quantiles from crossing."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from iokr.losses.pinball import Boxes
 __all__ = ["Levels", "fit_levels"]
 
 WIDTH = 9.0  # c of the default kernel exp(−c(s − t)²)
-_SAME = 1e-12  # levels closer than this are one: (1 − 0.8)/2 is not 0.1
+_SAME = 1e-12  # levels closer than this are equal: (1 − 0.8)/2 is not 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """m trained levels θ_j and m̃ anchors θ̃_b between them, where the slope ∂_θh is asked not to be negative.
+    """m trained levels θ_j, and m̃ anchors θ̃_b between them, at which negative slopes ∂_θh are penalised.
 
     G = [k_Θ, ∂₂k_Θ; ∂₁k_Θ, ∂₁∂₂k_Θ] over levels and anchors, scaled to a unit diagonal: G/(r rᵀ).
     """
@@ -61,35 +61,29 @@ class Levels:
     def atoms(self, levels: np.ndarray) -> np.ndarray:
         """[k_Θ(θ_j, θ) ; ∂₂k_Θ(θ, θ̃_b)]/r, (m + m̃, L): h(x)(θ) = k_xᵀC times this."""
         if self.kernel is None:
-            apart = np.abs(levels[:, None] - self.theta)
-            unknown = levels[apart.min(axis=1) > _SAME]
-            if len(unknown):
-                raise ValueError(
-                    f"`level_kernel` is a matrix over the trained levels, so {unknown[0]:g} cannot be predicted; use a "
-                    "kernel such as `RBF(9.0)`."
-                )
-            return np.asarray(self.G[:, apart.argmin(axis=1)] / self.r[:, None])
-        return np.asarray(_cross(self.kernel, self.theta, self.anchors, levels, self.constant) / self.r[:, None])
+            return np.asarray(self.G[:, self._trained(levels)] / self.r[:, None])
+        return np.asarray(_rows(self.kernel, self.theta, self.anchors, levels, self.constant) / self.r[:, None])
+
+    def _trained(self, levels: np.ndarray) -> np.ndarray:
+        """The indices of trained levels."""
+        distance = np.abs(levels[:, None] - self.theta)
+        unknown = levels[distance.min(axis=1) > _SAME]
+        if len(unknown):
+            raise ValueError(
+                f"`level_kernel` is a matrix over the trained levels, so {unknown[0]:g} cannot be predicted; use a "
+                "kernel such as `RBF(9.0)`."
+            )
+        return np.asarray(distance.argmin(axis=1))
 
 
 def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: float) -> Levels:
-    """Levels with their kernel, or a matrix over them, checked; a matrix takes no constant: I couples nothing."""
+    """Levels with a kernel, or a matrix over them, to which no constant is added: the identity couples no levels."""
     order = np.argsort(theta)
-    theta = theta[order]
     crossing = check_number(crossing, "crossing", minimum=0.0)
-    if isinstance(level_kernel, Kernel) or level_kernel is None:
-        kernel = (RBF(WIDTH) if level_kernel is None else clone(level_kernel)).fit(theta[:, None])
-        anchors = (theta[1:] + theta[:-1]) / 2 if crossing > 0 else np.empty(0)
-        if len(anchors) and not isinstance(kernel, RBF):
-            raise ValueError(
-                f"`crossing` needs the slope of the level kernel, which is known for `RBF`, got {kernel!r}; set "
-                "`crossing=0`."
-            )
-        columns = [_cross(kernel, theta, anchors, theta, constant)]
-        if len(anchors):
-            columns.append(_slopes(kernel, theta, anchors))
-        G = np.hstack(columns)
-        return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
+    if level_kernel is None:
+        level_kernel = RBF(WIDTH)
+    if isinstance(level_kernel, Kernel):
+        return _with_kernel(theta[order], level_kernel, crossing, constant)
     if isinstance(level_kernel, (str, bytes)) or not hasattr(level_kernel, "__len__"):
         raise TypeError(
             f"`level_kernel` must be a component of `iokr.kernels`, or a matrix over the levels, got "
@@ -103,22 +97,31 @@ def fit_levels(theta: np.ndarray, level_kernel: Any, crossing: float, constant: 
         )
     if crossing > 0:
         raise ValueError("`crossing` needs levels between the trained ones; with a matrix over these set `crossing=0`.")
-    return Levels(theta, np.empty(0), None, 0.0, A[np.ix_(order, order)], 0.0)
+    return Levels(theta[order], np.empty(0), None, 0.0, A[np.ix_(order, order)], 0.0)
 
 
-def _cross(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray, levels: np.ndarray, constant: float) -> np.ndarray:
-    """Rows [k_Θ(θ_j, ·) + constant ; ∂₁k_Θ(θ̃_b, ·)] at some levels; the slopes do not see the constant."""
+def _with_kernel(theta: np.ndarray, level_kernel: Kernel, crossing: float, constant: float) -> Levels:
+    kernel = clone(level_kernel).fit(theta[:, None])
+    anchors = (theta[1:] + theta[:-1]) / 2 if crossing > 0 else np.empty(0)
+    if len(anchors) and not kernel.has_derivatives:
+        raise ValueError(
+            f"`crossing` needs the slope of the level kernel, which is known for `RBF` and `Periodic`, got {kernel!r}; "
+            "set `crossing=0`."
+        )
+    G = _rows(kernel, theta, anchors, theta, constant)
+    if len(anchors):
+        G = np.hstack([G, _slope_columns(kernel, theta, anchors)])
+    return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
+
+
+def _rows(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray, levels: np.ndarray, constant: float) -> np.ndarray:
+    """Rows [k_Θ(θ_j, ·) + constant ; ∂₁k_Θ(θ̃_b, ·)] at some levels; a constant has no slope."""
     values = to_numpy(kernel(theta[:, None], levels[:, None])) + constant
     if not len(anchors):
         return np.asarray(values)
-    assert isinstance(kernel, RBF)
-    c, u = float(kernel.gamma_), anchors[:, None] - levels[None, :]
-    return np.vstack([values, -2 * c * u * np.exp(-c * u**2)])
+    return np.vstack([values, kernel.derivative(levels, anchors, 1).T])  # ∂₁k(s, t) = ∂₂k(t, s)
 
 
-def _slopes(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Columns [∂₂k_Θ(θ_j, θ̃_b) ; ∂₁∂₂k_Θ(θ̃_a, θ̃_b)] of `RBF`: 2c(s − t)k and (2c − 4c²(s − t)²)k."""
-    assert isinstance(kernel, RBF)
-    c = float(kernel.gamma_)
-    u, both = theta[:, None] - anchors, anchors[:, None] - anchors
-    return np.vstack([2 * c * u * np.exp(-c * u**2), (2 * c - 4 * c**2 * both**2) * np.exp(-c * both**2)])
+def _slope_columns(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Columns [∂₂k_Θ(θ_j, θ̃_b) ; ∂₁∂₂k_Θ(θ̃_a, θ̃_b)]; ∂₁∂₂k = −∂₂²k, as k is stationary."""
+    return np.vstack([kernel.derivative(theta, anchors, 1), -kernel.derivative(anchors, anchors, 2)])

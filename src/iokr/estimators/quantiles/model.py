@@ -7,9 +7,8 @@ from typing import Any
 
 from iokr._component import component
 from iokr._validation.arguments import check_number
-from iokr.estimators.inputs import check_kernel
 from iokr.estimators.progress import begin, end, with_callbacks
-from iokr.estimators.quantiles.base import LEVELS, Points, QuantileRegression, solve_levels
+from iokr.estimators.quantiles.base import LEVELS, QuantileRegression, check_scalar
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
@@ -22,24 +21,24 @@ __all__ = ["QuantileCurves"]
 class QuantileCurves(QuantileRegression):
     """min_h (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖².
 
-    ρ_θ(e) = max(θe, (θ − 1)e). h(x) is a function of θ, in the RKHS of k ⊗ k_Θ: quantiles at levels that were
-    not trained are there as well. The second sum, over anchors between the levels, asks for slopes that are not
-    negative, so that quantiles seldom cross; `predict` sorts what is left.
+    ρ_θ(e) = max(θe, (θ − 1)e). h(x) is a function of θ, in the RKHS of k ⊗ k_Θ, so quantiles are predicted at any
+    level, trained or not. The second sum, over anchors between the levels, penalises negative slopes, so that quantiles
+    seldom cross; `predict` sorts those that do.
 
     Parameters
     ----------
     kernel : Kernel, default=None
         k, on the inputs; None is `RBF()`.
     level_kernel : Kernel or array of shape (m, m), default=None
-        k_Θ, on levels; None is `RBF(9.0)`. A matrix couples the trained levels alone: `numpy.eye(m)` learns them
-        independently, any other is joint quantile regression. Both need `crossing=0`.
+        k_Θ, on levels; None is `RBF(9.0)`. With a matrix only the trained levels can be predicted: `numpy.eye(m)`
+        learns them independently, any other is joint quantile regression. Matrices need `crossing=0`.
     levels : sequence of float
         θ in (0, 1); 0.1, 0.2, … 0.9 by default.
     crossing : float, default=0.05
-        ν ≥ 0: larger forbids crossings more strictly.
+        ν ≥ 0: larger penalises crossings more.
     intercept : bool, default=True
-        Add 1 to both kernels (to a matrix over the levels nothing), and take the median of y away first: without it
-        extreme levels are pulled towards 0.
+        Add 1 to both kernels (not to a matrix over the levels), and subtract the median of y first; without it
+        extreme levels are shrunk towards 0.
     alpha : float, default=1.0
         λ > 0: larger shrinks h more.
     solver : Solver, default=None
@@ -50,14 +49,14 @@ class QuantileCurves(QuantileRegression):
     crossing_rate_ : float
         The fraction of adjacent levels in the wrong order at the training inputs, before sorting.
     guarantee_ : str
-        What the last `interval` promises.
+        The guarantee of the last `interval`.
     kernel_, levels_, solution_, solver_ :
-        What was fitted.
+        Fitted components and coefficients.
 
     Notes
     -----
-    The eigenvectors of both kernels whose eigenvalues count, r of n and k of m + m̃, are enough: 9n³ flops once, and
-    4n r (m + m̃) a step. Paper: Brault et al., AISTATS 2019.
+    With r of n and k of m + m̃ non-negligible eigenvalues of the two kernels, about 9n³ flops once and 4n r (m + m̃) per
+    step. Paper: Brault et al., AISTATS 2019.
 
     Examples
     --------
@@ -92,12 +91,9 @@ class QuantileCurves(QuantileRegression):
         """
         progress = begin(self, 0, X=X, y=y)
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        rows = self._rows(X, y, sample_weight, self.kernel).counted()
-        constant = 1.0 if self.intercept else 0.0
-        levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, constant)
-        points = Points.of(check_kernel(self.kernel), rows.X, constant)
-        solver = self._iterative()
-        solution = solve_levels(points, rows, levels, alpha, self._center(rows), solver)
-        self._keep(rows, points, levels, alpha, solver, solution)
+        kernel = check_scalar(self.kernel)
+        rows = self._read(X, y, sample_weight, kernel).weighted()
+        levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, self._constant)
+        self._learn(rows, kernel, levels, alpha)
         end(progress, self, X=X, y=y)
         return self
