@@ -149,16 +149,16 @@ def test_lists_are_not_rounded():
 
 
 @pytest.mark.parametrize("X", [{"a": 1}, {1, 2}, {"a": 1}.values()], ids=lambda X: type(X).__name__)
-def test_what_has_no_order_is_no_sequence(X):
+def test_objects_without_order_are_rejected(X):
     with pytest.raises(TypeError, match="`y` must be a sequence of objects or an array, got a"):
         n_objects(X, "y")
 
 
-def test_what_holds_itself_is_refused_by_its_number():
+def test_an_object_that_contains_itself_is_rejected_by_its_number():
     itself, deep = [], ()
     itself.append(itself)
     for _ in range(100_000):
         deep = (deep,)
     for item in (itself, deep):
-        with pytest.raises(BadObject, match="Object 1 holds itself, or is nested too deep"):
+        with pytest.raises(BadObject, match="Object 1 contains itself, or is nested too deep"):
             keys([0, item])

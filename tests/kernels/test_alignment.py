@@ -96,7 +96,7 @@ def test_equal_and_constant_kernels_are_no_trouble():
     weights, _, found = alignment_weights([Ks[0], Ks[0], np.ones((12, 12))], Ks[0], "alignf")
     assert_close(found, 1.0, 1e-12)
     assert weights[2] == 0.0
-    with pytest.warns(UserWarning, match="weighted alike"):
+    with pytest.warns(UserWarning, match="equal weights"):
         weights, _, _ = alignment_weights([np.ones((4, 4)), 2 * np.ones((4, 4))], np.eye(4), "alignf")
     assert_close(weights, [0.5, 0.5], 1e-15)
 
@@ -184,5 +184,5 @@ def test_given_weights_are_not_learned():
 
 @pytest.mark.parametrize("weights", [[1.0], [0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]])
 def test_weights_are_a_number_for_each_kernel(weights):
-    with pytest.raises(ValueError, match="one for each kernel"):
+    with pytest.raises(ValueError, match="one per kernel"):
         Aligned(PARTS[:2], weights=weights).fit(X)

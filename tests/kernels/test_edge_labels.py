@@ -94,7 +94,7 @@ class TestAny:
         nx = pytest.importorskip("networkx")
         half = nx.path_graph(3)
         half.edges[0, 1]["label"] = "-"
-        with pytest.raises(ValueError, match=r"Graph 0: edge \(1, 2\) has no 'label', but others have"):
+        with pytest.raises(ValueError, match=r"Graph 0: edge \(1, 2\) has no 'label', but others do"):
             kernel([half])
         for bad, error, message in [
             ([["", "-"]], ValueError, "Graph 1: edge labels must be an array of 2 rows of 2"),

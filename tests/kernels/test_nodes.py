@@ -90,7 +90,7 @@ def test_isolated_nodes_keep_their_heat():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ([[0, 1], [0, 0]], "symmetric, but it has 1 from node 0 to 1 and 0 back"),
+        ([[0, 1], [0, 0]], "symmetric, but is 1 from node 0 to 1 and 0 back"),
         ([[0, -1], [-1, 0]], "at least 0, got -1 between nodes 0 and 1"),
         ([[1, 0], [0, 0]], "links node 0 to itself"),
         (np.zeros((2, 3)), "square"),

@@ -152,7 +152,7 @@ def test_pair_kernels_are_set_kernels():
         (TensorPair(RBF(), NODES), [[0.5, 1]], TypeError, "integers"),
         (TensorPair(RBF(), NODES), [0, 1], ValueError, "two columns"),
         (TensorPair("rbf", NODES), [[0, 1]], TypeError, "`base` must be a component"),
-        (TensorPair(Precomputed()), [[0, 1]], ValueError, "`base` must know k between any nodes"),
+        (TensorPair(Precomputed()), [[0, 1]], ValueError, "`base` must be a kernel between any nodes"),
         (MixedPair(RBF(), 2.0, NODES), [[0, 1]], ValueError, "`mix` must be a number from 0 to 1, got 2.0"),
         (SetKernel(Delta()), [[], ["a"]], ValueError, "Set 0 is empty"),
         (SetKernel(Delta()), ["ab", "c"], TypeError, "set 0 is 'ab'"),

@@ -41,6 +41,8 @@ __all__ = [
     "check_stops",
     "check_vectors",
     "check_weight",
+    "check_whole",
+    "outside",
 ]
 
 C = TypeVar("C", bound=Component)
@@ -278,6 +280,28 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
         except ValueError:
             raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
     return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
+
+
+def check_whole(values: np.ndarray, requirement: str) -> np.ndarray:
+    """Integers, or floats with whole values; `requirement` is how the message begins otherwise."""
+    kind = values.dtype.kind
+    if kind == "O":
+        whole = all(isinstance(value, Integral) for value in values.flat)
+    else:
+        whole = kind in "iu" or (kind == "f" and bool(np.all(np.isfinite(values) & (values == np.floor(values)))))
+    if not whole:
+        got = f"{values.ravel()[:4]}" if kind == "f" else f"dtype {values.dtype}"
+        raise TypeError(f"{requirement}, got {got}.")
+    return values
+
+
+def outside(values: np.ndarray, size: int) -> int | None:
+    """A whole number of `values` below 0 or from `size` on, None if all are row numbers of `size` rows."""
+    if not values.size:
+        return None
+    if values.min() < 0:
+        return int(values.min())
+    return int(values.max()) if values.max() >= size else None
 
 
 def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -9,9 +9,9 @@ __all__ = ["BadObject", "BadObjectType", "error_context"]
 
 
 class BadObject(ValueError):
-    """An object that cannot be read: `argument`, where it is known, `kind` and `index` of the object, then `text`.
+    """An object that cannot be read: `argument`, if known, `kind` and `index` of the object, then `text`.
 
-    The index is that in the sequence, or says where that stands: "3 of candidate set 2".
+    The index is that in the sequence, or a text such as "3 of candidate set 2".
 
     Examples
     --------
@@ -26,7 +26,10 @@ class BadObject(ValueError):
 
     def __init__(self, kind: str, index: int | str, text: str, argument: str | None = None) -> None:
         super().__init__(kind, index, text, argument)  # all of them, so that errors pickle
-        self.kind, self.index, self.text, self.argument = kind, index, text, argument
+        self.kind = kind
+        self.index = index
+        self.text = text
+        self.argument = argument
 
     def __str__(self) -> str:
         where = "" if self.argument is None else f"`{self.argument}`: "
@@ -39,9 +42,11 @@ class BadObjectType(BadObject, TypeError):
 
 @contextmanager
 def error_context(name: str, number: Callable[[int], int | str] | None = None) -> Iterator[None]:
-    """A `BadObject` says in which argument it is, and `number(i)` in place of its index i where some were taken."""
+    """Add the argument to a `BadObject`, and give its index i as `number(i)` where only some objects were taken."""
     try:
         yield
     except BadObject as error:
-        index = error.index if number is None or isinstance(error.index, str) else number(error.index)
+        index = error.index
+        if number is not None and not isinstance(index, str):
+            index = number(index)
         raise type(error)(error.kind, index, error.text, error.argument or name) from None

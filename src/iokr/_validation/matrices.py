@@ -11,8 +11,8 @@ from iokr._validation.arguments import check_vectors
 
 __all__ = ["check_psd", "check_symmetric"]
 
-_USUAL = 1e140
-_TOL = 1e-8  # a matrix is called indefinite, or not symmetric, beyond this share of its size
+_USUAL = 1e140  # squares of larger entries, and of entries below its inverse, leave the range of floats
+_TOL = 1e-8  # of the largest entry: the asymmetry, or the negative eigenvalue, that counts as rounding
 
 
 def check_symmetric(K: Array, name: str) -> Array:
@@ -38,7 +38,7 @@ def check_psd(K: Array, name: str) -> Array:
     K = check_symmetric(K, name)
     xp = array_namespace(K)
     largest = float(xp.max(xp.abs(K)))
-    if largest > 0 and not 1 / _USUAL < largest < _USUAL:  # squares of the entries leave the floats
+    if largest > 0 and not 1 / _USUAL < largest < _USUAL:
         check_psd(K / largest, name)
         return K
     diagonal = xp.linalg.diagonal(K)
@@ -62,7 +62,7 @@ def check_psd(K: Array, name: str) -> Array:
 
 
 def _spectral_norm(K: Array) -> float:
-    """A lower bound of ‖K‖₂, seldom far below: three power steps from K1, or the longest row."""
+    """A lower bound of ‖K‖₂, rarely far below it: three power steps from K1, or the longest row."""
     xp = array_namespace(K)
     rows = xp.sqrt(xp.sum(K * K, axis=1))
     z = xp.sum(K, axis=1) / math.sqrt(K.shape[0])
@@ -81,5 +81,5 @@ def _spectral_norm(K: Array) -> float:
 def _indefinite(name: str, why: str) -> str:
     return (
         f"`{name}` must be positive semi-definite, as every kernel matrix is, but {why}. "
-        "If it holds distances or similarities, turn it into a kernel first, for example exp(−γ·distance²)."
+        "Turn distances or similarities into a kernel first, for example exp(−γ·distance²)."
     )

@@ -1,4 +1,4 @@
-"""Data in the forms that users bring it: rows in chunks, sets of candidates, unlabelled inputs."""
+"""Containers of data: rows in chunks, sets of candidates, unlabelled inputs."""
 
 from typing import TYPE_CHECKING
 

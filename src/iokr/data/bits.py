@@ -15,13 +15,12 @@ __all__ = ["Bits"]
 class Bits:
     """A matrix of n rows of p bits, packed: row i has the bits np.unpackbits(packed[i])[:p].
 
-    It is sliced by rows, and read as a matrix of zeros and ones wherever NumPy reads one; `Tanimoto` counts in the
-    packed rows.
+    It is sliced by rows, and NumPy reads it as a matrix of zeros and ones; `Tanimoto` counts in the packed rows.
 
     Parameters
     ----------
     packed : array of uint8 of shape (n, bytes)
-        As `numpy.packbits` makes it.
+        As `numpy.packbits` returns it.
     n_bits : int, optional
         p; without it, eight times the bytes.
 
@@ -38,9 +37,11 @@ class Bits:
         if rows.ndim != 2 or rows.dtype != np.uint8:
             raise TypeError(f"`packed` must be a matrix of uint8, as numpy.packbits makes it, got {packed!r:.60}.")
         n_bits = 8 * rows.shape[1] if n_bits is None else check_integer(n_bits, "n_bits", minimum=0)
-        if -(-n_bits // 8) != rows.shape[1]:
-            raise ValueError(f"`n_bits` is {n_bits}, which takes {-(-n_bits // 8)} bytes a row, got {rows.shape[1]}.")
-        self.packed, self.n_bits = rows, n_bits
+        n_bytes = -(-n_bits // 8)  # rounded up
+        if n_bytes != rows.shape[1]:
+            raise ValueError(f"`n_bits` is {n_bits}, which takes {n_bytes} bytes a row, got {rows.shape[1]}.")
+        self.packed = rows
+        self.n_bits = n_bits
         if n_bits % 8 and np.any(rows[:, -1] & (0xFF >> n_bits % 8)):
             raise ValueError(f"`packed` has bits beyond the {n_bits} of a row; they must be zero.")
 
@@ -50,7 +51,7 @@ class Bits:
         plain = type(matrix) is np.ndarray and matrix.dtype.kind in "buif"
         values = matrix if plain else check_numbers(matrix, "matrix")
         if values.ndim != 2 or values.shape[1] == 0 or not np.all((values == 0) | (values == 1)):
-            raise ValueError(f"`matrix` must hold zeros and ones, a row an object, got shape {values.shape}.")
+            raise ValueError(f"`matrix` must be zeros and ones, a row per object, got shape {values.shape}.")
         return cls(np.packbits(values != 0, axis=1), values.shape[1])
 
     @property
@@ -60,7 +61,7 @@ class Bits:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many bits of each row are one."""
+        """The number of ones in each row."""
         return np.asarray(np.bitwise_count(self.packed).sum(axis=1, dtype=np.float64))
 
     def words(self) -> np.ndarray:
@@ -77,7 +78,8 @@ class Bits:
         if isinstance(rows, (int, np.integer)):
             return np.unpackbits(self.packed[rows])[: self.n_bits]
         part = Bits.__new__(Bits)
-        part.packed, part.n_bits = self.packed[rows], self.n_bits
+        part.packed = self.packed[rows]
+        part.n_bits = self.n_bits
         return part
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -91,7 +93,7 @@ class Bits:
         """These rows, then those of `other`."""
         other = other if isinstance(other, Bits) else Bits.of(other)
         if other.n_bits != self.n_bits:
-            raise ValueError(f"Rows of {other.n_bits} bits do not go with rows of {self.n_bits}.")
+            raise ValueError(f"Rows of {other.n_bits} bits cannot be joined with rows of {self.n_bits}.")
         return Bits(np.concatenate([self.packed, other.packed]), self.n_bits)
 
     def __repr__(self) -> str:

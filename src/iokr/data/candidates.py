@@ -1,4 +1,4 @@
-"""Candidate containers: one list for all inputs, or one per input."""
+"""Candidates: one list for all inputs, or a list for each input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "index_in_set", 
 
 
 class SharedCandidates:
-    """One list of candidates for every input, wrapped so that folds do not cut it.
+    """One list of candidates for every input, which cross-validation passes to every fold as a whole.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class SharedCandidates:
 
 
 class CandidateSets:
-    """A list of candidates for each input, cut by folds as the inputs are.
+    """A list of candidates for each input, which cross-validation splits as it splits the inputs.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class CandidateSets:
 
     @property
     def shape(self) -> tuple[int]:
-        """(n,), so that folds know they can cut it."""
+        """(n,): cross-validation splits what has a shape."""
         return (len(self.sets),)
 
     def __len__(self) -> int:
         return len(self.sets)
 
     def __getitem__(self, rows: Any) -> Any:
-        if isinstance(rows, tuple):  # scikit-learn asks for [rows, ...]
+        if isinstance(rows, tuple):  # scikit-learn indexes by [rows, ...]
             rows = rows[0]
         if isinstance(rows, (int, np.integer)):
             return self.sets[rows]
@@ -76,44 +76,45 @@ class CandidateSets:
         return CandidateSets([self.sets[int(i)] for i in index])
 
     def __repr__(self) -> str:
-        return f"CandidateSets({len(self)} sets, {sum(n_objects(s, 'candidates') for s in self.sets)} candidates)"
+        total = sum(n_objects(candidates, "candidates") for candidates in self.sets)
+        return f"CandidateSets({len(self)} sets, {total} candidates)"
 
 
 def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
-    """The shared list, unwrapped and checked; an array where the embedding takes numbers."""
+    """The candidates of all inputs, checked; an array where the embedding takes numbers."""
     if isinstance(candidates, SharedCandidates):
         candidates = candidates.candidates
-    with error_context("candidates"):
-        candidates = read(candidates, matrix=_takes_numbers(embedding))
-    counted = hasattr(candidates, "__len__") or hasattr(candidates, "shape")
-    if isinstance(candidates, (str, bytes, dict, set, frozenset)) or not counted:
-        raise TypeError(
-            "`candidates` must be a sequence or an array of outputs, or `CandidateSets`, "
-            f"got {type(candidates).__name__}."
-        )
-    if n_objects(candidates, "candidates") == 0:
-        raise ValueError("`candidates` is empty; give at least one output to choose from.")
-    _check_entries(candidates, "`candidates`")
+    candidates = _checked(candidates, embedding, "candidates")
     _check_labels(candidates, embedding)
     return _as_numbers(candidates, embedding, str)
 
 
 def _takes_numbers(embedding: Any) -> bool:
-    """Whether outputs are vectors, or row numbers, and no other objects."""
+    """Whether outputs are vectors or row numbers."""
     if embedding is None:
         return False
     kernel = embedding.kernel_
     return kernel is None or kernel.numeric or kernel.domain == "indices"
 
 
-def _check_entries(candidates: Any, name: str) -> None:
-    """Refuse arrays of outputs without any entry."""
+def _checked(candidates: Any, embedding: Any, name: str) -> Any:
+    """A sequence or an array of at least one output, as it is read from a table or a list."""
+    with error_context(name):
+        candidates = read(candidates, matrix=_takes_numbers(embedding))
+    counted = hasattr(candidates, "__len__") or hasattr(candidates, "shape")
+    if isinstance(candidates, (str, bytes, dict, set, frozenset)) or not counted:
+        raise TypeError(
+            f"`{name}` must be a sequence or an array of outputs, or `CandidateSets`, got {type(candidates).__name__}."
+        )
+    if n_objects(candidates, name) == 0:
+        raise ValueError(f"`{name}` is empty; give at least one output to choose from.")
     if 0 in tuple(getattr(candidates, "shape", ()))[1:]:
-        raise ValueError(f"{name} has shape {tuple(candidates.shape)}: its outputs have no entries.")
+        raise ValueError(f"`{name}` has shape {tuple(candidates.shape)}: its outputs have no entries.")
+    return candidates
 
 
 def _check_labels(candidates: Any, embedding: Any) -> None:
-    """Refuse lists and rows of an array, which no label equals, where all labels at fit are texts or numbers."""
+    """Reject lists and rows of an array, which no label equals, where all labels at fit are texts or numbers."""
     if embedding is None or embedding.kernel_ is None or embedding.kernel_.domain != "labels":
         return
     labels = embedding.S_fit_
@@ -123,8 +124,8 @@ def _check_labels(candidates: Any, embedding: Any) -> None:
     nested = rows or all(isinstance(y, (list, tuple, set, frozenset, np.ndarray)) for y in candidates)
     if nested and all(isinstance(label, (str, int, float)) for label in labels):
         raise TypeError(
-            f"`candidates` must be labels such as {labels[0]!r:.40}, those of y at fit, but holds lists or rows of an "
-            "array; a list of candidates for each input is `CandidateSets(candidates)`."
+            f"`candidates` must be labels such as {labels[0]!r:.40}, as in y at fit, but contains lists or rows of an "
+            "array; for a list of candidates for each input use `CandidateSets(candidates)`."
         )
 
 
@@ -132,18 +133,8 @@ def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[An
     """All candidates one after the other, and where each set begins (m + 1 positions)."""
     if len(sets) != m:
         raise ValueError(f"`candidates` has {len(sets)} sets but X has {m} objects; give one set for each.")
-    sizes, parts = [], []
-    for i, candidates in enumerate(sets.sets):
-        if isinstance(candidates, (str, bytes)) or not (hasattr(candidates, "__len__") or hasattr(candidates, "shape")):
-            raise TypeError(f"`candidates` set {i} must be a sequence of outputs, got {candidates!r:.40}.")
-        with error_context(f"candidates (set {i})"):
-            candidates = read(candidates, matrix=_takes_numbers(embedding))
-        sizes.append(n_objects(candidates, f"candidates (set {i})"))
-        if sizes[-1] == 0:
-            raise ValueError(f"`candidates` set {i} is empty; give at least one output to choose from.")
-        _check_entries(candidates, f"`candidates` set {i}")
-        parts.append(candidates.tocsr() if is_sparse(candidates) else candidates)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    parts = [_checked(candidates, embedding, f"candidates (set {i})") for i, candidates in enumerate(sets.sets)]
+    starts = np.concatenate([[0], np.cumsum([n_objects(part) for part in parts])]).astype(np.intp)
     if all(is_sparse(part) for part in parts):
         from scipy.sparse import vstack
 
@@ -151,9 +142,8 @@ def flatten_sets(sets: CandidateSets, m: int, embedding: Any = None) -> tuple[An
     parts = [part.toarray() if is_sparse(part) else part for part in parts]
     if all(is_array(part) for part in parts) and len({part.shape[1:] for part in parts}) == 1:
         return joined([to_numpy(part) for part in parts]), starts
-    return _as_numbers(
-        as_objects(item for part in parts for item in part), embedding, partial(index_in_set, starts)
-    ), starts
+    everything = as_objects(item for part in parts for item in part)
+    return _as_numbers(everything, embedding, partial(index_in_set, starts)), starts
 
 
 def index_in_set(starts: np.ndarray, i: int) -> str:
@@ -163,18 +153,19 @@ def index_in_set(starts: np.ndarray, i: int) -> str:
 
 
 def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
-    """Lists of numbers, or of vectors, as an array, for an embedding of such; other objects are refused by number."""
-    arrays = is_sparse(Y) or (is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU"))
-    if arrays or not _takes_numbers(embedding):
+    """Lists of numbers or of vectors as an array, for an embedding of these; errors give `number(i)`."""
+    is_numbers = is_array(Y) and not (is_numpy(Y) and Y.dtype.kind in "OSU")
+    if is_sparse(Y) or is_numbers or not _takes_numbers(embedding):
         return Y
-    rows = [_numbers(y) for y in Y]
-    for i, row in enumerate(rows):
-        if row is None or rows[0] is None or row.shape != rows[0].shape:
-            what = (
-                "a number" if rows[0] is not None and rows[0].ndim == 0 else "a vector of numbers as long as the first"
-            )
-            raise BadObjectType("Object", number(i), f" must be {what}, got {Y[i]!r:.60}.", "candidates")
-    return np.stack([row for row in rows if row is not None])
+    rows: list[np.ndarray] = []
+    for i, y in enumerate(Y):
+        row = _numbers(y)
+        if row is None or (rows and row.shape != rows[0].shape):
+            one = bool(rows) and rows[0].ndim == 0
+            wanted = "a number" if one else "a vector of numbers as long as the first"
+            raise BadObjectType("Object", number(i), f" must be {wanted}, got {y!r:.60}.", "candidates")
+        rows.append(row)
+    return np.stack(rows)
 
 
 def _numbers(y: Any) -> np.ndarray | None:

@@ -10,39 +10,38 @@ import numpy as np
 from iokr._array import is_array
 from iokr._system.compile import compiled
 from iokr.data.frames import read
-from iokr.data.objects import BadObjectType, as_objects, key
+from iokr.data.objects import BadObjectType, as_objects, is_sequence, key
 
 __all__ = ["coded", "edit_matrix", "hashable_sequences"]
 
 
 def hashable_sequences(Y: Any) -> list[Sequence[Hashable]]:
-    """Strings, or lists of hashable stand-ins of the entries; what is no sequence is refused by its number."""
+    """Strings, or lists of hashable stand-ins of the entries. Errors give the number of the object."""
     items = read(Y, rows=True)
-    found: list[Sequence[Hashable]] = []
-    for i, item in enumerate(items if is_array(items) else as_objects(items)):
-        if isinstance(item, str):
-            found.append(item)
-            continue
-        if (
-            not hasattr(item, "__len__")
-            or isinstance(item, (dict, set, frozenset))
-            or getattr(item, "shape", None) == ()
-        ):
-            raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
-        found.append([key(entry) for entry in item])
-    return found
+    if not is_array(items):
+        items = as_objects(items)
+    return [_hashable_sequence(item, i) for i, item in enumerate(items)]
+
+
+def _hashable_sequence(item: Any, i: int) -> Sequence[Hashable]:
+    if isinstance(item, str):
+        return item
+    if not is_sequence(item):
+        raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
+    return [key(entry) for entry in item]
 
 
 def coded(sequences: Sequence[Sequence[Hashable]], codes: dict[Hashable, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Entries as numbers, one sequence after the other, and where each begins; `codes` grows with new entries."""
+    """Entries as numbers, one sequence after the other, and where each begins; new entries are added to `codes`."""
     starts = np.concatenate([[0], np.cumsum([len(s) for s in sequences])]).astype(np.intp)
     flat = [codes.setdefault(entry, len(codes)) for sequence in sequences for entry in sequence]
     return np.array(flat, dtype=np.intp), starts
 
 
 def edit_matrix(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Edits from each sequence of a to each of b, (n, m), all `coded`; compiled where Numba is there."""
-    n, m = len(a[1]) - 1, len(b[1]) - 1
+    """Edits from each sequence of a to each of b, (n, m), all `coded`; compiled if Numba is installed."""
+    n = len(a[1]) - 1
+    m = len(b[1]) - 1
     out = np.zeros((n, m))
     loop = compiled(_edit_loop)
     if loop is not None:
@@ -57,9 +56,9 @@ def edit_matrix(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarra
 
 
 def _edits_to_all(a: np.ndarray, padded: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Row by row of the tables of prefixes, those of all sequences at once.
+    """The tables of prefixes by rows, for all sequences at once.
 
-    Along a row, the minimum over j' ≤ j of (entry j' + j − j').
+    Along a row an entry is the minimum over j' ≤ j of (entry j' + j − j').
     """
     steps = np.arange(padded.shape[1] + 1)
     row = np.broadcast_to(steps, (len(padded), len(steps))).copy()
@@ -80,7 +79,8 @@ def _edit_loop(
     row = np.empty(longest + 1, dtype=np.int64)
     for i in range(len(a_starts) - 1):
         for j in range(len(b_starts) - 1):
-            begin, size = b_starts[j], b_starts[j + 1] - b_starts[j]
+            begin = b_starts[j]
+            size = b_starts[j + 1] - begin
             for t in range(size + 1):
                 row[t] = t
             for s in range(a_starts[i], a_starts[i + 1]):

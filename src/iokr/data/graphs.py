@@ -1,9 +1,9 @@
-"""Graphs with labelled nodes and edges, in the forms that users bring.
+"""Graphs with labelled nodes and edges, from NetworkX or from arrays.
 
 A graph is a NetworkX graph, whose labels are an attribute of nodes and one of edges, or a tuple (adjacency, labels) or
 (adjacency, labels, edge labels): a square array or sparse matrix, a label per node or None, and a square array that is
-read where there are edges, or None. Edges have no direction and no weight. Nodes without labels are all alike, and so
-are edges.
+read where there are edges, or None. Edges have no direction and no weight. Nodes without labels all have the same
+label, and so have edges.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
 
-__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs"]
+__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs", "is_networkx"]
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Neighbours of node i: indices[starts[i] : starts[i + 1]], the edges to them are labelled edges[…] in that order.
+    """Neighbours of node i: indices[starts[i] : starts[i + 1]]; `edges` has the labels of the edges in that order.
 
     `edges` is None where edges have no labels.
     """
@@ -37,13 +37,19 @@ class Graph:
 
 
 def graphs(X: Any, label: str, edge_label: str | None = None) -> list[Graph]:
-    """Graphs, parsed; what is none, or has no nodes, is refused by its number. No `edge_label`: named as `label`."""
+    """Graphs, parsed; `edge_label` is `label` by default. Errors give the number of the object."""
     n_objects(X)
     name = label if edge_label is None else edge_label
-    return [
-        _from_networkx(x, label, name, i) if hasattr(x, "adj") else _from_tuple(x, i)
-        for i, x in enumerate(as_objects(X))
-    ]
+    return [_parsed(x, label, name, i) for i, x in enumerate(as_objects(X))]
+
+
+def is_networkx(x: Any) -> bool:
+    """Whether it is a graph or a tree of NetworkX, or one with the same interface."""
+    return hasattr(x, "adj")
+
+
+def _parsed(x: Any, label: str, edge_label: str, i: int) -> Graph:
+    return _from_networkx(x, label, edge_label, i) if is_networkx(x) else _from_tuple(x, i)
 
 
 def _from_networkx(G: Any, label: str, edge_label: str, i: int) -> Graph:
@@ -53,16 +59,20 @@ def _from_networkx(G: Any, label: str, edge_label: str, i: int) -> Graph:
         raise BadObject("Graph", i, _EMPTY)
     number = {node: j for j, node in enumerate(G.nodes)}
     neighbors = [[number[v] for v in G.adj[node]] for node in G.nodes]
-    values = [data.get(label) for _, data in G.nodes(data=True)]
-    given = [value is not None for value in values]
-    if any(given) and not all(given):
-        missing = list(G.nodes)[given.index(False)]
-        raise BadObject(
-            "Graph", i, f": node {missing!r:.40} has no {label!r}, but others have; label all nodes or none."
-        )
     starts = np.cumsum([0, *map(len, neighbors)])
     flat = np.array([v for row in neighbors for v in row], dtype=np.intp)
-    return Graph(starts, flat, [key(value) for value in values], edge_values(G, edge_label, i))
+    return Graph(starts, flat, _node_values(G, label, i), edge_values(G, edge_label, i))
+
+
+def _node_values(G: Any, label: str, i: int) -> list[Hashable]:
+    """The labels of the nodes of a NetworkX graph, None for each without any."""
+    values = dict(G.nodes(data=label))
+    missing = [node for node, value in values.items() if value is None]
+    if 0 < len(missing) < len(values):
+        raise BadObject(
+            "Graph", i, f": node {missing[0]!r:.40} has no {label!r}, but others do; label all nodes or none."
+        )
+    return [key(value) for value in values.values()]
 
 
 def edge_values(G: Any, name: str, i: int) -> list[Hashable] | None:
@@ -72,7 +82,7 @@ def edge_values(G: Any, name: str, i: int) -> list[Hashable] | None:
     if len(missing) == len(links):
         return None
     if missing:
-        raise BadObject("Graph", i, f": edge {missing[0]!r:.40} has no {name!r}, but others have; {_ALL_OR_NONE}")
+        raise BadObject("Graph", i, f": edge {missing[0]!r:.40} has no {name!r}, but others do; {_ALL_OR_NONE}")
     return [key(value) for _, _, value in links]
 
 
@@ -81,9 +91,20 @@ _EMPTY = " has no nodes; a graph kernel needs at least one."
 
 
 def _from_tuple(x: Any, i: int) -> Graph:
+    """Of (adjacency, labels) or (adjacency, labels, edge labels)."""
     if not isinstance(x, (tuple, list)) or len(x) not in (2, 3):
         raise BadObjectType("Object", i, f" must be a NetworkX graph or a pair (adjacency, labels), got {x!r:.60}.")
-    adjacency, labels = x[:2]
+    rows, columns, n = _edges(x[0], i)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    edges = None
+    if len(x) == 3 and x[2] is not None:
+        found = edge_label_matrix(x[2], rows, columns, n, i)
+        edges = [found[a, b] for a, b in zip(rows.tolist(), columns.tolist(), strict=True)]
+    return Graph(starts, columns, _labels(x[1], n, i), edges)
+
+
+def _edges(adjacency: Any, i: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """(rows, columns, n): the edges in both directions, by rows, of a symmetric adjacency matrix."""
     try:
         A = adjacency.tocsr() if is_sparse(adjacency) else np.atleast_2d(to_numpy(adjacency))
         present = A != 0
@@ -95,31 +116,33 @@ def _from_tuple(x: Any, i: int) -> Graph:
         raise BadObject("Graph", i, f": the adjacency must be a square matrix, got shape {A.shape}.")
     values = np.asarray(A.data if is_sparse(A) else A)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise BadObject("Graph", i, ": the adjacency has NaN or infinity, which is neither an edge nor none.")
+        raise BadObject(
+            "Graph", i, ": the adjacency contains NaN or infinity; entries are zero where there is no edge."
+        )
     if (present != present.T).sum():
         raise BadObject("Graph", i, " has edges in one direction only; its adjacency must be symmetric.")
-    n = A.shape[0]
-    try:
-        names = [None] * n if labels is None else list(labels)
-    except TypeError:
-        raise BadObjectType("Graph", i, f": labels must be one for each node, or None, got {labels!r:.60}.") from None
-    if len(names) != n:
-        raise BadObject("Graph", i, f" has {n} nodes but {len(names)} labels; give one for each, or None.")
     rows, columns = present.nonzero()
     order = np.argsort(rows, kind="stable")
-    rows, columns = rows[order], columns[order].astype(np.intp)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    edges = None
-    if len(x) == 3 and x[2] is not None:
-        found = edge_label_matrix(x[2], rows, columns, n, i)
-        edges = [found[a, b] for a, b in zip(rows.tolist(), columns.tolist(), strict=True)]
-    return Graph(starts, columns, [key(name) for name in names], edges)
+    return rows[order], columns[order].astype(np.intp), int(A.shape[0])
+
+
+def _labels(given: Any, n: int, i: int) -> list[Hashable]:
+    """A label for each of n nodes, None for each where none are given."""
+    if given is None:
+        return [key(None)] * n
+    try:
+        labels = list(given)
+    except TypeError:
+        raise BadObjectType("Graph", i, f": labels must be one for each node, or None, got {given!r:.60}.") from None
+    if len(labels) != n:
+        raise BadObject("Graph", i, f" has {n} nodes but {len(labels)} labels; give one for each, or None.")
+    return [key(label) for label in labels]
 
 
 def edge_label_matrix(
     given: Any, rows: np.ndarray, columns: np.ndarray, n: int, i: int
 ) -> dict[tuple[int, int], Hashable]:
-    """The label of every edge (row, column), from a square array of labels; those of both directions are the same."""
+    """The label of every edge (row, column), from a square array of labels; both directions must agree."""
     table = to_numpy(given) if is_array(given) else given
     try:
         square = [list(row) for row in table]
@@ -130,7 +153,7 @@ def edge_label_matrix(
     found: dict[tuple[int, int], Hashable] = {}
     for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
         if square[a][b] is None:
-            raise BadObject("Graph", i, f": edge {(a, b)} has no label, but others have; {_ALL_OR_NONE}")
+            raise BadObject("Graph", i, f": edge {(a, b)} has no label, but others do; {_ALL_OR_NONE}")
         found[a, b] = key(square[a][b])
     for (a, b), value in found.items():
         if found.get((b, a), value) != value:

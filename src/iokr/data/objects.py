@@ -1,4 +1,4 @@
-"""Sequences of arbitrary objects: count them, take some, compare them."""
+"""Sequences of arbitrary objects: count, select, join and compare them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy, unreadable
+from iokr._array import Array, array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy, unreadable
 from iokr._validation.errors import BadObject, BadObjectType, error_context
 from iokr.data.frames import EXACT, exact_stack, is_table, read, take_table
 
@@ -26,6 +26,7 @@ __all__ = [
     "equal_entries",
     "error_context",
     "is_numeric",
+    "is_sequence",
     "joined",
     "key",
     "keys",
@@ -34,14 +35,17 @@ __all__ = [
 ]
 
 
-_ENTRIES = 1 << 22  # densified at a time
-_NAN, _NAT = ("NaN",), ("NaT",)  # equal to themselves, unlike what they stand for
+_ENTRIES = 1 << 22  # entries of sparse rows that are made dense at a time
+_RAW = 32  # bytes of a row that are compared as they are; longer ones by a digest of
+_DIGEST = 16  # bytes
+_NAN = ("NaN",)  # keys that are equal to themselves, unlike NaN and NaT
+_NAT = ("NaT",)
 _SECOND: dict[str, int | Fraction] = {"W": 604800, "D": 86400, "h": 3600, "m": 60, "s": 1}
 _SECOND |= {unit: Fraction(1, 1000**k) for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), start=1)}
 
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
-    """A 1-D object array of `items`, whatever they are (NumPy would turn equal-length lists into a matrix)."""
+    """A 1-D object array of `items`, of any kind (NumPy would turn lists of equal length into a matrix)."""
     found: Any = read(items)
     if is_sparse(found):
         found = found.tocsr()
@@ -52,7 +56,7 @@ def as_objects(items: Iterable[Any]) -> np.ndarray:
 
 
 def as_array(items: Any) -> np.ndarray:
-    """`items` as NumPy reads them, but objects where it would round whole numbers; ragged ones are a ValueError."""
+    """`items` as NumPy reads them, as objects where it would round whole numbers; ragged lists raise `ValueError`."""
     items = read(items)
     if is_array(items):
         return to_numpy(items)
@@ -67,40 +71,44 @@ def as_array(items: Any) -> np.ndarray:
 
 def is_numeric(Y: Any) -> bool:
     """Whether `Y` is an array (or data frame, or sparse matrix) of real numbers."""
-    if is_sparse(Y):
-        return bool(Y.dtype.kind in "buif")
-    if is_array(Y):
-        if not is_numpy(Y):
-            return not array_namespace(Y).isdtype(Y.dtype, "complex floating")
-        return bool(Y.dtype.kind in "buif")
-    if is_table(Y) or hasattr(Y, "__array__"):
-        values = read(Y)
-        return bool((values if isinstance(values, np.ndarray) else np.asarray(values)).dtype.kind in "buif")
-    return False
+    if is_array(Y) and not is_numpy(Y):
+        return not array_namespace(Y).isdtype(Y.dtype, "complex floating")
+    if not (is_sparse(Y) or is_array(Y)):
+        if not (is_table(Y) or hasattr(Y, "__array__")):
+            return False
+        Y = np.asarray(read(Y))
+    return bool(Y.dtype.kind in "buif")
 
 
 def n_objects(X: Any, name: str = "X") -> int:
-    """How many objects `X` holds."""
-    if hasattr(type(X), "collect") and is_table(X):  # a frame that waits to be evaluated
+    """The number of objects in `X`."""
+    if hasattr(type(X), "collect") and is_table(X):  # a lazy frame
         X = X.collect()
     if is_sparse(X) and X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: `{name}` must be real.")
-    if hasattr(X, "shape") and getattr(X, "shape", None):
-        return int(X.shape[0])
-    if hasattr(X, "__array__") and not hasattr(X, "__len__"):
+    shape = getattr(X, "shape", None)
+    if shape:
+        return int(shape[0])
+    counted = hasattr(X, "__len__")
+    if hasattr(X, "__array__") and not counted:
         return n_objects(np.asarray(X), name)
-    if isinstance(X, Mapping) or (hasattr(X, "__len__") and not hasattr(X, "__getitem__")):
+    if isinstance(X, Mapping) or (counted and not hasattr(X, "__getitem__")):
         raise TypeError(
             f"`{name}` must be a sequence of objects or an array, got a {type(X).__name__}, whose entries have no "
-            "number; pass a list, or a data frame."
+            "order; pass a list or a data frame."
         )
-    if isinstance(X, (str, bytes, type)) or not hasattr(X, "__len__") or getattr(X, "shape", None) == ():
+    if isinstance(X, (str, bytes, type)) or not counted or shape == ():
         raise TypeError(f"`{name}` must be a sequence of objects or an array, got {X!r:.60}.")
     return len(X)
 
 
+def is_sequence(x: Any) -> bool:
+    """Whether an object is a list, a tuple, an array or a text: entries in an order."""
+    return hasattr(x, "__len__") and not isinstance(x, (dict, set, frozenset)) and getattr(x, "shape", None) != ()
+
+
 def take(X: Any, rows: Any) -> Any:
-    """The objects at `rows` (integers or a slice): an array for arrays, a table for tables, else a 1-D object array."""
+    """The objects at `rows` (integers or a slice): an array of arrays, a table of tables, else a 1-D object array."""
     if isinstance(rows, slice):
         rows = np.arange(n_objects(X))[rows]
     rows = to_numpy(rows)
@@ -109,12 +117,13 @@ def take(X: Any, rows: Any) -> Any:
     if is_sparse(X):
         return X.tocsr()[rows]
     if is_array(X) or isinstance(X, Parts):
-        if (why := unreadable(X)) is not None:
-            raise BadObjectType("Tensor", f"of shape {tuple(X.shape)}", f" {why}.")
+        reason = unreadable(X)
+        if reason is not None:
+            raise BadObjectType("Tensor", f"of shape {tuple(X.shape)}", f" {reason}.")
         return take_rows(X, rows)
     if is_table(X):
         return take_table(X, rows)
-    if hasattr(type(X), "concat"):  # a block of objects that knows how
+    if hasattr(type(X), "concat"):  # a container of objects that is sliced by rows
         return X[rows]
     if hasattr(X, "__array__"):
         return np.asarray(X)[rows]
@@ -122,7 +131,7 @@ def take(X: Any, rows: Any) -> Any:
 
 
 class Parts:
-    """Several representations of the same objects, sliced together: what composite kernels represent to."""
+    """Several representations of the same objects, sliced together: those of composite kernels."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -148,7 +157,7 @@ def concat(R: Any, S: Any) -> Any:
         return vstack([csr_array(R), csr_array(S)], format="csr")
     if is_array(R):
         return array_namespace(R, S).concat([R, S], axis=0)
-    if hasattr(R, "concat"):  # a representation that knows how
+    if hasattr(R, "concat"):  # a container of objects
         return R.concat(S)
     return as_objects([*R, *S])
 
@@ -157,37 +166,27 @@ def concat(R: Any, S: Any) -> Any:
 
 
 def key(item: Any) -> Hashable:
-    """A hashable stand-in, equal for equal objects; what can be neither hashed nor read compares by identity.
+    """A hashable stand-in, equal for equal objects; other objects that cannot be hashed compare by identity.
 
-    Numbers are equal when their values are, whatever their types, and no digit is lost: 1 is 1.0, 2⁶⁰ is not 2⁶⁰ + 1.
+    Numbers are equal when their values are, of any types, and no digit is lost: 1 is 1.0, 2⁶⁰ is not 2⁶⁰ + 1.
     Lists, tuples and arrays are equal when their entries are, NaN to NaN and 0 to −0.
     """
     if isinstance(item, (np.datetime64, np.timedelta64)):
         return _instant(item)
     if isinstance(item, np.generic):
         item = item.item()
-    if isinstance(item, (float, complex)):
+    if isinstance(item, (str, int, float, complex)):
         return item if item == item else _NAN
-    if isinstance(item, (str, int)):
-        return item
     if is_array(item):
-        values = to_numpy(read(item))
-        if values.ndim == 0:
-            return key(values[()])
-        return keys(values[None, ...])[0] if values.dtype.kind in "buif" else key(list(values))
+        return _array_key(item)
     if isinstance(item, (list, tuple)):
-        if item and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in item):
-            return _numbers_key(item)
-        return ("sequence", tuple(map(key, item)))
+        return _sequence_key(item)
     if isinstance(item, (set, frozenset)):
         return ("set", frozenset(map(key, item)))
     if isinstance(item, dict):
         return ("dict", frozenset((key(k), key(v)) for k, v in item.items()))
     if isinstance(item, date):
-        if item != item:  # pandas' NaT
-            return _NAT
-        if not isinstance(item, datetime) or item.tzinfo is None:
-            return _instant(item.to_datetime64() if hasattr(item, "to_datetime64") else np.datetime64(item))
+        return _date_key(item)
     try:
         hash(item)
     except TypeError:
@@ -195,11 +194,39 @@ def key(item: Any) -> Hashable:
     return item  # type: ignore[no-any-return]
 
 
+def _array_key(item: Array) -> Hashable:
+    """That of the list of its entries, whose numbers are read at once."""
+    values = to_numpy(read(item))
+    if values.ndim == 0:
+        return key(values[()])
+    if values.dtype.kind in "buif":
+        return keys(values[None, ...])[0]
+    return key(list(values))
+
+
+def _sequence_key(items: Sequence[Any]) -> Hashable:
+    """That of an array for numbers alone, else those of the entries."""
+    if items and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in items):
+        return _numbers_key(items)
+    return ("sequence", tuple(map(key, items)))
+
+
+def _date_key(item: date) -> Hashable:
+    """By the instant; a date with a time zone compares as Python compares it."""
+    if item != item:  # pandas' NaT
+        return _NAT
+    if isinstance(item, datetime) and item.tzinfo is not None:
+        return item
+    if hasattr(item, "to_datetime64"):  # pandas' nanoseconds
+        return _instant(item.to_datetime64())
+    return _instant(np.datetime64(item))
+
+
 def _checked_key(item: Any, i: int) -> Hashable:
     try:
         return key(item)
     except RecursionError:
-        raise BadObject("Object", i, " holds itself, or is nested too deep to be compared.") from None
+        raise BadObject("Object", i, " contains itself, or is nested too deeply to be compared.") from None
 
 
 def keys(Y: Any) -> list[Hashable]:
@@ -208,28 +235,34 @@ def keys(Y: Any) -> list[Hashable]:
         Y = Y.toarray()
     if is_sparse(Y):
         Y = Y.tocsr()
-        height = max(1, _ENTRIES // max(Y.shape[1], 1))
-        return [k for rows in blocks(Y.shape[0], height) for k in keys(Y[rows].toarray())]
+        return [k for rows in _panels(*Y.shape) for k in keys(Y[rows].toarray())]
     Y = read(Y)
     if hasattr(Y, "__array__") and not hasattr(Y, "__iter__"):
         Y = np.asarray(Y)
     if is_array(Y):
-        values = to_numpy(Y)
-        if values.dtype.kind in "buif":
-            if values.ndim == 1:
-                names: list[Hashable] = values.tolist()
-                if values.dtype.kind == "f" and np.isnan(values).any():
-                    return [k if k == k else _NAN for k in names]
-                return names
-            width = max(int(np.prod(values.shape[1:])), 1)
-            height = max(1, _ENTRIES // width)
-            return [k for rows in blocks(values.shape[0], height) for k in _row_keys(values[rows])]
-        Y = values if values.dtype.kind in "OmM" or values.ndim > 1 else values.tolist()
+        Y = to_numpy(Y)
+        if Y.dtype.kind in "buif":
+            return _number_keys(Y)
+        if Y.dtype.kind not in "OmM" and Y.ndim == 1:  # texts
+            Y = Y.tolist()
     return [_checked_key(item, i) for i, item in enumerate(Y)]
 
 
+def _panels(n: int, width: int) -> Iterator[slice]:
+    """Rows of a matrix, as many at a time as have `_ENTRIES` entries."""
+    return blocks(n, max(1, _ENTRIES // max(width, 1)))
+
+
+def _number_keys(values: np.ndarray) -> list[Hashable]:
+    """Of numbers, or of rows of numbers."""
+    if values.ndim == 1:
+        return [value if value == value else _NAN for value in values.tolist()]
+    width = int(np.prod(values.shape[1:]))
+    return [k for rows in _panels(len(values), width) for k in _row_keys(values[rows])]
+
+
 def _row_keys(values: np.ndarray) -> Iterator[Hashable]:
-    """Few bytes for each row of numbers; rows of small counts, such as fingerprints, are read as such."""
+    """Few bytes for each row of numbers; rows of small counts, such as fingerprints, take a byte per entry."""
     head = f"{values.shape[1:]}".encode()
     values = values.reshape(values.shape[0], -1)
     with np.errstate(invalid="ignore"):
@@ -241,8 +274,10 @@ def _row_keys(values: np.ndarray) -> Iterator[Hashable]:
         if not exact[row]:
             yield head, tuple(values[row].tolist())
             continue
-        raw = (counts if is_small else wide)[row].tobytes()
-        yield head + (raw if len(raw) <= 32 else blake2b(raw, digest_size=16).digest())
+        raw = counts[row].tobytes() if is_small else wide[row].tobytes()
+        if len(raw) > _RAW:
+            raw = blake2b(raw, digest_size=_DIGEST).digest()
+        yield head + raw
 
 
 def _floats(values: np.ndarray) -> np.ndarray:
@@ -254,9 +289,10 @@ def _floats(values: np.ndarray) -> np.ndarray:
 
 
 def _exact_rows(values: np.ndarray, wide: np.ndarray, small: np.ndarray) -> np.ndarray:
-    """Which rows float64 holds to the last digit."""
+    """Which rows float64 represents exactly."""
     exact = np.ones(len(values), dtype=bool)
-    if values.dtype.itemsize < 8 or (values.dtype.kind == "f" and values.dtype.itemsize == 8) or np.all(small):
+    fits = values.dtype.itemsize < 8 or values.dtype == np.float64
+    if fits or np.all(small):
         return exact
     for row in np.flatnonzero((np.abs(wide) >= EXACT).any(axis=1)):
         pairs = zip(values[row].tolist(), wide[row].tolist(), strict=True)
@@ -266,36 +302,38 @@ def _exact_rows(values: np.ndarray, wide: np.ndarray, small: np.ndarray) -> np.n
 
 def _numbers_key(items: Sequence[Any]) -> Hashable:
     """That of the row of an array with these numbers."""
-    kinds = set(map(type, items))
-    plain = items if kinds <= {int, bool, float} else [x.item() if isinstance(x, np.generic) else x for x in items]
+    plain = [x.item() if isinstance(x, np.generic) else x for x in items]
     try:
         wide = np.array(plain, dtype=np.float64)
     except OverflowError:
-        wide = None
-    if wide is None or (
-        kinds != {float} and not all(v == w or v != v for v, w in zip(plain, wide.tolist(), strict=True))
-    ):
-        return f"{(len(items),)}".encode(), tuple(key(v) for v in plain)
-    return next(_row_keys(wide[None, :]))
+        return _long_key(plain)
+    exact = all(v == w or v != v for v, w in zip(plain, wide.tolist(), strict=True))
+    return next(_row_keys(wide[None, :])) if exact else _long_key(plain)
+
+
+def _long_key(items: Sequence[Any]) -> Hashable:
+    """That of a row of numbers with more digits than float64 has."""
+    return f"{(len(items),)}".encode(), tuple(map(key, items))
 
 
 def _instant(item: Any) -> Hashable:
-    """Dates and durations by what they last, whatever their unit."""
+    """Dates and durations by their length, in any unit."""
     if np.isnat(item):
         return _NAT
     kind = item.dtype.kind
     unit, count = np.datetime_data(item.dtype)
+    if unit in ("Y", "M") and kind == "m":
+        months = 12 if unit == "Y" else 1
+        return ("months", int(item.astype(np.int64)) * count * months)
     if unit in ("Y", "M"):
-        if kind == "m":
-            return ("months", int(item.astype(np.int64)) * count * (12 if unit == "Y" else 1))
-        item, unit, count = item.astype("M8[D]"), "D", 1
+        return _instant(item.astype("M8[D]"))
     if unit == "generic":
         return (kind, int(item.astype(np.int64)))
     return (kind, int(item.astype(np.int64)) * count * _SECOND[unit])
 
 
 def equal_entries(Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Where two arrays of one shape hold the same: numbers by value, no digit lost."""
+    """Where two arrays of one shape have equal entries: numbers by value, no digit lost."""
     same: np.ndarray = np.asarray(Y == Z, dtype=bool)
     kinds = {Y.dtype.kind, Z.dtype.kind}
     if "f" in kinds and kinds & set("iu"):

@@ -1,4 +1,4 @@
-"""Objects of different lengths, end to end in one array."""
+"""Objects of different lengths, one after the other in one array."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from iokr._system.memory import human_bytes
 
 __all__ = ["LANES", "Ragged", "pair_tiles", "side_by_side"]
 
-LANES = 32  # objects that compiled loops compare with another at once: what a step waits for, another does not
+LANES = 32  # objects that a compiled loop compares with another side by side, as independent steps of the processor
 
-_COPIES = 4  # of such an array, about
-_CELLS = 1 << 15  # of the arrays in which pairs of objects are compared at once, which stay in the cache: 256 kB
+_COPIES = 4  # arrays of x · z entries that a comparison of two objects takes, about
+_CELLS = 1 << 15  # entries of the arrays in which pairs of objects are compared: 256 kB, which stay in the cache
 
 
 class Ragged:
     """Object i is values[starts[i] : starts[i] + lengths[i]]; slices share the values."""
 
     def __init__(self, values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-        self.values, self.starts, self.lengths = values, starts, lengths
+        self.values = values
+        self.starts = starts
+        self.lengths = lengths
         self.shape = (len(lengths),)
 
     @classmethod
     def of(cls, values: np.ndarray, lengths: Sequence[int] | np.ndarray) -> Ragged:
-        """Objects that lie end to end in `values`."""
+        """Objects that lie one after the other in `values`."""
         sizes = np.asarray(lengths, dtype=np.intp)
         return cls(values, np.cumsum(sizes) - sizes, sizes)
 
@@ -45,7 +47,7 @@ class Ragged:
         )
 
     def gathered(self) -> np.ndarray:
-        """The values of these objects alone, end to end."""
+        """The values of these objects alone, one after the other."""
         starts = np.cumsum(self.lengths) - self.lengths
         within = np.arange(self.lengths.sum()) - np.repeat(starts, self.lengths)
         gathered: np.ndarray = self.values[np.repeat(self.starts, self.lengths) + within]
@@ -67,15 +69,17 @@ def pair_tiles(
 ) -> np.ndarray:
     """The (n, m) array of k(x_i, z_j), or (n, 1) of k(x_i, z_i), from tiles of pairs of similar lengths.
 
-    `compare(x, z)` takes as many objects on either side and compares them one to one, in arrays of |x| |z| entries for
-    each pair, or with `flat` of |x|.
+    `compare(x, z)` takes the same number of objects on either side and compares them one to one, in arrays of |x| |z|
+    entries for each pair, or of |x| with `flat`.
     """
     try:
         return _tiles(R, S, compare, paired, flat)
     except MemoryError:
-        x, z = (int(T.lengths.max(initial=0)) for T in (R, S))
+        x = int(R.lengths.max(initial=0))
+        z = int(S.lengths.max(initial=0))
         raise MemoryError(
-            f"`X`: a comparison of {x} entries with {z} needs about {human_bytes(8.0 * _COPIES * x * z)}; cut them."
+            f"`X`: a comparison of {x} entries with {z} needs about {human_bytes(8.0 * _COPIES * x * z)}; "
+            "shorten the objects."
         ) from None
 
 
@@ -98,7 +102,7 @@ def _tiles(
 
 
 def _groups(R: Ragged, partners: int, length: int) -> Iterator[np.ndarray]:
-    """Objects in order of length, as many at a time as make an array of `_CELLS` with their partners."""
+    """Objects in order of length, as many at a time as fill an array of `_CELLS` with their partners."""
     order = np.argsort(R.lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -111,7 +115,7 @@ def _groups(R: Ragged, partners: int, length: int) -> Iterator[np.ndarray]:
 
 
 def side_by_side(R: Ragged, fill: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(order, values, lengths): objects in order of length, `LANES` side by side and filled up to the longest.
+    """(order, values, lengths): objects in order of length, `LANES` side by side and padded to the longest.
 
     values is (sum of lengths, LANES, …): entry t of objects side by side is one row. lengths has one for each group.
     """

@@ -13,25 +13,26 @@ __all__ = ["CodedTrees", "coded_trees", "tree_edit_matrix"]
 
 
 class CodedTrees(NamedTuple):
-    """Trees one after the other, the nodes of each with children before parents, from the last child to the first."""
+    """Trees one after the other; the nodes of each with children before parents, from the last child to the first."""
 
-    labels: np.ndarray  # numbers
-    first: np.ndarray  # of each node, the first of those below it and itself, counted from the first of its tree
+    labels: np.ndarray  # as numbers
+    first: np.ndarray  # for each node, the first node of its subtree, counted from the first of its tree
     starts: np.ndarray  # where each tree begins
-    roots: np.ndarray  # of each tree, the nodes that are the last with their `first`
-    root_starts: np.ndarray
+    roots: np.ndarray  # keyroots: for each tree and each value of `first`, the last node with it
+    root_starts: np.ndarray  # where those of each tree begin
 
 
 def coded_trees(trees: Sequence[tuple[Sequence[int], Sequence[Hashable]]], codes: dict[Hashable, int]) -> CodedTrees:
-    """Of depths and labels with parents first and children in order; `codes` grows with new labels.
+    """From depths and labels with parents first and children in order; new labels are added to `codes`.
 
-    Read backwards that order has children before parents, which is what the recursion needs; that it goes from the last
-    child to the first, in both trees alike, changes no distance.
+    Read backwards that order has children before parents, as the recursion needs. It goes from the last child to the
+    first in both trees, which changes no distance.
     """
     labels: list[int] = []
     first: list[int] = []
     roots: list[int] = []
-    starts, root_starts = [0], [0]
+    starts = [0]
+    root_starts = [0]
     for depths, names in trees:
         size = len(depths)
         below = _subtree_sizes(depths)
@@ -46,8 +47,9 @@ def coded_trees(trees: Sequence[tuple[Sequence[int], Sequence[Hashable]]], codes
 
 
 def _subtree_sizes(depths: Sequence[int]) -> list[int]:
-    """The nodes below each, and itself."""
-    sizes, last = [1] * len(depths), dict[int, int]()
+    """The number of nodes of each subtree."""
+    sizes = [1] * len(depths)
+    last: dict[int, int] = {}  # nodes at each depth that wait for their parent
     for i in reversed(range(len(depths))):
         sizes[i] += last.pop(depths[i] + 1, 0)
         last[depths[i]] = last.get(depths[i], 0) + sizes[i]
@@ -55,7 +57,7 @@ def _subtree_sizes(depths: Sequence[int]) -> list[int]:
 
 
 def tree_edit_matrix(a: CodedTrees, b: CodedTrees) -> np.ndarray:
-    """Edits from each tree of a to each of b, (n, m); compiled where Numba is there, slow where it is not."""
+    """Edits from each tree of a to each of b, (n, m); compiled if Numba is installed, slow otherwise."""
     out = np.zeros((len(a.starts) - 1, len(b.starts) - 1))
     loop = compiled(_tree_loop) or _tree_loop
     loop(*a, *b, out)
@@ -66,11 +68,13 @@ def _tree_loop(
     a: Any, a_first: Any, a_starts: Any, a_roots: Any, a_ends: Any, b: Any, b_first: Any, b_starts: Any, b_roots: Any,
     b_ends: Any, out: Any,
 ) -> None:  # fmt: skip
-    """d(F, G) of forests of the last nodes: a root goes, comes, or is matched with all that is below it."""
+    """d(F, G) between forests of the last nodes: a root is deleted, inserted, or matched together with its subtree."""
     for p in range(len(a_starts) - 1):
         for q in range(len(b_starts) - 1):
-            s, t = a_starts[p], b_starts[q]
-            n, m = a_starts[p + 1] - s, b_starts[q + 1] - t
+            s = a_starts[p]
+            t = b_starts[q]
+            n = a_starts[p + 1] - s
+            m = b_starts[q + 1] - t
             whole = np.zeros((n, m), dtype=np.int64)  # between subtrees
             d = np.zeros((n + 1, m + 1), dtype=np.int64)
             for k in range(a_ends[p], a_ends[p + 1]):

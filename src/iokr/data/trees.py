@@ -1,10 +1,11 @@
-"""Rooted trees in the forms that users bring, and as sequences of nodes."""
+"""Rooted trees, from NetworkX or nested tuples, as sequences of nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from iokr.data.graphs import is_networkx
 from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
 
 __all__ = ["Node", "Preorder", "keyed_trees", "preorder", "subtree_ends", "tree_nodes"]
@@ -13,15 +14,16 @@ Node = tuple[Any, list[int]]  # label, numbers of the children
 
 
 class Preorder(NamedTuple):
-    """A tree by the depths and the labels of its nodes, parents before their children, which are in order."""
+    """The depths and the labels of the nodes of a tree, parents before their children, in order."""
 
     depths: tuple[int, ...]
     labels: tuple[Any, ...]
 
 
 def preorder(nodes: Sequence[Node]) -> Preorder:
-    """Of the nodes as `tree_nodes` gives them, the root last."""
-    depths, labels = [], []
+    """Of the nodes as `tree_nodes` returns them, the root last."""
+    depths: list[int] = []
+    labels: list[Any] = []
     waiting = [(len(nodes) - 1, 0)]
     while waiting:
         number, depth = waiting.pop()
@@ -41,7 +43,8 @@ def keyed_trees(X: Any, label: str = "label") -> list[Preorder]:
 
 def subtree_ends(depths: Sequence[int]) -> list[int]:
     """For each node of a preorder the number after the last one below it."""
-    ends, path = [0] * len(depths), list[int]()
+    ends = [0] * len(depths)
+    path: list[int] = []  # from the root to the node
     for i, depth in enumerate(depths):
         while len(path) > depth:
             ends[path.pop()] = i
@@ -53,11 +56,11 @@ def subtree_ends(depths: Sequence[int]) -> list[int]:
 
 def tree_nodes(x: Any, label: str, i: int) -> list[Node]:
     """The nodes of a tree, children before their parents."""
-    return _from_networkx(x, label, i) if hasattr(x, "adj") else _from_nested(x, i)
+    return _from_networkx(x, label, i) if is_networkx(x) else _from_nested(x, i)
 
 
 def _from_nested(x: Any, i: int) -> list[Node]:
-    """Of (label, child, …), without recursion: a tree may be as deep as it likes."""
+    """Of (label, child, …), without recursion, so that trees may be of any depth."""
     found: list[Node] = []
     open_nodes: list[tuple[Any, list[Any], list[int]]] = []  # label, children to come, numbers of those done
     here: Any = x
@@ -85,14 +88,15 @@ def _from_networkx(G: Any, label: str, i: int) -> list[Node]:
     roots = [node for node, degree in G.in_degree() if degree == 0]
     if len(roots) != 1 or G.number_of_edges() != len(G) - 1:
         raise BadObject(
-            "Tree", i, f" has {len(G)} nodes, {G.number_of_edges()} edges and {len(roots)} roots: it is no tree."
+            "Tree", i, f" is not a tree: it has {len(G)} nodes, {G.number_of_edges()} edges and {len(roots)} roots."
         )
-    order, waiting = [], [roots[0]]
+    order = []
+    waiting = [roots[0]]
     while waiting:  # parents before their children
         order.append(waiting.pop())
         waiting.extend(G.successors(order[-1]))
     if len(order) != len(G):
-        raise BadObject("Tree", i, " has nodes that its root does not reach: it is no tree.")
+        raise BadObject("Tree", i, " is not a tree: its root does not reach all nodes.")
     missing = [node for node in order if G.nodes[node].get(label) is None]
     if missing:
         raise BadObject("Tree", i, f": node {missing[0]!r:.40} has no {label!r}; label all nodes.")

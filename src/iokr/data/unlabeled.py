@@ -10,7 +10,7 @@ __all__ = ["Unlabeled"]
 
 
 class Unlabeled:
-    """Unlabelled inputs, wrapped so that folds do not cut them.
+    """Unlabelled inputs, which cross-validation passes to every fold as a whole.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means of kernels; normalised and centred ones. Sums, products and multiples are in `base.py`."""
+"""Means of kernels, normalised and centred kernels; sums, products and multiples are in `base.py`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKer
 
 __all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
 
-_PANEL = 1 << 22  # entries evaluated at a time when only a mean is wanted
+_PANEL = 1 << 22  # entries of the Gram matrix that are evaluated at a time for its means
 
 
 @component
 class SeveralKernels(CompositeKernel):
-    """Several kernels on the same objects: what `Mean` and `Aligned` share."""
+    """Several kernels on the same objects: the base of `Mean` and `Aligned`."""
 
     kernels: Sequence[Kernel]
 
@@ -67,12 +67,12 @@ class SeveralKernels(CompositeKernel):
 
     @abstractmethod
     def _sum(self, parts: Iterable[Array]) -> Array:
-        """Blocks, or diagonals, of the kernels in one."""
+        """Blocks, or diagonals, of the kernels combined."""
 
 
 @component
 class Mean(SeveralKernels):
-    """k(x, z) = (1/T) Σ_t k_t(x, z): several views of the same objects, weighted alike.
+    """k(x, z) = (1/T) Σ_t k_t(x, z): several views of the same objects, with equal weights.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ class Normalized(WrappedKernel):
         return Parts(R, xp.where(squares > 0, 1 / xp.sqrt(xp.where(squares > 0, squares, 1.0)), 0.0))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_scale), (Z, z_scale) = R, S
+        X, x_scale = R
+        Z, z_scale = S
         return self.base_.block(X, Z) * x_scale[:, None] * z_scale[None, :]
 
     def diag(self, R: Parts) -> Array:
@@ -127,8 +128,8 @@ class Normalized(WrappedKernel):
 class Centered(WrappedKernel):
     """k(x, z) = ⟨φ(x) − m, φ(z) − m⟩, m the mean of φ over the objects at fit.
 
-    The mean is over the labelled rows of positive weight, each counted once: unlike `Identity(centered=True)` it does
-    not see the size of sample weights.
+    The mean is over the labelled rows of positive weight, each counted once: unlike that of `Identity(centered=True)`
+    it does not depend on the sample weights.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class Centered(WrappedKernel):
         return self
 
     def represent(self, X: Any) -> Any:
-        """The features less m, where there are any; else the base's representation and ⟨φ(x), m⟩."""
+        """φ(x) − m where features are known, else the base's representation and ⟨φ(x), m⟩."""
         R = self.base_.represent(X)
         if self.center_ is None:
             return Parts(R, check_computed(self._means(R), what="the mean of k(x, ·)"))
@@ -159,7 +160,8 @@ class Centered(WrappedKernel):
     def block(self, R: Any, S: Any) -> Array:
         if self.center_ is not None:
             return gemm(R, S)
-        (X, x_means), (Z, z_means) = R, S
+        X, x_means = R
+        Z, z_means = S
         return self.base_.block(X, Z) - x_means[:, None] - z_means[None, :] + self.mean_
 
     def diag(self, R: Any) -> Array:
@@ -169,7 +171,7 @@ class Centered(WrappedKernel):
         return self.base_.diag(X) - 2 * means + self.mean_
 
     def _means(self, R: Any) -> Array:
-        """⟨φ(x_i), m⟩, by panels."""
+        """⟨φ(x_i), m⟩, some rows at a time."""
         height = max(1, _PANEL // max(self.R_fit_.shape[0], 1))
         panels = (self.base_.block(take_rows(R, rows), self.R_fit_) for rows in blocks(R.shape[0], height))
         with unwarned():
@@ -178,19 +180,27 @@ class Centered(WrappedKernel):
 
 
 def _mean_features(kernel: Kernel, R: Any) -> tuple[Array, Array] | None:
-    """m, where features are dense, or sparse and so far from 0 that a difference of products would lose digits.
+    """m as a sum of two parts, a float and its rounding error; None where features are not known or best kept sparse.
 
-    In two parts: a float, and what it left of the mean.
+    Sparse features are subtracted from where they are far from 0: a difference of products would lose digits.
     """
-    if not isinstance(kernel, FeatureKernel) or not (is_array(R) or is_sparse(R)):
+    if not isinstance(kernel, FeatureKernel):
         return None
-    m = np.asarray(R.mean(axis=0)).ravel() if is_sparse(R) else array_namespace(R).mean(R, axis=0)
-    if is_sparse(R) and 2 * float(m @ m) <= float(np.mean(row_sq_norms(R))):
+    if is_sparse(R):
+        m = np.asarray(R.mean(axis=0)).ravel()
+        if 2 * float(m @ m) <= float(np.mean(row_sq_norms(R))):
+            return None
+    elif is_array(R):
+        m = array_namespace(R).mean(R, axis=0)
+    else:
         return None
     return m, array_namespace(m).mean(_about(R, (m,)), axis=0)
 
 
 def _about(R: Any, parts: tuple[Array, ...]) -> Array:
-    """φ(x_i) less each part of m."""
-    R = R.toarray() if is_sparse(R) else R
-    return reduce(lambda rest, part: rest - asarray_like(part, rest)[None, :], parts, R)
+    """φ(x_i) − m, by the parts of m."""
+    if is_sparse(R):
+        R = R.toarray()
+    for part in parts:
+        R = R - asarray_like(part, R)[None, :]
+    return R

@@ -1,4 +1,4 @@
-"""Several kernels in one, weighted by how well each agrees with the outputs."""
+"""Several kernels in one, weighted by their alignment with the outputs."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ __all__ = ["Aligned", "alignment", "alignment_weights"]
 class Aligned(SeveralKernels):
     """k(x, z) = Σ_t ω_t k_t(x, z), ω ≥ 0 with Σ ω_t = 1 chosen for its alignment with the output kernel K_Y.
 
-    Alignment is the cosine ⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖) of centred Gram matrices on the labelled objects. "alignf" takes the
-    weights whose sum aligns best, exactly: a least-squares problem in as many non-negative unknowns as there are
-    kernels. "align" weights each kernel by its own alignment, whatever it shares with the others. The estimator gives
-    K_Y; the kernels themselves are added as they are, not centred. Bring them to one scale first (`Normalized`): the
-    sum of "align" depends on it, that of "alignf" does not.
+    Alignment is the cosine ⟨K̄, K̄_Y⟩ / (‖K̄‖ ‖K̄_Y‖) of centred Gram matrices on the labelled objects. "alignf" finds the
+    weights whose sum aligns best, by non-negative least squares in T unknowns. "align" weights each kernel by its own
+    alignment, regardless of its correlation with the others. The estimator supplies K_Y. The kernels are added without
+    centring. Normalise them first (`Normalized`): the sum of "align" depends on their scales, unlike that of "alignf".
 
     Parameters
     ----------
     kernels : sequence of Kernel
     method : {"alignf", "align"}, default="alignf"
     weights : sequence of T numbers, default=None
-        ω itself, at least 0 and not all 0: nothing is learned from outputs. None is to learn it.
+        ω itself, at least 0 and not all 0; None learns it from the outputs.
 
     Attributes
     ----------
     weights_ : array of shape (T,)
         ω.
     alignments_ : array of shape (T,)
-        Of each kernel alone with K_Y, where ω was learned.
+        Alignment of each kernel alone with K_Y, if ω was learned.
     alignment_ : float
-        Of the weighted sum, likewise.
+        Alignment of the weighted sum, if ω was learned.
 
     Notes
     -----
-    Costs T²n² flops and T n² numbers of memory at fit. It must stand alone: inside another kernel, or fitted without
-    outputs, it has nothing to align with, weights all kernels alike and warns.
+    Costs T²n² flops and T n² numbers of memory at fit. It must be the `kernel` of an estimator itself: as a part of
+    another kernel, or fitted without outputs, it gives all kernels equal weights and warns.
 
     References
     ----------
@@ -75,7 +74,7 @@ class Aligned(SeveralKernels):
         return self.weights is None
 
     def fit(self, X: Any, target: Array | None = None) -> Aligned:
-        """Fit a clone of each, and the weights; `target` is K_Y, the Gram (n, n) of the outputs of X."""
+        """Fit a clone of each, and the weights; `target` is K_Y, the Gram matrix (n, n) of the outputs of X."""
         check_choice(self.method, "method", ("alignf", "align"))
         super().fit(X)
         count = len(self.kernels_)
@@ -84,8 +83,8 @@ class Aligned(SeveralKernels):
             return self
         if target is None:
             warnings.warn(
-                "Aligned() has no outputs to align with, so it weights all kernels alike; it must be the `kernel` of "
-                "an estimator itself, not a part of another kernel.",
+                "Aligned() has no outputs to align with and gives all kernels equal weights; it must be the `kernel` "
+                "of an estimator itself, not a part of another kernel.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -102,7 +101,7 @@ class Aligned(SeveralKernels):
         return self
 
     def fixed(self) -> Aligned:
-        """The same kernels, not fitted, with the weights that were learned: on other objects they stay as they are."""
+        """The same kernels, not fitted, with the learned weights as `weights`."""
         fixed: Aligned = clone(self).set_params(weights=[float(w) for w in self.weights_])
         return fixed
 
@@ -114,7 +113,7 @@ def _checked_weights(weights: Any, count: int) -> np.ndarray:
     found = check_numbers(weights, "weights")
     if found.shape != (count,) or not np.all(np.isfinite(found)) or np.any(found < 0) or not found.any():
         raise ValueError(
-            f"`weights` must be {count} numbers of at least 0, one for each kernel and not all 0, got {weights!r:.60}."
+            f"`weights` must be {count} numbers of at least 0, one per kernel and not all 0, got {weights!r:.60}."
         )
     return found
 
@@ -125,17 +124,17 @@ def alignment(K: Array, target: Array) -> float:
 
 
 def alignment_weights(grams: Sequence[Array], target: Array, method: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """ω of the Gram matrices, the alignment of each with the target, and that of Σ ω_t K_t."""
+    """ω, the alignment of each Gram matrix with the target, and that of Σ ω_t K_t."""
     centered = [_centered(K) for K in grams]
     M, a = _cosines(centered, _centered(asarray_like(target, grams[0])))
     sizes = np.array([_norm(K) for K in centered])
     if not np.any(a > 0):
-        warnings.warn("No kernel is aligned with the outputs; all are weighted alike.", UserWarning, stacklevel=3)
+        warnings.warn("No kernel is aligned with the outputs; all get equal weights.", UserWarning, stacklevel=3)
         weights = np.full(len(grams), 1 / len(grams))
     elif method == "align":
         weights = a / a.sum()
     else:
-        v = _nonnegative(M, a) / np.where(sizes > 0, sizes, 1.0)  # of K_t itself, not of K̄_t/‖K̄_t‖
+        v = _nonnegative(M, a) / np.where(sizes > 0, sizes, 1.0)  # weights of K_t, not of K̄_t/‖K̄_t‖
         weights = v / v.sum()
     u = weights * sizes
     length = float(np.sqrt(u @ M @ u))
@@ -153,7 +152,8 @@ def _cosines(centered: Sequence[Array], target: Array) -> tuple[np.ndarray, np.n
     for i in range(T + 1):
         for j in range(i + 1):
             cosines[i, j] = cosines[j, i] = float(xp.sum(everything[i] * everything[j])) * scale[i] * scale[j]
-    return cosines[:T, :T], np.clip(cosines[:T, T], 0.0, None)  # traces of products of such matrices are never negative
+    # traces of products of positive semi-definite matrices are not negative
+    return cosines[:T, :T], np.clip(cosines[:T, T], 0.0, None)
 
 
 def _nonnegative(M: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -168,11 +168,12 @@ def _nonnegative(M: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def _centered(K: Array) -> Array:
-    """P K P with P = I − 11ᵀ/n; zero where that is rounding."""
+    """P K P with P = I − 11ᵀ/n; zero where only rounding is left."""
     xp = array_namespace(K)
     rows = xp.mean(K, axis=1)
     centered = K - rows[:, None] - rows[None, :] + xp.mean(rows)
-    return centered if _norm(centered) > K.shape[0] * float(np.finfo(float).eps) * _norm(K) else centered * 0.0
+    rounding = K.shape[0] * float(np.finfo(float).eps) * _norm(K)
+    return centered if _norm(centered) > rounding else centered * 0.0
 
 
 def _norm(K: Array) -> float:

@@ -38,8 +38,8 @@ class ARD(Kernel):
     Parameters
     ----------
     gammas : sequence of float, float, or None, default=None
-        γ_l ≥ 0: a larger one makes feature l count more. A number is for all features; None takes the median rule of
-        `RBF`, alike for all.
+        γ_l ≥ 0: a larger one gives feature l more weight. A number is for all features; None takes the median rule of
+        `RBF` for all.
 
     Attributes
     ----------
@@ -58,21 +58,11 @@ class ARD(Kernel):
     domain = "vectors"
 
     def fit(self, X: Any) -> ARD:
-        """Check the widths; the mean is kept, as distances from it are computed with less cancellation."""
+        """Check the widths and fix a centre, about which distances are computed with less cancellation."""
         X = check_vectors(X)
         check_computed(row_sq_norms(X), "Row", "‖x‖²", room=ROOM)
-        p = int(X.shape[1])
-        given = median_gamma(X) if self.gammas is None else self.gammas
-        try:
-            values = np.asarray(to_numpy(given) if is_array(given) else given, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"`gammas` must be numbers, one for each feature, got {self.gammas!r:.60}.") from None
-        if values.ndim > 1 or (values.ndim == 1 and len(values) != p):
-            raise ValueError(f"`gammas` has shape {values.shape} but X has {p} features; give one for each.")
-        if not np.all(np.isfinite(values)) or np.any(values < 0):
-            raise ValueError(f"`gammas` must be finite numbers of at least 0, got {self.gammas!r:.60}.")
-        self.gammas_ = np.full(p, float(values)) if values.ndim == 0 else values
-        if is_sparse(X):  # about 0 where most entries are, so that rows stay sparse
+        self.gammas_ = _widths(median_gamma(X) if self.gammas is None else self.gammas, int(X.shape[1]))
+        if is_sparse(X):  # columns that are mostly 0 are not moved, so that rows stay sparse
             often = 2 * X.count_nonzero(axis=0) > X.shape[0]
             self.center_ = np.where(often, np.ravel(X.sum(axis=0)) / max(X.shape[0], 1), 0.0)
         else:
@@ -98,9 +88,23 @@ class ARD(Kernel):
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_norms), (Z, z_norms) = R, S
+        X, x_norms = R
+        Z, z_norms = S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -1.0))
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
         return array_namespace(R.parts[1]).ones_like(R.parts[1])
+
+
+def _widths(gammas: Any, p: int) -> np.ndarray:
+    """γ for each of p features."""
+    try:
+        values = np.asarray(to_numpy(gammas) if is_array(gammas) else gammas, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`gammas` must be numbers, one for each feature, got {gammas!r:.60}.") from None
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != p):
+        raise ValueError(f"`gammas` has shape {values.shape} but X has {p} features; give one for each.")
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError(f"`gammas` must be finite numbers of at least 0, got {gammas!r:.60}.")
+    return np.full(p, float(values)) if values.ndim == 0 else values

@@ -1,4 +1,4 @@
-"""The three shapes of a scalar kernel, blocks, pairs, features; and what `+` and `*` make of kernels."""
+"""Scalar kernels by blocks, by pairs and by features, and their sums, products and multiples."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ __all__ = [
 class Kernel(Component, ABC):
     """k : X × X → ℝ, symmetric and positive semi-definite.
 
-    A subclass writes `block` and `diag` on represented objects: whatever `represent` returns, as long as it has
-    `shape[0]` and can be sliced by rows. Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `2.0 * k1`.
+    A subclass writes `block` and `diag` on represented objects: `represent` may return anything that has `shape[0]` and
+    can be sliced by rows. Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `2.0 * k1`.
 
     Examples
     --------
@@ -66,21 +66,23 @@ class Kernel(Component, ABC):
            [1., 2.]])
     """
 
-    domain: str = "any"  # "vectors", "strings", ...: the objects it takes
-    trusted: bool = True  # known to be positive semi-definite; what the user brings is checked
-    panel: int | None = None  # rows of a symmetric Gram matrix at a time: few where an entry costs much
+    domain: str = "any"  # the kind of objects: "vectors", "strings", ...
+    trusted: bool = True  # positive semi-definite by construction; Gram matrices of other kernels are checked
+    panel: int | None = (
+        None  # rows of a symmetric Gram matrix that are evaluated at a time: few where an entry is costly
+    )
     supervised: bool = False  # `fit(X, target)` also learns from the Gram of the outputs; `fixed()` keeps the result
     spans: bool = False  # whether h(x) lies in the span of the training outputs for every operator: operator kernels
     n_components: int | None = None  # the most features that an approximation computes; None for exact kernels
 
     @property
     def numeric(self) -> bool:
-        """Whether objects are rows of numbers, in any array library, and the Gram follows them there."""
+        """Whether objects are rows of numbers, in any array library, and the Gram matrix is in the same library."""
         return self.domain in ("vectors", "fingerprints")
 
     @property
     def pairwise(self) -> bool:
-        """Whether X is the Gram matrix itself (`Precomputed()` alone)."""
+        """Whether X is the Gram matrix itself (`Precomputed()` only)."""
         return False
 
     @property
@@ -140,28 +142,34 @@ class Kernel(Component, ABC):
         return asarray_like(V, K)
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
-        """The array of k(x_i, z_j); a kernel that was not fitted learns from X for this call."""
-        for name, objects in {"X": X, "Z": X if Z is None else Z}.items():
-            if n_objects(objects, name) == 0:
-                raise ValueError(f"`{name}` is empty; at least one object is needed.")
-        if self.numeric and all(len(getattr(A, "shape", ())) == 2 for A in (X, Z)):
+        """The array of k(x_i, z_j); a kernel that is not fitted is fitted to X for this call."""
+        _check_not_empty(X, "X")
+        if Z is not None:
+            _check_not_empty(Z, "Z")
+        if self.numeric and _width(X) is not None and _width(Z) is not None:
             _check_widths(X, Z)
         with error_context("X"):
-            k = self if any(name.endswith("_") for name in vars(self)) else clone(self).fit(X)
-            R = k.represent(np.arange(n_objects(X)) if k.pairwise and Z is None else X)
+            kernel = self if self._is_fitted else clone(self).fit(X)
+            own = kernel.pairwise and Z is None  # X is the Gram matrix: its objects are the numbers of its rows
+            R = kernel.represent(np.arange(n_objects(X)) if own else X)
         with error_context("Z"):
-            S = None if Z is None else k.represent(Z)
-        if k.numeric:
-            _check_widths(R, R if S is None else S)
-        check_matrix(R.shape[0], (R if S is None else S).shape[0], R, 1.0 if is_numpy(X) else 2.0)
+            S = R if Z is None else kernel.represent(Z)
+        if kernel.numeric:
+            _check_widths(R, S)
+        copies = 1.0 if is_numpy(X) else 2.0
+        check_matrix(R.shape[0], S.shape[0], R, copies)
         with unwarned():
             try:
-                return check_computed(k.gram(R, S).dense(), what="k(x, z)")
-            except BadObject:  # k(x, x) knows better which object it is
-                for name, objects in {"X": R, "Z": R if S is None else S}.items():
+                return check_computed(kernel.gram(R, None if Z is None else S).dense(), what="k(x, z)")
+            except BadObject:  # an object with infinite k(x, x) is the one to name
+                for name, objects in {"X": R, "Z": S}.items():
                     with error_context(name):
-                        check_computed(k.diag(objects))
+                        check_computed(kernel.diag(objects))
                 raise
+
+    @property
+    def _is_fitted(self) -> bool:
+        return any(name.endswith("_") for name in vars(self))
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -174,22 +182,34 @@ class Kernel(Component, ABC):
     __rmul__ = __mul__
 
 
+def _check_not_empty(objects: Any, name: str) -> None:
+    if n_objects(objects, name) == 0:
+        raise ValueError(f"`{name}` is empty; at least one object is needed.")
+
+
+def _width(R: Any) -> int | None:
+    """The number of columns of a matrix, None for other objects."""
+    shape = tuple(getattr(R, "shape", ()))
+    return int(shape[1]) if len(shape) == 2 else None
+
+
 def _check_widths(R: Any, S: Any) -> None:
-    """Vectors with as many entries, and at least one, in one library."""
+    """Vectors of the same length, at least one, in one array library."""
     if isinstance(R, Parts):
-        for parts in zip(R, S, strict=True):
-            _check_widths(*parts)
+        for left, right in zip(R, S, strict=True):
+            _check_widths(left, right)
         return
-    p, q = (shape[1] if len(shape := tuple(getattr(A, "shape", ()))) == 2 else -1 for A in (R, S))
+    p = _width(R)
+    q = _width(S)
     if p == 0:
         raise ValueError("`X` has no columns: its objects have no entries.")
     if p != q:
-        raise ValueError(f"`Z` has {q} columns but X has {p}; k(x, z) compares vectors with as many entries.")
+        raise ValueError(f"`Z` has {q} columns but X has {p}; k(x, z) compares vectors of the same length.")
     check_home(R, S, "`X` and `Z`")
 
 
 def check_gram(gram: ScalarGram, trusted: bool, name: str) -> None:
-    """Refuse a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
+    """Reject a Gram matrix that overflows, or, unless trusted, is not positive semi-definite."""
     with unwarned():
         check_computed(gram.diagonal(), what=f"k(x, x) of `{name}`")
     if not trusted:
@@ -208,7 +228,7 @@ def fit_part(kernel: Any, name: str, X: Any) -> Any:
 
 
 class PairwiseKernel(Kernel):
-    """k(x, z) one pair at a time: write `pair(x, z)`, the loops are written for you.
+    """k(x, z) for one pair at a time: a subclass writes `pair(x, z)` only.
 
     Examples
     --------
@@ -238,7 +258,7 @@ class PairwiseKernel(Kernel):
 
 
 class FeatureKernel(Kernel):
-    """k(x, z) = ⟨φ(x), φ(z)⟩: write `features(X)`, dense or sparse rows φ(x_i).
+    """k(x, z) = ⟨φ(x), φ(z)⟩: a subclass writes `features(X)` only, dense or sparse rows φ(x_i).
 
     Examples
     --------
@@ -268,19 +288,21 @@ class FeatureKernel(Kernel):
         return row_sq_norms(R)
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
-        """C ↦ Φ (Φᵀ C) where features are dense and fewer than the objects. May be overridden."""
+        """C ↦ Φ (Φᵀ C) where features are dense and fewer than objects. May be overridden."""
         return FeatureGram(R, S) if is_thin(R, S) else super().gram(R, S)
 
     def coordinates(self, R: Any) -> Array:
-        """The features themselves, unless they are longer than the objects are many."""
-        return super().coordinates(R) if is_sparse(R) or R.shape[1] > R.shape[0] else R
+        """The features themselves, unless there are more of them than objects."""
+        if is_sparse(R) or R.shape[1] > R.shape[0]:
+            return super().coordinates(R)
+        return R
 
 
-# ------------------------------------------------------------------------------------------------- made of others
+# ---------------------------------------------------------------------------------------------- kernels of kernels
 
 
 class CompositeKernel(Kernel):
-    """A kernel made of others: objects, trust and storage follow from theirs."""
+    """A kernel made of other kernels: domain, trust and panels follow from theirs."""
 
     @property
     @abstractmethod
@@ -289,7 +311,7 @@ class CompositeKernel(Kernel):
 
     @property
     def domain(self) -> str:  # type: ignore[override]
-        """That of all members, "any" where they differ."""
+        """That of the members, "any" where they differ."""
         domains = {k.domain for k in self.members}
         return domains.pop() if len(domains) == 1 else "any"
 
@@ -305,14 +327,14 @@ class CompositeKernel(Kernel):
 
     @property
     def panel(self) -> int | None:  # type: ignore[override]
-        """The fewest rows that a member asks for."""
+        """The smallest of the members."""
         heights = [k.panel for k in self.members if k.panel is not None]
         return min(heights, default=None)
 
 
 @component
 class BinaryKernel(CompositeKernel):
-    """A kernel made of two."""
+    """A kernel made of two others."""
 
     left: Kernel
     right: Kernel
@@ -324,7 +346,8 @@ class BinaryKernel(CompositeKernel):
 
     def fit(self, X: Any) -> BinaryKernel:
         """Fit clones of both."""
-        self.left_, self.right_ = fit_part(self.left, "left", X), fit_part(self.right, "right", X)
+        self.left_ = fit_part(self.left, "left", X)
+        self.right_ = fit_part(self.right, "right", X)
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -345,16 +368,16 @@ class Sum(BinaryKernel):
 
     def gram(self, R: Parts, S: Parts | None = None) -> ScalarGram:
         """Features of both, one after the other, where both have few."""
-        left, right = (
-            kernel.gram(R.parts[i], None if S is None else S.parts[i])
-            for i, kernel in enumerate((self.left_, self.right_))
-        )
+        others = (None, None) if S is None else S.parts
+        left = self.left_.gram(R.parts[0], others[0])
+        right = self.right_.gram(R.parts[1], others[1])
         joined = left.joined(right)
         return super().gram(R, S) if joined is None else joined
 
     def block(self, R: Parts, S: Parts) -> Array:
         with unwarned():
-            return self.left_.block(R.parts[0], S.parts[0]) + self.right_.block(R.parts[1], S.parts[1])
+            left = self.left_.block(R.parts[0], S.parts[0])
+            return left + self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
         with unwarned():
@@ -374,7 +397,8 @@ class Product(BinaryKernel):
 
     def block(self, R: Parts, S: Parts) -> Array:
         with unwarned():
-            return self.left_.block(R.parts[0], S.parts[0]) * self.right_.block(R.parts[1], S.parts[1])
+            left = self.left_.block(R.parts[0], S.parts[0])
+            return left * self.right_.block(R.parts[1], S.parts[1])
 
     def diag(self, R: Parts) -> Array:
         with unwarned():
@@ -383,7 +407,7 @@ class Product(BinaryKernel):
 
 @component
 class WrappedKernel(CompositeKernel):
-    """A kernel made of one."""
+    """A kernel made of one other."""
 
     base: Kernel
 

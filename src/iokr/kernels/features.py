@@ -1,7 +1,8 @@
-"""k(x, z) = ⟨φ(x), φ(z)⟩ for φ any scikit-learn transformer, or similarities to the objects at fit; some columns."""
+"""k(x, z) = ⟨φ(x), φ(z)⟩ with φ a transformer or the similarities to the objects at fit; kernels on columns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -46,8 +47,8 @@ class Features(FeatureKernel):
     Parameters
     ----------
     transformer : object with `fit` and `transform`, or function
-        Cloned and fitted on the objects at `fit`; its output may be sparse. A function, such as a pre-trained encoder,
-        takes a sequence of objects and gives a row of numbers for each.
+        Cloned and fitted to the objects at `fit`; its output may be sparse. A function, such as a pre-trained encoder,
+        takes a sequence of objects and returns a row of numbers for each.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Features(FeatureKernel):
 
     def fit(self, X: Any) -> Features:
         """Fit a clone of the transformer."""
-        if callable(self.transformer) and not hasattr(self.transformer, "transform"):
+        if self._is_function:
             self.transformer_ = self.transformer
             return self
         if not hasattr(self.transformer, "transform"):
@@ -69,32 +70,38 @@ class Features(FeatureKernel):
                 f"`transformer` must have `fit` and `transform`, or be a function, got {self.transformer!r:.60}."
             )
         self.transformer_ = clone(self.transformer)
-        self._ask("fit", X)
+        self._apply(self.transformer_.fit, "fit", X)
         return self
 
     def features(self, X: Any) -> Any:
         """φ(x_i), a row per object."""
-        return check_vectors(self._ask("transform", X), "features")
+        transform = self.transformer_ if self._is_function else self.transformer_.transform
+        return check_vectors(self._apply(transform, "transform", X), "features")
 
-    def _ask(self, method: str, X: Any) -> Any:
-        """What the transformer makes of X; tables as they are, unless it reads objects one by one, as texts are."""
-        plain = not hasattr(self.transformer_, "transform")
-        one_by_one = column_names(X) is not None and (plain or not get_tags(self.transformer_).input_tags.two_d_array)
-        X = read(X) if one_by_one or isinstance(X, np.ma.MaskedArray) else X
+    @property
+    def _is_function(self) -> bool:
+        return callable(self.transformer) and not hasattr(self.transformer, "transform")
+
+    def _apply(self, method: Callable[[Any], Any], name: str, X: Any) -> Any:
+        """`method(X)`; transformers of matrices take tables themselves, others get a sequence of objects."""
+        takes_tables = not self._is_function and get_tags(self.transformer_).input_tags.two_d_array
+        is_frame = column_names(X) is not None
+        if isinstance(X, np.ma.MaskedArray) or (is_frame and not takes_tables):
+            X = read(X)
         try:
-            return self.transformer_(X) if plain else getattr(self.transformer_, method)(X)
+            return method(X)
         except (TypeError, ValueError, OverflowError) as error:
-            what = f"`transformer` {self.transformer_!r:.60} cannot {method} these objects"
-            raise ValueError(f"{what} ({error}); choose one that takes them.") from error
+            failure = f"`transformer` {self.transformer_!r:.60} cannot {name} these objects"
+            raise ValueError(f"{failure} ({error}); choose one that takes them.") from error
 
 
 @component
 class EmpiricalMap(FeatureKernel):
-    """k(x, z) = Σ_c base(c, x) base(c, z), c the objects at fit: φ(x) lists the similarities of x to them.
+    """k(x, z) = Σ_c base(c, x) base(c, z), c the objects at fit: φ(x) is the vector of similarities of x to them.
 
-    Equal to K² on the objects at fit, for K the base's Gram matrix. Taken position by position, as in
-    `Positional(EmpiricalMap(base), pooled=False)`, the map is that of Kadri et al. (2012), Section 5.2, from Cortes et
-    al. (2007). The cost is a block of the base with the n objects at fit for whatever is represented, then 2n a pair.
+    Equal to K² on the objects at fit, for K the Gram matrix of the base. For each position of a sequence, as in
+    `Positional(EmpiricalMap(base), pooled=False)`, this is the map of Kadri et al. (2012), Section 5.2, from Cortes et
+    al. (2007). It costs n evaluations of the base for each object, n objects at fit, then 2n flops a pair.
 
     Parameters
     ----------
@@ -141,16 +148,16 @@ class EmpiricalMap(FeatureKernel):
 
 @component
 class Columns(WrappedKernel):
-    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns, whatever the others hold.
+    """k(x, z) = base(x[columns], z[columns]): a kernel on some of the columns.
 
-    One column is its values, several are vectors of numbers, so that kernels on columns of different kinds can be added
-    and multiplied: `Columns(Spectrum(2), "name") * Columns(RBF(), ["mass", "charge"])`.
+    The base takes the values of a single column, and vectors of numbers for several, so that kernels on columns of
+    different kinds can be added and multiplied: `Columns(Spectrum(2), "name") * Columns(RBF(), ["mass", "charge"])`.
 
     Parameters
     ----------
     base : Kernel
     columns : int, str, list of int, list of str, or slice
-        Names need X to be a data frame at every call.
+        Names require data frames, in `fit` and later.
 
     Examples
     --------
@@ -169,7 +176,7 @@ class Columns(WrappedKernel):
 
     @property
     def domain(self) -> str:  # type: ignore[override]
-        """Rows of numbers, unless columns have names or hold other objects: then rows of a table."""
+        """Vectors, or rows of tables where columns have names or contain other objects."""
         named = any(isinstance(c, str) for c in self._listed())
         return "vectors" if check_part(self.base, "base").numeric and not named else "tables"
 
@@ -189,47 +196,48 @@ class Columns(WrappedKernel):
         return self.base_.diag(R)
 
     def _listed(self) -> list[Any]:
-        """The columns as a list; a slice is listed by `_select`, which knows the width."""
-        if isinstance(self.columns, (str, int, np.integer)):
-            return [self.columns]
-        if isinstance(self.columns, (list, tuple, np.ndarray)):
-            return list(self.columns)
-        return [] if isinstance(self.columns, slice) else [None]
-
-    def _select(self, X: Any) -> Any:
-        """These columns of X, as the base takes them."""
-        check_part(self.base, "base")
-        columns, names = self._listed(), column_names(X)
-        odd = [c for c in columns if isinstance(c, (bool, np.bool_)) or not isinstance(c, (str, int, np.integer))]
-        if odd or (not columns and not isinstance(self.columns, slice)):
+        """The columns as a list, empty for a slice."""
+        if isinstance(self.columns, slice):
+            return []
+        listed = list(self.columns) if isinstance(self.columns, (list, tuple, np.ndarray)) else [self.columns]
+        names = all(isinstance(c, (str, int, np.integer)) and not isinstance(c, bool) for c in listed)
+        if not listed or not names:
             raise TypeError(
                 "`columns` must be a name or a number, a list of names or numbers, or a slice, and name at least one "
                 f"column, got {self.columns!r:.60}."
             )
-        if names is None and any(isinstance(c, str) for c in columns):
-            raise TypeError(
-                f"`columns` holds names, {columns[:5]}; X must then be a data frame, got {type(X).__name__}."
-            )
-        if names is not None:
-            missing = [
-                c for c in columns if c not in names and (isinstance(c, str) or not -len(names) <= c < len(names))
-            ]
-            if missing:
-                raise ValueError(f"`columns` names {missing}, which X does not have; it has {names[:20]}.")
-            return read(select_columns(X, columns or names[self.columns]), matrix=self.base.numeric)
-        return self._select_numbers(X, columns)
+        return listed
 
-    def _select_numbers(self, X: Any, columns: list[int]) -> Any:
-        """By position, from an array."""
-        mixed = is_array(X) and is_numpy(X) and X.ndim == 2 and X.dtype.kind not in "buif"
-        X = X if mixed else check_vectors(X)
+    def _select(self, X: Any) -> Any:
+        """These columns of X, as the base takes them."""
+        base = check_part(self.base, "base")
+        columns = self._listed()
+        names = column_names(X)
+        if names is None:
+            return self._select_numbers(X, columns)
+        missing = [c for c in columns if c not in names and (isinstance(c, str) or not -len(names) <= c < len(names))]
+        if missing:
+            raise ValueError(f"`columns` names {missing}, which X does not have; it has {names[:20]}.")
+        return read(select_columns(X, columns or names[self.columns]), matrix=base.numeric)
+
+    def _select_numbers(self, X: Any, columns: list[Any]) -> Any:
+        """Columns of an array, by their numbers."""
+        if any(isinstance(c, str) for c in columns):
+            raise TypeError(
+                f"`columns` contains names, {columns[:5]}; X must then be a data frame, got {type(X).__name__}."
+            )
+        is_objects = is_array(X) and is_numpy(X) and X.ndim == 2 and X.dtype.kind not in "buif"
+        if not is_objects:
+            X = check_vectors(X)
         width = X.shape[1]
         bad = [c for c in columns if not -width <= c < width]
         if bad:
-            raise ValueError(f"`columns` holds {bad}, but X has {width} columns.")
+            raise ValueError(f"`columns` contains {bad}, but X has {width} columns.")
         columns = columns or list(range(width))[self.columns]
-        if not self.base.numeric and len(columns) == 1:
-            return as_objects(X[:, columns[0]].tolist()) if mixed else X[:, columns[0]]
+        if len(columns) == 1 and not self.base.numeric:
+            values = X[:, columns[0]]
+            return as_objects(values.tolist()) if is_objects else values
         if is_numpy(X):
             return X[:, columns]
-        return array_namespace(X).concat([X[:, c : c + 1 or None] for c in columns], axis=1)
+        parts = [X[:, c : c + 1 or None] for c in columns]  # None ends the slice that begins at column −1
+        return array_namespace(X).concat(parts, axis=1)

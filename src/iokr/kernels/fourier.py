@@ -1,4 +1,4 @@
-"""cos and sin of random projections: kernels of x − z in few features, without looking at the data."""
+"""Random Fourier features: cosines and sines of random projections, for kernels of x − z."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["Fourier"]
 class Fourier(FeatureKernel):
     """k̂(x, z) = ⟨φ(x), φ(z)⟩ ≈ k(x, z), φ(x) = k^{-½}[cos Ωᵀx, sin Ωᵀx], k = rank/2 random frequencies Ω.
 
-    `RBF`: Ω = √(2γ) G with normal G, orthogonal in blocks of p columns, of the lengths of normal vectors, which lowers
-    the variance. `Laplacian`: Ω_ij = γ·Cauchy. On average k̂ is k, but it is no projection: K̂ ≤ K does not hold,
-    nothing certifies it, and on outputs use `embeddings.Nystroem`. It needs more features than `Nystroem`, but no
-    object: 2p·rank flops each.
+    `RBF`: Ω = √(2γ) G with normal G, whose columns are made orthogonal in blocks of p, with the lengths of normal
+    vectors, which lowers the variance. `Laplacian`: Ω_ij = γ·Cauchy. k̂ is unbiased but not a projection: K̂ ≤ K does
+    not hold and `model_selection.certify` does not apply; for outputs use `embeddings.Nystroem`. It needs more features
+    than `Nystroem`, which cost 2p flops each and do not depend on the data.
 
     Parameters
     ----------
     base : RBF or Laplacian
         k.
     n_components : int, default=100
-        How many features, at least 2; an odd number is lowered by one.
+        The number of features, at least 2; an odd number is lowered by one.
     orthogonal : bool, default=None
-        None: for `RBF`. `Laplacian` has none.
+        Whether frequencies are orthogonal; None is True for `RBF`. Those of `Laplacian` are independent.
     random_state : int, RandomState or None, default=None
         None is the same draw every time.
 
@@ -41,7 +41,7 @@ class Fourier(FeatureKernel):
     base_ : Kernel
         Fitted.
     center_ : array of shape (p,), or None
-        The mean of dense objects, from which x is measured.
+        Half-way between the ends of each column of dense objects: φ is a function of x − center_.
     frequencies_ : ndarray of shape (p, rank // 2)
         Ω.
 
@@ -72,7 +72,8 @@ class Fourier(FeatureKernel):
             )
         self.base_ = fit_part(self.base, "base", X)
         X = check_vectors(X)
-        p, rng = int(X.shape[1]), generator(self.random_state)
+        p = int(X.shape[1])
+        rng = generator(self.random_state)
         self.center_ = None if is_sparse(X) else _middle(X)
         if isinstance(self.base_, Laplacian):
             if self.orthogonal:
@@ -88,21 +89,22 @@ class Fourier(FeatureKernel):
     def features(self, X: Any) -> Array:
         """k^{-½}[cos Ωᵀx, sin Ωᵀx], a row per object."""
         X = check_vectors(X)
-        if self.center_ is not None:  # k does not change when all objects move, and small angles have more digits
-            X = (X.toarray() if is_sparse(X) else X) - asarray_like(self.center_, X)[None, :]
+        if self.center_ is not None:  # k is a function of x − z, and small angles have more correct digits
+            X = X.toarray() if is_sparse(X) else X
+            X = X - asarray_like(self.center_, X)[None, :]
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5
 
 
 def _middle(X: Array) -> Array:
-    """Half way between the ends of every column: far from the origin angles would lose their digits."""
+    """Half-way between the ends of every column."""
     xp = array_namespace(X)
     return xp.min(X, axis=0) / 2 + xp.max(X, axis=0) / 2
 
 
 def _orthogonal(p: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Orthogonal columns, p at a time, of the lengths that normal vectors have."""
+    """(p, k): columns orthogonal in blocks of p, with the lengths of normal vectors."""
     blocks = []
     for start in range(0, k, p):
         Q, _ = np.linalg.qr(rng.normal(size=(p, p)))

@@ -17,13 +17,13 @@ __all__ = ["GaussianOf"]
 class GaussianOf(WrappedKernel):
     """k(x, z) = exp(−γ ‖φ(x) − φ(z)‖²) = exp(−γ (base(x, x) + base(z, z) − 2 base(x, z))), φ the features of `base`.
 
-    `GaussianOf(Linear(), gamma)` is `RBF(gamma)`; for a normalised base, as `Tanimoto()`, it is exp(−2γ(1 − base)).
+    `GaussianOf(Linear(), gamma)` is `RBF(gamma)`; for a normalised base such as `Tanimoto()` it is exp(−2γ(1 − base)).
 
     Parameters
     ----------
     base : Kernel
     gamma : float, default=1.0
-        Larger tells objects apart more sharply.
+        Larger is more local.
 
     Examples
     --------
@@ -46,7 +46,8 @@ class GaussianOf(WrappedKernel):
         return Parts(R, check_computed(self.base_.diag(R), room=4.0))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_squares), (Z, z_squares) = R, S
+        X, x_squares = R
+        Z, z_squares = S
         with unwarned():
             squares = x_squares[:, None] + z_squares[None, :] - 2 * self.base_.block(X, Z)
             xp = array_namespace(squares)

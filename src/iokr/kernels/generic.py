@@ -1,4 +1,4 @@
-"""Kernels on any objects at all."""
+"""Kernels on objects of any kind."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["Delta", "FromFunction"]
 class Delta(Kernel):
     """k(x, z) = 1 if x equals z, else 0.
 
-    Turns labels of any kind into outputs: with it IOKR is least-squares classification. Arrays and lists compare
-    by their content.
+    As an output kernel on labels it makes IOKR least-squares classification. Arrays and lists are compared by their
+    entries.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Delta(Kernel):
 
 @component
 class FromFunction(PairwiseKernel):
-    """k(x, z) = f(x, z) for a function of yours, called once per pair.
+    """k(x, z) = f(x, z) for a given function, called once per pair.
 
     Parameters
     ----------

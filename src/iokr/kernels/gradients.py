@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dsymm
 
-from iokr._array import to_numpy
+from iokr._array import is_sparse, to_numpy
 from iokr.kernels.ard import ARD
 from iokr.kernels.base import BinaryKernel, Kernel, Product, Scaled, Sum
 from iokr.kernels.vectors import RBF
@@ -18,10 +18,10 @@ __all__ = ["log_gradients"]
 
 @singledispatch
 def log_gradients(kernel: Kernel, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """⟨M, ∂K/∂log θ⟩ by the name of θ as `get_params` has it, for a fitted kernel with the Gram matrix K on R.
+    """⟨M, ∂K/∂log θ⟩ by the name of θ in `get_params`, for a fitted kernel with the Gram matrix K on R.
 
-    M is symmetric and given by its entries on and below the diagonal, in Fortran order; nothing above is read. Kernels
-    without parameters that can be learned have none. Others are registered by class.
+    M is symmetric, in Fortran order; only its entries on and below the diagonal are read. Kernels with parameters that
+    can be learned are registered by class; others have no gradients.
     """
     return {}
 
@@ -40,7 +40,7 @@ def _inner(M: np.ndarray, K: np.ndarray) -> float:
 
 
 def _vectors(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else to_numpy(X), dtype=float)
+    return np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=float)
 
 
 @log_gradients.register
@@ -51,14 +51,14 @@ def _(kernel: ARD, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray
 
 @log_gradients.register
 def _(kernel: RBF, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """The sum of those of equal widths."""
+    """The sum over features, as for `ARD` with equal widths."""
     X = _vectors(R.parts[0])
     return {"gamma": np.atleast_1d(-2 * kernel.gamma_ * _scatter(X - X.mean(axis=0), M * K).sum())}
 
 
 @log_gradients.register
 def _(kernel: Scaled, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """⟨M, K⟩, and those of the base."""
+    """⟨M, K⟩ for the factor, and the gradients of the base."""
     base = _named("base", kernel.base_, R, _gram(kernel.base_, R), kernel.factor * M)
     return {"factor": np.atleast_1d(_inner(M, K)), **base}
 
@@ -66,18 +66,21 @@ def _(kernel: Scaled, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndar
 @log_gradients.register(Sum)
 @log_gradients.register(Product)
 def _(kernel: BinaryKernel, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """M reaches both terms of a sum; the other factor of a product multiplies it."""
-    grams = [_gram(part, r) for part, r in zip((kernel.left_, kernel.right_), R, strict=True)]
-    reach = [M * grams[1], M * grams[0]] if isinstance(kernel, Product) else [M, M]
-    left = _named("left", kernel.left_, R.parts[0], grams[0], reach[0])
-    return left | _named("right", kernel.right_, R.parts[1], grams[1], reach[1])
+    """⟨M, ∂(K₁ + K₂)⟩ = ⟨M, ∂K₁⟩ + ⟨M, ∂K₂⟩; ⟨M, ∂(K₁ ∘ K₂)⟩ = ⟨M ∘ K₂, ∂K₁⟩ + ⟨M ∘ K₁, ∂K₂⟩."""
+    R1, R2 = R
+    K1 = _gram(kernel.left_, R1)
+    K2 = _gram(kernel.right_, R2)
+    product = isinstance(kernel, Product)
+    left = _named("left", kernel.left_, R1, K1, M * K2 if product else M)
+    right = _named("right", kernel.right_, R2, K2, M * K1 if product else M)
+    return left | right
 
 
 def _named(name: str, kernel: Kernel, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """Those of a part, by their names in the whole."""
+    """The gradients of a part, by the names of its parameters in the whole kernel."""
     return {f"{name}__{key}": value for key, value in log_gradients(kernel, R, K, M).items()}
 
 
 def _gram(kernel: Kernel, R: Any) -> np.ndarray:
-    """In Fortran order, as M is."""
+    """K in Fortran order, as M is."""
     return np.asarray(to_numpy(kernel.gram(R).detach()), dtype=float).T

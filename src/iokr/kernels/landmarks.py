@@ -1,4 +1,4 @@
-"""φ(x) = Wᵀ S k(P, x), W Wᵀ = (S k(P, P) Sᵀ)⁺: a kernel through a few of its objects, chosen and whitened."""
+"""φ(x) = Wᵀ S k(P, x), W Wᵀ = (S k(P, P) Sᵀ)⁺: features of a kernel from some objects P."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from iokr._array import (
 )
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_random
+from iokr.data.objects import Parts
 from iokr.kernels.base import Kernel
 
 __all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "check_sketch", "generator"]
@@ -34,89 +35,102 @@ __all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "c
 PIVOTS = ("random", "greedy", "uniform")
 ENTRIES = ("signs", "normal")
 _EPS = float(np.finfo(np.float64).eps)
-_FIRST, _SHARE = 8, 8  # objects drawn at a time: at least 8, an eighth of those that there are
+_FIRST = 8  # objects drawn at a time, at least
+_SHARE = 8  # objects drawn at a time, as a fraction 1/8 of those chosen before
 _PER_ROW = 4  # objects in a sketch for each of its rows, by default
-_SPARSEST = 1e-9  # density of a sketch, at least: entries are divided by its root
-_PANEL, _IN_CACHE = 1 << 25, 1 << 21  # numbers of a panel of features; under NumPy, whose memory is new to it each time
-_DIGITS = 1e3  # times n·eps·max k(x, x), from which pivots are beyond doubt
+_SPARSEST = 1e-9  # the smallest density of a sketch: entries are divided by its root
+_PANEL = 1 << 25  # numbers of a panel of features
+_IN_CACHE = 1 << 21  # the same for NumPy, which takes fresh memory for each panel
+_DIGITS = 1e3  # pivots above this many times n·eps·max k(x, x) are not rounding
 
 
 def check_landmarks(n_components: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
-    """`n_components` ≥ 1, `tol` ≥ 0 or None, and a known way to choose."""
+    """`n_components` ≥ 1, `tol` ≥ 0 or None, and `pivots` one of `PIVOTS`."""
     check_choice(pivots, "pivots", PIVOTS)
-    return check_integer(n_components, "n_components", minimum=1), None if tol is None else check_number(
-        tol, "tol", minimum=0.0
-    )
+    count = check_integer(n_components, "n_components", minimum=1)
+    return count, None if tol is None else check_number(tol, "tol", minimum=0.0)
 
 
 def check_sketch(n_components: Any, density: Any, entries: Any) -> tuple[int, float | None]:
-    """`n_components` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and known entries."""
+    """`n_components` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and `entries` one of `ENTRIES`."""
     check_choice(entries, "entries", ENTRIES)
-    share = None if density is None else check_number(density, "density", minimum=_SPARSEST)
-    if share is not None and share > 1:
+    count = check_integer(n_components, "n_components", minimum=1)
+    if density is None:
+        return count, None
+    fraction = check_number(density, "density", minimum=_SPARSEST)
+    if fraction > 1:
         raise ValueError(f"`density` must be a fraction of at most 1, got {density!r}.")
-    return check_integer(n_components, "n_components", minimum=1), share
+    return count, fraction
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Random numbers; None is the same ones every time, so that the same data give the same features."""
-    return np.random.default_rng(int(check_random(0 if random_state is None else random_state).randint(2**31)))
+    """Random numbers; the same ones every time for None, so that the same data have the same features."""
+    seed = check_random(0 if random_state is None else random_state).randint(2**31)
+    return np.random.default_rng(int(seed))
 
 
 class FeatureMap(ABC):
-    """φ(x) from the values k(x, p) at the objects p of P; what it was for the objects at fit may be asked for once."""
+    """φ(x) from the values k(x, p) at the objects p of P; the features of the objects at fit are kept for one use."""
 
     kernel: Kernel
     pivots: np.ndarray  # positions of P among the objects at fit
     P: Any  # represented
     error: float  # tr(K − K̂) / tr K
-    _at_fit: Any = None
+    _at_fit: Any = None  # Φ, or (X, fingerprint of X, Φ)
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """Numbers of φ(x)."""
+        """The number of features."""
 
     @abstractmethod
     def whiten(self, B: Array, out: Array | None = None) -> Array:
-        """φ(x) from rows k(x, P), in `out` if that is given."""
+        """φ(x) from rows k(x, P), written to `out` if given."""
 
     @abstractmethod
     def weights(self, H: Array) -> Array:
         """Coordinates h as weights on the objects of P, a row each."""
 
     def features(self, R: Any) -> Array:
-        """φ(x), a row per object, so many at a time that little but the answer is held."""
-        n, Phi = int(R.shape[0]), None
+        """φ(x), a row per object; some rows at a time, so that little more than the result is in memory."""
+        n = int(R.shape[0])
         height = _height(len(self.pivots), self.P)
         if n <= height:
             return self.whiten(self.kernel.block(R, self.P))
+        Phi: Array | None = None
         for rows in blocks(n, height):
             B = self.kernel.block(take_rows(R, rows), self.P)
-            Phi = empty_like((n, self.width), B) if Phi is None else Phi
+            if Phi is None:
+                Phi = empty_like((n, self.width), B)
             self.whiten(B, Phi[rows, :])
         return Phi
 
     def remember(self, X: Any) -> None:
-        """X is what R was made of: then Φ need not be computed again when X is represented next."""
-        Phi, seen = self._at_fit, _fingerprint(X)
-        self._at_fit = None if seen is None else (X, seen, Phi)
+        """Keep Φ of the objects X at fit until the next `recall`, usually from `represent(X)` right after `fit(X)`."""
+        fingerprint = _fingerprint(X)
+        self._at_fit = None if fingerprint is None else (X, fingerprint, self._at_fit)
 
     def recall(self, X: Any) -> Array | None:
-        """Φ if X is, unchanged, what it was made of; it is forgotten in any case."""
-        kept, self._at_fit = self._at_fit, None
-        if kept is None or kept[0] is not X:
+        """Φ if X is the array at fit, unchanged; it is returned once at most."""
+        kept = self._at_fit
+        self._at_fit = None
+        if kept is None:
             return None
-        return kept[2] if bool(array_namespace(kept[1]).all(kept[1] == _fingerprint(X))) else None
+        before, fingerprint, Phi = kept
+        if before is not X or not bool(array_namespace(fingerprint).all(fingerprint == _fingerprint(X))):
+            return None
+        return Phi
 
     def take_features(self) -> Array:
-        """Φ of the objects at fit, once."""
-        Phi, self._at_fit = self._at_fit, None
+        """Φ of the objects at fit; it is returned once."""
+        Phi = self._at_fit
+        self._at_fit = None
         return Phi
 
     def _state_error(self, Phi: Array, diagonal: Array) -> None:
-        """tr(K − K̂) / tr K; Φ is kept."""
-        xp, diagonal = array_namespace(Phi), asarray_like(diagonal, Phi)
+        """Set tr(K − K̂) / tr K, and keep Φ."""
+        xp = array_namespace(Phi)
+        diagonal = asarray_like(diagonal, Phi)
         parts = blocks(int(Phi.shape[0]), _height(int(Phi.shape[1]), Phi))
         rest = [xp.sum(xp.clip(diagonal[rows] - _sq_norms(Phi[rows, :]), min=0.0)) for rows in parts]
         trace = float(xp.sum(diagonal))
@@ -128,16 +142,16 @@ class FeatureMap(ABC):
 
 
 class Landmarks(FeatureMap):
-    """φ(x) = L⁻¹ k(P, x), L Lᵀ = k(P, P): S takes the objects P, and K̂ = Φ Φᵀ ≤ K is the projection on their span.
+    """φ(x) = L⁻¹ k(P, x), L Lᵀ = k(P, P): K̂ = Φ Φᵀ ≤ K is the projection of K on the span of the objects P.
 
-    "random": randomly pivoted Cholesky. An object is drawn with probability proportional to its residual k(x, x) −
-    k̂(x, x), many at a time, each then kept with the probability that those before it leave it: what is kept is
-    distributed as if drawn one by one, and a smaller rank takes the first of the same objects. "greedy" takes the
-    object that is represented worst, one at a time. "uniform" draws once. K itself is never formed: n·rank evaluations,
-    n·rank² flops. What is represented to rounding is dropped, never jittered.
+    "random": randomly pivoted Cholesky. Objects are drawn with probability proportional to the residual k(x, x) −
+    k̂(x, x), many at a time, and each is then accepted with the ratio of its residual after the others before it to
+    that at the draw: the result has the distribution of draws one by one, and a smaller rank takes the first of the
+    same objects. "greedy" takes the object with the largest residual, one at a time. "uniform" draws all at once. K is
+    not formed: n·rank evaluations, n·rank² flops. Objects whose residual is rounding are left out; no jitter is added.
 
-    `pivots` are the positions of P among the represented objects R; `error` is tr(K − K̂) / tr K, where tr(K − K̂)
-    bounds every eigenvalue of K − K̂, positive semi-definite. With `tol` the rank is the least with error ≤ tol.
+    `pivots` are the positions of P among the represented objects R; `error` is tr(K − K̂) / tr K. K − K̂ is positive
+    semi-definite, so that tr(K − K̂) bounds its eigenvalues. With `tol` the rank is the smallest with error ≤ tol.
     """
 
     def __init__(
@@ -152,91 +166,118 @@ class Landmarks(FeatureMap):
         n = int(R.shape[0])
         rank = min(n_components, n)
         check_matrix(n, rank, R, 2.0, "Columns of a kernel matrix")
-        self.kernel, rng = kernel, generator(random_state)
+        self.kernel = kernel
+        rng = generator(random_state)
         diagonal = check_computed(kernel.diag(R))
-        floor = n * _EPS * float(array_namespace(diagonal).max(diagonal)) if n else 0.0
+        rounding = n * _EPS * float(array_namespace(diagonal).max(diagonal)) if n else 0.0
         if pivots == "uniform":
             Phi = self._draw(R, rng.permutation(n)[:rank], ordered=tol is not None)
         else:
-            Phi = self._factor(R, rank, diagonal, floor, None if pivots == "greedy" else rng)
+            Phi = self._factor(R, rank, diagonal, rounding, None if pivots == "greedy" else rng)
         if tol is not None:
             Phi = self._first(Phi, diagonal, tol)
         self._state_error(Phi, diagonal)
 
     def _draw(self, R: Any, chosen: np.ndarray, *, ordered: bool) -> Array:
-        """Φ of P among the chosen objects, less those that the others represent; `ordered`: the best ones first."""
+        """Φ of P among the chosen objects, without those that the others represent; `ordered`: the best ones first."""
         P = take_rows(R, chosen)
         M = self.kernel.block(P, P)
-        known = None if ordered else _lower(M)
-        if known is None:
+        factor = None if ordered else _lower(M)
+        if factor is None:
             M = to_numpy(M)
             L, order = pivoted_cholesky(np.ascontiguousarray((M + M.T) / 2))
-            known, chosen = np.tril(L[order]), chosen[order]
+            factor = np.tril(L[order])
+            chosen = chosen[order]
             P = take_rows(R, chosen)
-        self.pivots, self.P, self.L = chosen, P, known
+        self.pivots = chosen
+        self.P = P
+        self.L = factor
         return self.features(R)
 
-    def _factor(self, R: Any, rank: int, left: Array, floor: float, rng: np.random.Generator | None) -> Array:
-        """Φ by Cholesky with pivoting; the greedy one without random numbers."""
-        n, found, xp = int(R.shape[0]), 0, array_namespace(left)
+    def _factor(self, R: Any, rank: int, left: Array, rounding: float, rng: np.random.Generator | None) -> Array:
+        """Φ by Cholesky with pivoting; the greedy one without random numbers. `left` is the diagonal of K − K̂."""
+        n = int(R.shape[0])
+        xp = array_namespace(left)
+        Phi = np.empty((n, rank), order="F") if is_numpy(left) else empty_like((n, rank), left)
         chosen: list[np.ndarray] = []
         closed = np.zeros(n, dtype=bool)
-        Phi = np.empty((n, rank), order="F") if is_numpy(left) else empty_like((n, rank), left)
-        while found < rank:
-            room = xp.where((left <= floor) | asarray_like(closed, left), 0.0, left)
-            if rng is None:
-                J = np.array([int(xp.argmax(room))])
-                L = np.sqrt(to_numpy(take_rows(room, J)))[:, None]
-                if not L[0, 0] > 0:
-                    break
-            else:
-                summed = xp.cumulative_sum(room)
-                top = float(summed[-1])
-                if not top > 0:
-                    break
-                drawn = rng.random(max(_FIRST, found // _SHARE)) * top
-                J = np.minimum(to_numpy(xp.searchsorted(summed, asarray_like(drawn, left), side="right")), n - 1)
-                J, L = self._keep(R, J, to_numpy(take_rows(room, J)), Phi[:, :found], floor, rng)
-            J, L = J[: rank - found], L[: rank - found, : rank - found]
+        count = 0
+        while count < rank:
+            residual = xp.where((left <= rounding) | asarray_like(closed, left), 0.0, left)
+            known = Phi[:, :count]
+            J, L = self._worst(residual) if rng is None else self._drawn(R, residual, known, rounding, rng)
+            if not len(J):
+                break
+            J = J[: rank - count]
+            L = L[: rank - count, : rank - count]
             there = J if is_numpy(left) else asarray_like(J, left)
             columns = self.kernel.block(R, take_rows(R, there))
-            if found:
-                columns = columns - matmul(Phi[:, :found], take_rows(Phi[:, :found], there).T)
+            if count:
+                columns = columns - matmul(known, take_rows(known, there).T)
+            # the next columns of Φ: (k(x, x_J) − k̂(x, x_J)) L⁻ᵀ
             new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_rows(columns)
-            Phi[:, found : found + len(J)] = new
+            Phi[:, count : count + len(J)] = new
             left = left - _sq_norms(new)
             chosen.append(J)
             closed[J] = True
-            found += len(J)
+            count += len(J)
         self.pivots = np.concatenate([np.empty(0, dtype=np.intp), *chosen])
-        self.P, Phi = take_rows(R, self.pivots), Phi[:, :found]
+        self.P = take_rows(R, self.pivots)
+        Phi = Phi[:, :count]
         self.L = xp.tril(take_rows(Phi, self.pivots))
         return np.ascontiguousarray(Phi) if is_numpy(Phi) else Phi
 
-    def _keep(
-        self, R: Any, J: np.ndarray, room: np.ndarray, Phi: Array, floor: float, rng: np.random.Generator
+    def _worst(self, residual: Array) -> tuple[np.ndarray, np.ndarray]:
+        """The object with the largest residual, and its root; none where all residuals are 0."""
+        xp = array_namespace(residual)
+        J = np.array([int(xp.argmax(residual))])
+        L = np.sqrt(to_numpy(take_rows(residual, J)))[:, None]
+        return (J, L) if L[0, 0] > 0 else (J[:0], L[:0])
+
+    def _drawn(
+        self, R: Any, residual: Array, Phi: Array, rounding: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of the drawn objects J, with residuals `room`, those that are kept, and the factor of their residual."""
+        """Objects drawn with probability proportional to their residuals, and the factor of their residual matrix."""
+        xp = array_namespace(residual)
+        summed = xp.cumulative_sum(residual)
+        total = float(summed[-1])
+        if not total > 0:
+            return np.empty(0, dtype=np.intp), np.empty((0, 0))
+        draws = rng.random(max(_FIRST, int(Phi.shape[1]) // _SHARE)) * total
+        places = to_numpy(xp.searchsorted(summed, asarray_like(draws, residual), side="right"))
+        J = np.minimum(places, int(residual.shape[0]) - 1)
+        return self._accepted(R, J, to_numpy(take_rows(residual, J)), Phi, rounding, rng)
+
+    def _accepted(
+        self, R: Any, J: np.ndarray, residual: np.ndarray, Phi: Array, rounding: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The accepted ones of the drawn objects J, and the factor of their residual matrix."""
         there = J if is_numpy(Phi) else asarray_like(J, Phi)
-        some, rows = take_rows(R, there), take_rows(Phi, there)
+        some = take_rows(R, there)
+        rows = take_rows(Phi, there)
         S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T))
-        kept: list[int] = []
-        L, chances = np.zeros(S.shape), rng.uniform(size=len(J))
-        for i, (chance, before) in enumerate(zip(chances.tolist(), room.tolist(), strict=True)):
-            own = L[i, : len(kept)]
+        accepted: list[int] = []
+        L = np.zeros(S.shape)
+        chances = rng.uniform(size=len(J))
+        for i, (chance, before) in enumerate(zip(chances.tolist(), residual.tolist(), strict=True)):
+            count = len(accepted)
+            own = L[i, :count]
             now = before if i == 0 else float(S[i, i] - own @ own)
-            if i and not (now > floor and chance * before < now):
+            if i and not (now > rounding and chance * before < now):
                 continue
-            L[i:, len(kept)] = (S[i:, i] - L[i:, : len(kept)] @ own) / now**0.5
-            kept.append(i)
-        return J[kept], np.tril(L[kept, : len(kept)])
+            L[i:, count] = (S[i:, i] - L[i:, :count] @ own) / now**0.5
+            accepted.append(i)
+        return J[accepted], np.tril(L[accepted, : len(accepted)])
 
     def _first(self, Phi: Array, diagonal: Array, tol: float) -> Array:
-        """The first columns of Φ whose error is at most `tol`."""
+        """The first columns of Φ with an error of at most `tol`."""
         xp = array_namespace(Phi)
         explained = np.cumsum(to_numpy(xp.sum(Phi * Phi, axis=0)))
-        r = min(len(self.pivots), 1 + int(np.searchsorted(explained, (1 - tol) * float(xp.sum(diagonal)))))
-        self.pivots, self.P, self.L = self.pivots[:r], take_rows(self.P, slice(0, r)), self.L[:r, :r]
+        enough = 1 + int(np.searchsorted(explained, (1 - tol) * float(xp.sum(diagonal))))
+        r = min(len(self.pivots), enough)
+        self.pivots = self.pivots[:r]
+        self.P = take_rows(self.P, slice(0, r))
+        self.L = self.L[:r, :r]
         return Phi[:, :r]
 
     @property
@@ -246,7 +287,7 @@ class Landmarks(FeatureMap):
 
     def whiten(self, B: Array, out: Array | None = None) -> Array:
         """L⁻¹ k(P, x)."""
-        self.L = asarray_like(self.L, B)  # beside the rows from now on
+        self.L = asarray_like(self.L, B)  # moved to the device of the rows once
         return CholeskyFactor(self.L).solve_rows(B, out)
 
     def weights(self, H: Array) -> Array:
@@ -257,9 +298,9 @@ class Landmarks(FeatureMap):
 class SketchedLandmarks(FeatureMap):
     """φ(x) = Wᵀ S k(P, x), S (rank, p′) with entries ±1 or N(0, 1), W Wᵀ = (S k(P, P) Sᵀ)⁺: sums of several objects.
 
-    S is drawn over all n objects, each entry different from 0 with probability `density`, and scaled by
-    1/√(rank·density); P are the p′ objects whose column is not all zero, 4·rank of them by default. With density 1 S is
-    sub-Gaussian and P is everything. Directions whose eigenvalue is 0 to rounding are dropped.
+    S is drawn over all n objects; each entry differs from 0 with probability `density` and is scaled by
+    1/√(rank·density). P are the p′ objects whose column is not all zero, 4·rank of them by default. With density 1 S is
+    sub-Gaussian and P are all objects. Directions whose eigenvalue is rounding are left out.
     """
 
     def __init__(
@@ -273,26 +314,27 @@ class SketchedLandmarks(FeatureMap):
     ) -> None:
         n = int(R.shape[0])
         rank = min(n_components, n)
-        if density is None:  # 4·rank columns are expected not to be all zero
-            density = 1.0 if _PER_ROW * rank >= n else -float(np.expm1(np.log1p(-_PER_ROW * rank / n) / rank))
+        if density is None:
+            density = _usual_density(rank, n)
         S, self.pivots = _sketch(rank, n, density, entries, generator(random_state))
         check_matrix(n, len(self.pivots), R, 1.0, "Columns of a kernel matrix")
-        self.kernel, self.P = kernel, take_rows(R, self.pivots)
+        self.kernel = kernel
+        self.P = take_rows(R, self.pivots)
         diagonal = check_computed(kernel.diag(R))
         M = matmul(S, matmul(to_numpy(kernel.block(self.P, self.P)), S.T))
         values, V = eigh((M + M.T) / 2)
-        keep = values > rank * _EPS * max(float(values[-1]), 0.0)
-        self.T = np.ascontiguousarray(matmul(S.T, V[:, keep] / np.sqrt(values[keep])))
+        positive = values > rank * _EPS * max(float(values[-1]), 0.0)
+        self.T = np.ascontiguousarray(matmul(S.T, V[:, positive] / np.sqrt(values[positive])))
         self._state_error(self.features(R), diagonal)
 
     @property
     def width(self) -> int:
-        """One for each direction that is not 0 to rounding."""
+        """One for each direction with a positive eigenvalue."""
         return int(self.T.shape[1])
 
     def whiten(self, B: Array, out: Array | None = None) -> Array:
         """Wᵀ S k(P, x)."""
-        self.T = asarray_like(self.T, B)  # beside the rows from now on
+        self.T = asarray_like(self.T, B)  # moved to the device of the rows once
         Phi = matmul(B, self.T)
         if out is None:
             return Phi
@@ -305,10 +347,11 @@ class SketchedLandmarks(FeatureMap):
 
 
 def _height(width: int, like: Any) -> int:
-    """Rows of features that are made at a time."""
-    while hasattr(like, "parts"):
+    """Rows of features that are computed at a time."""
+    while isinstance(like, Parts):
         like = like.parts[0]
-    return max(1, (_IN_CACHE if is_numpy(like) else _PANEL) // max(width, 1))
+    entries = _IN_CACHE if is_numpy(like) else _PANEL
+    return max(1, entries // max(width, 1))
 
 
 def _sq_norms(Phi: Array) -> Array:
@@ -317,20 +360,32 @@ def _sq_norms(Phi: Array) -> Array:
 
 
 def _lower(M: Array) -> Array | None:
-    """L of M = L Lᵀ where every pivot is beyond doubt, so that no object is represented by the others; else None."""
-    xp, n = array_namespace(M), int(M.shape[0])
+    """L of M = L Lᵀ where every pivot is far above rounding, so that no object is represented by others; else None."""
+    xp = array_namespace(M)
+    n = int(M.shape[0])
     try:
         L = cholesky(M).L
     except NotPositiveDefinite:
         return None
-    least = float(xp.min(xp.linalg.diagonal(L))) ** 2
-    return xp.tril(L) if least > _DIGITS * n * _EPS * float(xp.max(xp.linalg.diagonal(M))) else None
+    smallest = float(xp.min(xp.linalg.diagonal(L))) ** 2
+    doubtful = _DIGITS * n * _EPS * float(xp.max(xp.linalg.diagonal(M)))
+    return xp.tril(L) if smallest > doubtful else None
+
+
+def _usual_density(rank: int, n: int) -> float:
+    """The density with which 4·rank columns of S are expected to have an entry: n (1 − (1 − density)^rank) = 4·rank."""
+    if _PER_ROW * rank >= n:
+        return 1.0
+    return -float(np.expm1(np.log1p(-_PER_ROW * rank / n) / rank))
 
 
 def _sketch(rank: int, n: int, density: float, entries: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """S on its columns that are not all zero, and which these are; a row without an entry gets one."""
-    count = rank * n if density >= 1 else int(rng.binomial(rank * n, density))
-    flat = np.arange(rank * n) if density >= 1 else rng.choice(rank * n, size=count, replace=False)
+    """S on its columns that are not all zero, and the numbers of these columns; a row without an entry gets one."""
+    if density >= 1:
+        flat = np.arange(rank * n)
+    else:
+        count = int(rng.binomial(rank * n, density))
+        flat = rng.choice(rank * n, size=count, replace=False)
     rows, columns = np.divmod(flat, n)
     empty = np.setdiff1d(np.arange(rank), rows)
     rows = np.concatenate([rows, empty])
@@ -343,7 +398,7 @@ def _sketch(rank: int, n: int, density: float, entries: str, rng: np.random.Gene
 
 
 def _fingerprint(X: Any) -> Array | None:
-    """A number per row that changes when an entry does; None for what is no dense matrix of numbers."""
+    """A number per row that changes when an entry does; None unless X is a dense matrix of floats."""
     if not is_array(X) or X.ndim != 2 or (is_numpy(X) and X.dtype.kind != "f"):
         return None
     xp = array_namespace(X)

@@ -18,9 +18,9 @@ from iokr.kernels.precomputed import check_indices
 
 __all__ = ["Diffusion", "NodeKernel", "RegularizedLaplacian", "check_graph"]
 
-_EXACT = 2048  # nodes up to which a sparse Laplacian is diagonalised; a series is faster and smaller beyond
-_DENSE = 0.05  # fraction of non-zero weights above which it is diagonalised anyway
-_COLUMNS = 64  # of a product with the Laplacian at a time, within the cache
+_EXACT = 2048  # nodes up to which a sparse Laplacian is diagonalised; beyond, a series is faster and smaller
+_DENSE = 0.05  # fraction of non-zero weights above which every Laplacian is diagonalised
+_COLUMNS = 64  # columns of a product with the Laplacian at a time, which stay in the cache
 _EPS = float(np.finfo(np.float64).eps)
 _ADVICE = "To reduce memory: fewer labelled nodes, or a machine with more memory."
 
@@ -29,14 +29,14 @@ _ADVICE = "To reduce memory: fewer labelled nodes, or a machine with more memory
 class NodeKernel(FeatureKernel):
     """k(i, j) = g(L)_ij, g a positive decreasing function, L = diag(W1) − W the Laplacian of a graph with weights W.
 
-    Objects are node numbers. φ(i) is row i of √g(L), so Gram matrices are positive semi-definite however √g(L) is
-    computed: by an eigendecomposition up to 2048 nodes (or when more than a twentieth of the weights are not zero),
-    else by a Chebyshev series in the sparse Laplacian, N columns of length N at most.
+    Objects are node numbers. φ(i) is row i of √g(L), so that Gram matrices are positive semi-definite whether √g(L) is
+    exact or approximate: it is computed by an eigendecomposition up to 2048 nodes (or if more than a twentieth of the
+    weights are not zero), else by a Chebyshev series in the sparse Laplacian, N columns of length N at most.
 
     Attributes
     ----------
     error_ : float
-        What |k − g(L)| may be off by, rounding apart: 0 after an eigendecomposition; for a series twice the sum of the
+        A bound of |k − g(L)| except for rounding: 0 after an eigendecomposition; for a series twice the sum of the
         coefficients left out.
 
     Examples
@@ -57,12 +57,12 @@ class NodeKernel(FeatureKernel):
         """√g at eigenvalues l ≥ 0 of the Laplacian."""
 
     def fit(self, X: Any) -> NodeKernel:
-        """Factor g(L), or expand √g; the graph is read, X is not."""
+        """Factor g(L) of the graph, or expand √g; X is not used."""
         check_number(self.beta, "beta", minimum=0.0, strict=True)
         if self.graph is None:
             raise ValueError(
                 f"{type(self).__name__} needs the graph whose nodes it compares: set `graph` to its symmetric matrix "
-                "of weights (`LinkPredictor` supplies the graph of the labelled nodes itself)."
+                "of weights (`LinkPredictor` supplies the graph of the labelled nodes)."
             )
         W = check_graph(self.graph, "graph")
         L = csr_array(diags_array(W.sum(axis=1)) - W)
@@ -95,10 +95,10 @@ class NodeKernel(FeatureKernel):
 
 @component
 class Diffusion(NodeKernel):
-    """k(i, j) = exp(−βL)_ij: how much heat put on node i is on node j after time β.
+    """k(i, j) = exp(−βL)_ij: the heat on node j after time β that starts on node i.
 
-    Wrap it as `Normalized(Diffusion(beta))` for a unit diagonal: on real networks nodes of small degree keep most of
-    their heat, and k(i, i) spreads over orders of magnitude. `error_` is that of `NodeKernel`.
+    Wrap it as `Normalized(Diffusion(beta))` for a unit diagonal: on real networks most heat of nodes of small degree
+    stays there, and k(i, i) varies by orders of magnitude. `error_` is that of `NodeKernel`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Diffusion(NodeKernel):
 
 @component
 class RegularizedLaplacian(NodeKernel):
-    """k(i, j) = ((I + βL)⁻¹)_ij: walks of every length, long ones counting less; `error_` as in `NodeKernel`.
+    """k(i, j) = ((I + βL)⁻¹)_ij: walks of every length, with less weight for long ones; `error_` as in `NodeKernel`.
 
     Parameters
     ----------
@@ -165,32 +165,33 @@ def check_graph(W: Any, name: str) -> csr_array:
     W.eliminate_zeros()
     if W.nnz and W.data.min() < 0:
         i, j = _where(W, W.data < 0)
-        raise ValueError(f"`{name}` must hold weights of at least 0, got {W[i, j]:g} between nodes {i} and {j}.")
+        raise ValueError(f"`{name}` must be weights of at least 0, got {W[i, j]:g} between nodes {i} and {j}.")
     loops = np.flatnonzero(W.diagonal())
     if len(loops):
+        plural = "s" if len(loops) > 1 else ""
         raise ValueError(
-            f"`{name}` links node {loops[0]} to itself ({len(loops)} such node{'s' * (len(loops) > 1)}); "
-            "links join two nodes: set the diagonal to zero."
+            f"`{name}` links node {loops[0]} to itself ({len(loops)} such node{plural}); links join two nodes: set the "
+            "diagonal to zero."
         )
     gap = csr_array(abs(W - W.T))
     if gap.nnz and gap.data.max() > 1e-8 * W.data.max():
         i, j = _where(gap, gap.data == gap.data.max())
         raise ValueError(
-            f"`{name}` must be symmetric, but it has {W[i, j]:g} from node {i} to {j} and {W[j, i]:g} back; if "
-            "direction does not matter, take the larger of the two."
+            f"`{name}` must be symmetric, but is {W[i, j]:g} from node {i} to {j} and {W[j, i]:g} back; if directions "
+            "do not matter, take the larger of the two."
         )
     return csr_array((W + W.T) / 2) if gap.nnz else W
 
 
 def _where(W: csr_array, which: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first stored entry that `which` marks."""
+    """Row and column of the first stored entry for which `which` is True."""
     found = W.tocoo()
     place = int(np.flatnonzero(which)[0])
     return int(found.row[place]), int(found.col[place])
 
 
 def _largest(W: csr_array) -> float:
-    """max of d_i + d_j over links, which no eigenvalue of the Laplacian exceeds."""
+    """max of d_i + d_j over links: a bound of the eigenvalues of the Laplacian."""
     degree = W.sum(axis=1)
     ends = W.tocoo()
     return float(np.max(degree[ends.row] + degree[ends.col], initial=1.0))
@@ -199,12 +200,12 @@ def _largest(W: csr_array) -> float:
 def chebyshev(f: Callable[[np.ndarray], np.ndarray], top: float) -> tuple[np.ndarray, float]:
     """Coefficients c with f(l) ≈ Σ_k c_k T_k(2l/top − 1) on [0, top], and a bound of the error.
 
-    For the functions here |c_k| falls with k; the series is cut where it reaches rounding. What is left out, and what
-    interpolation folds onto the rest, is at most twice the sum of the coefficients left out.
+    For these functions |c_k| falls with k; the series ends where it reaches rounding. The part left out, and the part
+    that interpolation adds to the other coefficients, are at most twice the sum of the coefficients left out.
     """
     from scipy.fft import dct
 
-    count = 64
+    count = 64  # nodes; doubled until half of the coefficients are rounding
     while True:
         nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
         c = dct(f(top / 2 * (1 + nodes))) / count
@@ -217,11 +218,13 @@ def chebyshev(f: Callable[[np.ndarray], np.ndarray], top: float) -> tuple[np.nda
 
 def _clenshaw(M: csr_array, c: np.ndarray, B: np.ndarray) -> Array:
     """Σ_k c_k T_k(M) B by Clenshaw's recurrence: u_k = c_k B + 2 M u_{k+1} − u_{k+2}."""
-    after, ahead = np.zeros_like(B), np.zeros_like(B)
+    u1 = np.zeros_like(B)  # u_{k+1}
+    u2 = np.zeros_like(B)  # u_{k+2}
     twice = 2 * M
     for value in c[:0:-1]:
-        step = twice @ after
-        step -= ahead
-        step += value * B
-        after, ahead = step, after
-    return c[0] * B + M @ after - ahead
+        u = twice @ u1
+        u -= u2
+        u += value * B
+        u2 = u1
+        u1 = u
+    return c[0] * B + M @ u1 - u2

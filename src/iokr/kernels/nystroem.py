@@ -1,4 +1,4 @@
-"""k(x, P) k(P, P)⁻¹ k(P, z): any kernel through a few of its objects."""
+"""k(x, P) k(P, P)⁻¹ k(P, z): the Nyström approximation of a kernel by some objects P."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Nystroem", "ProjectedKernel"]
 
 
 class ProjectedKernel(WrappedKernel):
-    """k̂(x, z) = ⟨φ(x), φ(z)⟩, the best fit of k on the span of some objects: K̂ ≤ K.
+    """k̂(x, z) = ⟨φ(x), φ(z)⟩, the projection of k on the span of some objects: K̂ ≤ K.
 
-    Objects are held with their features and as the base represents them, so that what was left out can be evaluated.
+    Objects are represented by their features and by the base, so that K − K̂ can be evaluated.
     """
 
     _map: FeatureMap
@@ -42,11 +42,11 @@ class ProjectedKernel(WrappedKernel):
         return self
 
     def represent(self, X: Any) -> Parts:
-        """φ(x_i), and x_i as the base holds it."""
-        R, known = self.base_.represent(X), self._map.recall(X)
-        here, before = (A.parts[0] if isinstance(A, Parts) else A for A in (R, self._map.P))
-        check_home(here, before, "`X` here and at `fit`")
-        return Parts(self._map.features(R) if known is None else known, R)
+        """φ(x_i), and the base's representation."""
+        R = self.base_.represent(X)
+        check_home(_first_part(R), _first_part(self._map.P), "`X` here and at `fit`")
+        Phi = self._map.recall(X)
+        return Parts(self._map.features(R) if Phi is None else Phi, R)
 
     def features(self, X: Any) -> Array:
         """φ(x_i), a row per object."""
@@ -69,26 +69,30 @@ class ProjectedKernel(WrappedKernel):
         return FeatureGram(R.parts[0], None if S is None else S.parts[0])
 
 
+def _first_part(R: Any) -> Any:
+    return R.parts[0] if isinstance(R, Parts) else R
+
+
 @component
 class Nystroem(ProjectedKernel):
-    """k̂(x, z) = k(x, P) k(P, P)⁻¹ k(P, z), P at most `n_components` training objects: the best fit of k on their span.
+    """k̂(x, z) = k(x, P) k(P, P)⁻¹ k(P, z), P at most `n_components` training objects: k projected on their span.
 
-    Features are rank numbers an object, so that a model costs n·rank² with `solver=LowRank()` and never forms an n × n
-    matrix; everything else is exact for k̂. `error_` says what was left out, `model_selection.certify` what that does to
-    a fit. Leave-one-out holds P fixed.
+    An object has r ≤ `n_components` features, so that a model costs n·r² with `solver=LowRank()` and no n × n matrix is
+    formed; everything else is exact for k̂. `error_` is the part of k that is left out; `model_selection.certify`
+    bounds its effect on a fit. Leave-one-out keeps P fixed.
 
     Parameters
     ----------
     base : Kernel
         k.
     n_components : int, default=100
-        How many objects at most; fewer when they represent all.
+        The number of objects P at most; fewer if these represent all objects.
     tol : float, default=None
-        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `n_components` objects.
+        Stop at `error_` ≤ tol, with the smallest r that reaches it; None takes `n_components` objects.
     pivots : {"random", "greedy", "uniform"}, default="random"
-        "random": drawn with probability proportional to what is not yet represented (randomly pivoted Cholesky); with
-        the same `random_state` a smaller rank takes the first of the same objects. "greedy" takes the worst represented
-        each time, often an outlier. "uniform" draws once, without looking.
+        "random": drawn with probability proportional to the residual k(x, x) − k̂(x, x) (randomly pivoted Cholesky);
+        with the same `random_state` a smaller number takes the first of the same objects. "greedy" takes the largest
+        residual each time, often an outlier. "uniform" draws all at once with equal probabilities.
     random_state : int, RandomState or None, default=None
         None is the same draw every time.
 

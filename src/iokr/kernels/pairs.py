@@ -1,4 +1,4 @@
-"""Kernels on unordered pairs of nodes: what a kernel on the nodes says of them."""
+"""Kernels on unordered pairs of nodes, made of a kernel on the nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._validation.arguments import check_number, check_whole, outside
 from iokr.data.objects import BadObject, as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
@@ -16,32 +16,26 @@ from iokr.kernels.base import Kernel, check_part, fit_part
 
 __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
 
+_MOST = 2**62  # row numbers that are not positions in `nodes` are below
+
 
 def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
     """(n, 2) row numbers below `size`, as integers."""
+    columns = f"`{name}` must have two columns, the row numbers of two nodes"
     try:
         with error_context(name):
             values = as_array(pairs)
     except BadObject:
         raise
     except ValueError:
-        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes; some rows differ.") from None
+        raise ValueError(f"{columns}; some rows differ.") from None
     if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
-    if values.dtype.kind not in "iu":
-        if values.dtype.kind not in "fO":
-            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got dtype {values.dtype}.")
-        try:
-            whole = values.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got other objects.") from None
-        if not np.all(np.isfinite(whole) & (whole == np.floor(whole))):
-            raise TypeError(f"`{name}` must hold row numbers of nodes, integers, got {whole.ravel()[:4]}.")
-        values = whole
-    if values.size and (values.min() < 0 or values.max() >= (2**62 if size is None else size)):
-        worst = int(values.min() if values.min() < 0 else values.max())
-        wanted = f", of which there are {size} (0 to {(size or 1) - 1})" if size is not None else ""
-        raise ValueError(f"Row number {worst} in `{name}` is outside the {where}{wanted}.")
+        raise ValueError(f"{columns}, got shape {values.shape}.")
+    check_whole(values, f"`{name}` must hold row numbers of nodes, integers")
+    bad = outside(values, _MOST if size is None else size)
+    if bad is not None:
+        known = "" if size is None else f", of which there are {size} (0 to {size - 1})"
+        raise ValueError(f"Row number {bad} in `{name}` is outside the {where}{known}.")
     return values.astype(np.intp)
 
 
@@ -65,13 +59,15 @@ class PairKernel(Kernel):
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
-        """As far as the kernel on nodes is."""
+        """That of the kernel on nodes."""
         return check_part(self.base, "base").trusted
 
     def fit(self, X: Any) -> PairKernel:
-        """Fit `base` to the nodes, or to the node numbers in X where these are the nodes."""
+        """Fit `base` to the nodes, or to the node numbers in X where `nodes` is None."""
         if check_part(self.base, "base").pairwise:
-            raise ValueError("`base` must know k between any nodes: give `Precomputed(matrix)`, not `Precomputed()`.")
+            raise ValueError(
+                "`base` must be a kernel between any nodes: use `Precomputed(matrix)`, not `Precomputed()`."
+            )
         if self.nodes is not None:
             self.base_ = fit_part(self.base, "base", self.nodes)
             self.nodes_ = self.base_.represent(self.nodes)
@@ -87,14 +83,18 @@ class PairKernel(Kernel):
         return self.base_.represent(index) if self.nodes is None else take_rows(self.nodes_, index)
 
     def _between(self, R: np.ndarray, S: np.ndarray | None = None) -> tuple[Array, np.ndarray, np.ndarray, np.ndarray]:
-        """k between the nodes in R and those in S, the pairs as positions there, and which nodes are the same."""
+        """k between the nodes in R and those in S, the pairs as positions there, and the place in S of each node in R.
+
+        The place is −1 for nodes that are not in S.
+        """
         u, left = np.unique(R, return_inverse=True)
         left = left.reshape(R.shape)
         if S is None:
             return self.base_.gram(self._nodes_at(u)).dense(), left, left, np.arange(len(u))
         v, right = np.unique(S, return_inverse=True)
-        same = np.searchsorted(v, u)
-        same = np.where(v[np.minimum(same, max(len(v) - 1, 0))] == u, same, -1) if len(v) else np.full(len(u), -1)
+        same = np.full(len(u), -1)
+        _, here, there = np.intersect1d(u, v, assume_unique=True, return_indices=True)
+        same[here] = there
         return self.base_.block(self._nodes_at(u), self._nodes_at(v)), left, right.reshape(S.shape), same
 
 
@@ -119,16 +119,16 @@ class _OrderMean(PairKernel):
 class TensorPair(_OrderMean):
     """k_P({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): the tensor product pairwise kernel (TPPK).
 
-    Two pairs are alike when each node of one is like a node of the other. A product with its Gram matrix needs no
-    matrix of pairs: about 3nm multiplications for n pairs of m nodes.
+    Two pairs are similar when each node of one is similar to a node of the other. A product with the Gram matrix takes
+    about 3nm multiplications for n pairs of m nodes, without a matrix of pairs.
 
     Parameters
     ----------
     base : Kernel
         k on the nodes.
     nodes : array or sequence of m objects, default=None
-        The nodes; pairs are row numbers of it. None: the numbers themselves are what `base` takes, as with
-        `Precomputed(matrix)`.
+        The nodes; pairs are row numbers of it. None: `base` takes the numbers themselves, as `Precomputed(matrix)`
+        does.
 
     References
     ----------
@@ -154,8 +154,8 @@ class TensorPair(_OrderMean):
 class MixedPair(_OrderMean):
     """k_P = mean over the orders of both pairs of 2[δ1{a=c} + (1 − δ)k(a, c)] k(b, d): from TPPK to local models.
 
-    δ = 0 is `TensorPair`, δ = 1 is `CartesianPair`, under which only pairs that share a node are alike. 1{a=c} compares
-    node numbers, not features: for a node that was not seen it is 0.
+    δ = 0 is `TensorPair`, δ = 1 is `CartesianPair`, which is 0 for pairs that share no node. 1{a=c} compares node
+    numbers, not features: it is 0 for nodes that were not in the training set.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ class CartesianPair(_OrderMean):
 class MetricPair(PairKernel):
     """k_P({a, b}, {c, d}) = [k(a, c) − k(a, d) − k(b, c) + k(b, d)]²: the metric learning pairwise kernel (MLPK).
 
-    ⟨φ(a) − φ(b), φ(c) − φ(d)⟩²: a model with it learns a quadratic form of φ(a) − φ(b), a metric between nodes. It is
-    0 for self-pairs.
+    ⟨φ(a) − φ(b), φ(c) − φ(d)⟩²: a model with this kernel learns a quadratic form of φ(a) − φ(b), a metric between
+    nodes. The kernel is 0 for self-pairs.
 
     Parameters
     ----------
@@ -234,14 +234,17 @@ class MetricPair(PairKernel):
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
         """The (n, m) array of k_P(p_i, q_j)."""
         K, left, right, _ = self._between(R, S)
-        xp, (a, b), (c, d) = array_namespace(K), left.T, (asarray_like(z, K) for z in right.T)
+        xp = array_namespace(K)
+        a, b = left.T
+        c, d = (asarray_like(ends, K) for ends in right.T)
         rows = take_rows(K, a) - take_rows(K, b)
         return (xp.take(rows, c, axis=1) - xp.take(rows, d, axis=1)) ** 2
 
     def diag(self, R: np.ndarray) -> Array:
         """The (n,) array of k_P(p_i, p_i)."""
         K, left, *_ = self._between(R)
-        xp, (a, b) = array_namespace(K), left.T
+        xp = array_namespace(K)
+        a, b = left.T
         diagonal = xp.linalg.diagonal(K)
         k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)
         return (take_rows(diagonal, a) + take_rows(diagonal, b) - 2 * k_ab) ** 2

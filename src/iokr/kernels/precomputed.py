@@ -1,15 +1,14 @@
-"""The user brings the Gram matrix."""
+"""A Gram matrix that is computed elsewhere."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows
 from iokr._component import component
-from iokr._validation.arguments import check_vectors
+from iokr._validation.arguments import check_vectors, check_whole, outside
 from iokr._validation.matrices import check_psd
 from iokr.data.objects import Parts, as_array, n_objects
 from iokr.kernels.base import Kernel
@@ -19,11 +18,11 @@ __all__ = ["Precomputed", "check_indices"]
 
 @component
 class Precomputed(Kernel):
-    """k(i, j) = matrix[i, j]: objects are row numbers of a Gram matrix over everything there is.
+    """k(i, j) = matrix[i, j]: objects are row numbers of the Gram matrix of all objects.
 
     With a matrix, inputs, outputs, unlabelled points and candidates are integers, rows of that matrix. Without
-    one, `Precomputed()`, X is the (n, n) Gram at fit and holds the (m, n) rows k(x, x_i) at predict, as for
-    scikit-learn's `kernel="precomputed"`; that form serves supervised inputs only.
+    one, `Precomputed()`, X is the (n, n) Gram matrix at fit and the (m, n) rows k(x, x_i) at predict, as for
+    scikit-learn's `kernel="precomputed"`; this form is for labelled inputs only.
 
     Parameters
     ----------
@@ -50,15 +49,17 @@ class Precomputed(Kernel):
 
     def fit(self, X: Any) -> Precomputed:
         """Check the matrix."""
-        self.matrix_ = (
-            check_psd(X, "X (a precomputed Gram matrix)") if self.pairwise else check_psd(self.matrix, "matrix")
-        )
+        if self.pairwise:
+            self.matrix_ = check_psd(X, "X (a precomputed Gram matrix)")
+        else:
+            self.matrix_ = check_psd(self.matrix, "matrix")
         return self
 
     def represent(self, X: Any) -> Any:
         """Row numbers; for `Precomputed()`, rows k(x, x_i) of objects."""
         size = self.matrix_.shape[0]
-        if not self.pairwise or len(getattr(X, "shape", ())) == 1:  # the objects of `fit` are 0 … n − 1 in both forms
+        numbers = len(getattr(X, "shape", ())) == 1  # the objects of `fit` are 0 … n − 1 in both forms
+        if numbers or not self.pairwise:
             return check_indices(X, size, "Precomputed(matrix)", "row")
         rows = check_vectors(X, "X (rows of a precomputed Gram matrix)", sparse=False)
         if rows.shape[1] != size:
@@ -70,7 +71,7 @@ class Precomputed(Kernel):
 
     def block(self, R: Any, S: Any) -> Array:
         if isinstance(S, Parts):
-            raise ValueError("`Precomputed()` knows k only against the training objects; use `Precomputed(matrix)`.")
+            raise ValueError("`Precomputed()` has k(x, x_i) for training objects x_i only; use `Precomputed(matrix)`.")
         source = R.parts[0] if isinstance(R, Parts) else take_rows(self.matrix_, R)
         if len(S) == source.shape[1] and np.array_equal(S, np.arange(len(S))):
             return source
@@ -82,7 +83,7 @@ class Precomputed(Kernel):
     def diag(self, R: Any) -> Array:
         if isinstance(R, Parts):
             raise ValueError(
-                "`Precomputed()` does not know k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`."
+                "`Precomputed()` does not have k(x, x) of new objects; give the whole matrix: `Precomputed(matrix)`."
             )
         return take_rows(array_namespace(self.matrix_).linalg.diagonal(self.matrix_), R)
 
@@ -90,27 +91,20 @@ class Precomputed(Kernel):
 def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:
     """Numbers of rows (or nodes) below `size`, as integers."""
     n_objects(X)
+    wanted = f"With `{kernel}` objects are {what} numbers, a 1-D array of integers"
     try:
         index = as_array(X)
     except ValueError:
-        raise TypeError(
-            f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got rows of different lengths."
-        ) from None
+        raise TypeError(f"{wanted}, got rows of different lengths.") from None
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     if index.ndim != 1:
+        raise ValueError(f"{wanted}, got shape {index.shape}.")
+    check_whole(index, wanted)
+    bad = outside(index, size)
+    if bad is not None:
+        where = "Gram matrix" if what == "row" else "graph"
         raise ValueError(
-            f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got shape {index.shape}."
+            f"{what.capitalize()} number {bad} is outside the {where}, which has {size} {what}s (0 to {size - 1})."
         )
-    if index.dtype.kind not in "iu":
-        if index.dtype.kind == "O" and not all(isinstance(i, Integral) for i in index.flat):
-            raise TypeError(f"With `{kernel}` objects are {what} numbers, a 1-D array of integers, got other objects.")
-        if index.dtype.kind not in "fO" or (
-            index.dtype.kind == "f" and not np.all(np.isfinite(index) & (index == np.floor(index)))
-        ):
-            raise TypeError(f"With `{kernel}` objects are {what} numbers, integers, got dtype {index.dtype}.")
-    if index.size and (index.min() < 0 or index.max() >= size):
-        worst = int(index.min() if index.min() < 0 else index.max())
-        where = f"the {'Gram matrix' if what == 'row' else 'graph'}, which has {size} {what}s"
-        raise ValueError(f"{what.capitalize()} number {worst} is outside {where} (0 to {size - 1}).")
     return index.astype(np.intp)

@@ -1,4 +1,4 @@
-"""k(x, ·)Sᵀ (S K Sᵀ)⁺ S k(·, z): any kernel through sums of its objects."""
+"""k(x, ·)Sᵀ (S K Sᵀ)⁺ S k(·, z): an approximation of a kernel by sums of objects."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Sketch"]
 
 @component
 class Sketch(ProjectedKernel):
-    """k̂(x, z) = k(x, X)Sᵀ (S K Sᵀ)⁺ S k(X, z), S (rank, n) sparse and random: the best fit of k on `n_components` sums.
+    """k̂(x, z) = k(x, X)Sᵀ (S K Sᵀ)⁺ S k(X, z), S (r, n) sparse and random: the projection of k on r signed sums.
 
-    Each feature is a signed sum of several training objects, p′ = 4·rank of them in all by default, so that a feature
-    costs four times as many evaluations of k as with `Nystroem`; what that gains at the same rank is seldom much.
+    Each feature is a signed sum of several training objects, p′ = 4r of them in all by default, so that features cost
+    four times as many evaluations of k as with `Nystroem`, often for a small gain.
 
     Parameters
     ----------
     base : Kernel
         k.
     n_components : int, default=100
-        Rows of S, at most as many as there are objects.
+        r, the number of rows of S, at most the number of objects.
     density : float, default=None
-        The fraction of entries of S that are not 0; larger takes more objects. None: about 4·rank objects have one.
-        1 takes all objects, for small n.
+        The fraction of entries of S that are not 0; larger takes more objects. None takes about 4r objects, 1 all
+        objects, for small n.
     entries : {"signs", "normal"}, default="signs"
         ±1, or standard normal numbers.
     random_state : int, RandomState or None, default=None
@@ -38,7 +38,7 @@ class Sketch(ProjectedKernel):
     base_ : Kernel
         Fitted.
     pivots_ : ndarray of shape (p′,)
-        Indices of the objects that S takes among those at fit.
+        Indices of the objects with an entry in S, among those at fit.
     error_ : float
         tr(K − K̂) / tr K on the objects at fit; K − K̂ is positive semi-definite.
 

@@ -1,4 +1,4 @@
-"""Kernels on vectors. Names, parameters and formulas are scikit-learn's; X may be sparse."""
+"""Kernels on vectors, with the names, parameters and formulas of scikit-learn; X may be sparse."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from iokr.kernels.base import FeatureKernel, Kernel
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
-_MEDIAN_ROWS = 1000
-_FEW = 5  # times as many objects as monomials: then a fit by features is the cheaper one
-_SMALLEST = 1e-290  # squared distance whose inverse leaves room
-ROOM = 16.0  # times ‖x‖² is finite: then ‖x − z‖² and its parts are
+_MEDIAN_ROWS = 1000  # distinct rows whose distances the median rule uses
+_FEW = 5  # objects per monomial from which a fit by features is cheaper
+_SMALLEST = 1e-290  # squared distance whose inverse is finite, with room for a factor
+ROOM = 16.0  # ‖x − z‖² and its parts are finite where this many times ‖x‖² is
 
 
 @component
@@ -67,7 +67,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int, default=3
-        A larger degree bends more.
+        Larger is more flexible.
     gamma : float, default=None
         Scale of the inner product; None is 1 / number of features.
     coef0 : float, default=1
@@ -102,17 +102,19 @@ class Polynomial(Kernel):
             return (self.gamma_ * gemm(R, S) + self.coef0) ** self.degree
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
-        """By the monomials, where there are five times as many objects at least."""
-        n, p = int((R if S is None else S).shape[0]), int(R.shape[1])
-        few = _FEW * math.comb(p + self.degree, self.degree) <= n and not is_sparse(R) and not is_sparse(S)
-        if not few:
+        """By the monomials, where there are at least five times as many objects."""
+        n = int((R if S is None else S).shape[0])
+        monomials = math.comb(int(R.shape[1]) + self.degree, self.degree)
+        if is_sparse(R) or is_sparse(S) or _FEW * monomials > n:
             return super().gram(R, S)
         return FeatureGram(self._monomials(R), None if S is None else self._monomials(S))
 
     def _monomials(self, R: Array) -> Array:
         """√(d!/Π aᵢ!) Π zᵢ^aᵢ over all a with Σ aᵢ = d, z = (√γ x, √c₀)."""
-        xp, d = array_namespace(R), self.degree
-        rows = xp.concat([self.gamma_**0.5 * R, self.coef0**0.5 * xp.ones_like(xp.sum(R, axis=1))[:, None]], axis=1)
+        xp = array_namespace(R)
+        d = self.degree
+        ones = xp.ones_like(xp.sum(R, axis=1))[:, None]
+        rows = xp.concat([self.gamma_**0.5 * R, self.coef0**0.5 * ones], axis=1)
         chosen = np.array(list(itertools.combinations_with_replacement(range(int(rows.shape[1])), d)))
         repeats = [math.prod(math.factorial(c) for c in Counter(row).values()) for row in chosen.tolist()]
         columns = rows.T
@@ -120,7 +122,8 @@ class Polynomial(Kernel):
             product = take_rows(columns, chosen[:, 0])
             for k in range(1, d):
                 product = product * take_rows(columns, chosen[:, k])
-            return (product * asarray_like(np.sqrt(math.factorial(d) / np.array(repeats)), R)[:, None]).T
+            scale = np.sqrt(math.factorial(d) / np.array(repeats))
+            return (product * asarray_like(scale, R)[:, None]).T
 
     def diag(self, R: Any) -> Array:
         with unwarned():
@@ -135,20 +138,20 @@ class RBF(Kernel):
     ----------
     gamma : float, default=None
         Inverse squared width: larger is more local. None takes 1 / median of the squared distances between
-        distinct rows of the labelled data (at most 1000 of them, evenly from the sorted rows), so it does not
-        change when rows are permuted, repeated or given other weights.
+        distinct rows of the labelled data (at most 1000 of them, evenly from the sorted rows), which does not depend
+        on the order, the repetition or the weights of rows.
 
     Attributes
     ----------
     gamma_ : float
         The γ in use.
     center_ : array of shape (p,), or None
-        The mean at fit, about which distances are computed, where it is far from 0.
+        The mean at fit, about which distances are computed, if it is far from 0.
 
     Notes
     -----
-    Values are those of ‖x − z‖² summed entry by entry, to within 8·eps·p·max(1, γd²), d the largest distance in the
-    block, wherever the data lie: time stamps need not be centred.
+    The error is at most 8·eps·p·max(1, γd²), d the largest distance in the block, for data at any offset: time stamps
+    need not be centred.
 
     Examples
     --------
@@ -163,7 +166,7 @@ class RBF(Kernel):
     domain = "vectors"
 
     def fit(self, X: Any) -> RBF:
-        """Fix γ, by the median rule if it is not given, and the centre."""
+        """Fix γ, by the median rule unless it is given, and the centre."""
         X = check_vectors(X)
         check_computed(row_sq_norms(X), "Row", "‖x‖²", room=ROOM)
         if self.gamma is None:
@@ -181,8 +184,7 @@ class RBF(Kernel):
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_norms), (Z, z_norms) = R, S
-        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_))
+        return exp_(self.log_block(R, S))
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """−2γu k and (4γ²u² − 2γ)k for numbers, u = t − s."""
@@ -193,8 +195,9 @@ class RBF(Kernel):
         return np.asarray(slope * np.exp(-gamma * u**2))
 
     def log_block(self, R: Parts, S: Parts) -> Array:
-        """−γ‖x_i − z_j‖², which still tells apart what the exponential rounds to zero."""
-        (X, x_norms), (Z, z_norms) = R, S
+        """−γ‖x_i − z_j‖², which differs even where the exponential rounds to zero."""
+        X, x_norms = R
+        Z, z_norms = S
         return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
 
     def diag(self, R: Parts) -> Array:
@@ -259,13 +262,13 @@ class Cosine(Kernel):
         norms = row_sq_norms(R)
         xp = array_namespace(norms)
         usual = (norms > _SMALLEST) & xp.isfinite(norms)
-        if not bool(xp.all(usual)):  # squares that leave the floats: by the largest entry first
+        if not bool(xp.all(usual)):  # squares that overflow or underflow: divide by the largest entry first
             R = scale_rows(R, xp.where(usual, 1.0, row_sizes(R)))
             norms = row_sq_norms(R)
         return scale_rows(R, xp.sqrt(norms))
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
-        """By the unit vectors, where these have fewer entries than there are objects."""
+        """By the unit vectors, where they have fewer entries than there are objects."""
         return FeatureGram(R, S, self.diag) if is_thin(R, S) else super().gram(R, S)
 
     def block(self, R: Any, S: Any) -> Array:
@@ -291,10 +294,10 @@ def median_gamma(X: Any) -> float:
 
     median = float(np.median(pdist(rows, "sqeuclidean")))
     if not _SMALLEST < median < math.inf:
-        way = "multiply" if median < 1 else "divide"
+        remedy = "multiply" if median < 1 else "divide"
         raise ValueError(
-            f"Unless `gamma` is given it is 1 / median of ‖x_i − x_j‖², but that median is {median:.3g}, out of the "
-            f"range of floats; {way} the data by a constant."
+            f"The default of `gamma` is 1 / median of ‖x_i − x_j‖², but that median is {median:.3g}, out of the range "
+            f"of floats; {remedy} the data by a constant or set `gamma`."
         )
     return 1 / median
 
