@@ -59,7 +59,7 @@ VALID = {
     "links train": ["-i", "nodes.tsv", "-e", "edges.tsv"],
     "msms train": [*SPECTRA, "--folds", "2", "-o", "result.safetensors"],
     "msms identify": ["-i", "unknowns.mgf", "--candidates", "candidates.tsv", "-m", "model.safetensors"],
-    "msms evaluate": [*SPECTRA, "--folds", "2", "--no-rivals"],
+    "msms evaluate": [*SPECTRA, "--folds", "2", "--no-baselines"],
     "show": ["model.safetensors"],
     "reproduce": [],
     "bench": [],

@@ -1,6 +1,6 @@
 """A disk that is full at any write: a line that names the file, exit code 1, and the old result as it was.
 
-Tests of `iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`,
+Tests of `iokr.apps.msms.checkpoint`, `iokr.cli.msms`,
 `iokr.apps.links.training`
 and `iokr.cli.shared`.
 """
@@ -105,4 +105,4 @@ def test_msms_identify(made):
 
 
 def test_msms_evaluate(made):
-    refused(made, (0, 2000), "msms", "evaluate", *SPECTRA, "--no-rivals", "-o", "out", "--force", "-q")
+    refused(made, (0, 2000), "msms", "evaluate", *SPECTRA, "--no-baselines", "-o", "out", "--force", "-q")

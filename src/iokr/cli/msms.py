@@ -1,6 +1,7 @@
 """`iokr msms train`, `identify`, `evaluate` and `demo`."""
 
-import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from iokr.cli.msms_options import (
     Fingerprints,
     Folds,
     FoldsFrom,
+    Format,
     FormatOption,
     Group,
     GroupOption,
@@ -42,10 +44,23 @@ from iokr.cli.msms_options import (
     Similarity,
     Unlabeled,
 )
-from iokr.cli.shared import Force, Quiet, Seed, SpreadsheetSafe, Verbose, guarded, new_file, perform, say
+from iokr.cli.shared import (
+    Force,
+    Quiet,
+    Seed,
+    SpreadsheetSafe,
+    Verbose,
+    command_line,
+    guarded,
+    new_file,
+    perform,
+    print_tables,
+    say,
+)
+from iokr.cli.signals import closing_words
 
 if TYPE_CHECKING:
-    from iokr.apps.msms.options import Learning, Matching, Reading
+    from iokr.apps.msms import Checkpoint
     from iokr.apps.report import Progress, Report
 
 __all__ = ["msms"]
@@ -58,12 +73,19 @@ msms = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+READING = ("annotations", "ion_mode", "min_peaks", "min_intensity")
+MATCHING = ("candidates", "database", "match", "ppm", "adduct")
+LEARNING = (
+    *("fingerprints", "kernels", "combine", "method", "kernel_ppm", "folds", "folds_from", "similarity"),
+    *("unlabeled", "seed"),
+)
+
 
 @msms.command("train")
 @guarded
 def train(
     context: typer.Context,
-    input: Inputs,
+    spectra: Inputs,
     annotations: Annotations = None,
     candidates: Candidates = None,
     database: Database = None,
@@ -73,7 +95,7 @@ def train(
     fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
     kernels: KernelsOption = Kernels.both,
     combine: CombineOption = Combine.mean,
-    model: MethodOption = Method.reverse,
+    method: MethodOption = Method.reverse,
     kernel_ppm: KernelPpm = 5.0,
     folds: Folds = 5,
     folds_from: FoldsFrom = None,
@@ -105,30 +127,40 @@ def train(
     With candidates the model is calibrated: probabilities, and sets that hold the truth. A run that was killed goes on
     from its finished folds. Rows that did not fit are in rejected.tsv beside the model.
     """
-    from iokr.apps.msms.training import train as learn
+    from iokr.apps import msms as app
 
-    beside = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
-    _check_folds(folds)
-    _check_matching(candidates, database, needed=False)
-    _check_unlabeled(unlabeled, model)
-    _bytes(memory)
-    reading, learning, matching = _parts(context)
-    paths, left = [*reading.paths(), *matching.paths()], list[str]()
+    rejected = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
+    rejected_text = ""
 
     def run(progress: "Progress") -> "Report":
-        report = learn(reading, learning, matching, output, progress, store_factor=store_factor, memory=_bytes(memory))
-        left.append(str(report.files["rejected.tsv"]))
-        return report
+        nonlocal rejected_text
+        model = app.train(
+            _read(context, progress),
+            **_chosen(context, *MATCHING, *LEARNING, "group", "calibration"),
+            memory=_bytes(memory),
+            cache=app.cache_file(),
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+        progress(1, 1, "writing the model")
+        model.save(output, compact=not store_factor, command=command_line())
+        assert model.training is not None
+        rejected_text = str(model.training.files["rejected.tsv"])
+        return model.training
 
-    with new_file(output, beside, force=force, inputs=paths):
+    inputs = [*spectra, *(path for path in (annotations, candidates, database) if path is not None)]
+    with (
+        new_file(output, rejected, force=force, inputs=inputs),
+        _checkpoint(output, "folds") as checkpoint,
+    ):
         perform(context, run, None)
-        if left[0].count("\n") > 1:
-            with write_atomically(beside) as file:
-                file.write(left[0].encode())
-            say(f"records that did not fit are in {beside}", quiet=quiet)
+        if rejected_text.count("\n") > 1:
+            with write_atomically(rejected) as file:
+                file.write(rejected_text.encode())
+            say(f"records that did not fit are in {rejected}", quiet=quiet)
         else:
-            beside.unlink(missing_ok=True)  # of an earlier model
-    if not matching.paths() or not folds:
+            rejected.unlink(missing_ok=True)  # of an earlier model
+    if not folds or (candidates is None and database is None):
         say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)
     say(f"\nwrote {output}", quiet=quiet)
 
@@ -137,7 +169,7 @@ def train(
 @guarded
 def identify(
     context: typer.Context,
-    input: Inputs,
+    spectra: Inputs,
     model: Annotated[Path, typer.Option("-m", "--model", metavar="FILE", help="A model of `iokr msms train`.")],
     annotations: Annotations = None,
     candidates: Candidates = None,
@@ -147,7 +179,7 @@ def identify(
     adduct: Adduct = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Candidates listed for each spectrum.")] = 20,
     delta: Delta = 0.1,
-    own_spectra: OwnOption = Own.leave_out,
+    own: OwnOption = Own.leave_out,
     write_fingerprints: Annotated[
         bool, typer.Option("--write-fingerprints", help="Also fingerprints.npz: what is expected of every bit.")
     ] = False,
@@ -172,35 +204,36 @@ def identify(
     The folder gets candidates.tsv, spectra.tsv (the best of each), rejected.tsv, metrics.json, run.json and
     report.html. Interrupted, it keeps the finished queries, and the same command goes on.
     """
-    from iokr.apps.msms.identification import Request
-    from iokr.apps.msms.identification import identify as rank
+    from iokr.apps import msms as app
 
-    _check_matching(candidates, database, needed=True)
-    reading, _, matching = _parts(context)
-    suffix = str(format) if format else "tsv"
-    request = Request(
-        top=top,
-        delta=delta,
-        own=str(own_spectra),
-        pages=pages,
-        sirius=sirius_columns,
-        fingerprints=write_fingerprints,
-        format=suffix,
-        safe=spreadsheet_safe,
-    )
-    perform(
-        context,
-        lambda progress: rank(reading, model, matching, request, output, progress),
-        output,
-        more=(f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv", "fingerprints.npz"),
-    )
+    suffix = str(format or "tsv")
+
+    def run(progress: "Progress") -> "Report":
+        result = app.identify(
+            model,
+            _read(context, progress),
+            **_chosen(context, *MATCHING, "top", "delta", "own"),
+            cache=app.cache_file(),
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+        progress(1, 1, "drawing the page")
+        return result.page(
+            **_chosen(context, "pages", "sirius_columns", "write_fingerprints", "spreadsheet_safe"), format=suffix
+        )
+
+    if format == Format.parquet:  # of the two tables; other files and what is printed have no such format
+        context.params["format"] = None
+    files = (f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv", "fingerprints.npz")
+    with _checkpoint(output, "queries") as checkpoint:
+        perform(context, run, output, more=files)
 
 
 @msms.command("evaluate")
 @guarded
 def evaluate(
     context: typer.Context,
-    input: Annotated[
+    spectra: Annotated[
         list[Path] | None, typer.Option("-i", "--input", metavar="FILE", help="Spectra with structures; repeatable.")
     ] = None,
     annotations: Annotations = None,
@@ -211,20 +244,22 @@ def evaluate(
     adduct: Adduct = None,
     results: Annotated[Path | None, typer.Option("--results", help="Evaluate this candidates.tsv instead.")] = None,
     truth: Annotated[Path | None, typer.Option("--truth", help="Its truths: spectrum_id and smiles.")] = None,
-    rivals: Annotated[bool, typer.Option("--rivals/--no-rivals", help="Library search and others beside it.")] = True,
+    baselines: Annotated[
+        bool, typer.Option("--baselines/--no-baselines", help="Library search and others beside it.")
+    ] = True,
     fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
     kernels: KernelsOption = Kernels.both,
     combine: CombineOption = Combine.mean,
-    model: MethodOption = Method.reverse,
+    method: MethodOption = Method.reverse,
     kernel_ppm: KernelPpm = 5.0,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Over molecules.")] = 5,
     folds_from: FoldsFrom = None,
-    group: Annotated[
+    groups: Annotated[
         list[Group] | None, typer.Option("--group", help="Folds by larger groups beside those by molecule; repeatable.")
     ] = None,
     similarity: Similarity = 0.7,
     unlabeled: Unlabeled = None,
-    own_spectra: OwnOption = Own.leave_out,
+    own: OwnOption = Own.leave_out,
     delta: Delta = 0.1,
     pages: Annotated[int, typer.Option("--pages", min=0, help="Queries drawn on the page: the worst misses.")] = 20,
     ion_mode: IonModeOption = None,
@@ -246,39 +281,31 @@ def evaluate(
     With --group scaffold and --group similarity folds by larger groups stand beside those by molecule. Or evaluate the
     table of an earlier `identify` with --results and --truth.
     """
-    from iokr.apps.msms.evaluation import evaluate as judge_folds
-    from iokr.apps.msms.judging import judge
+    from iokr.apps import msms as app
 
     if (results is None) != (truth is None):
         raise typer.BadParameter("--results and --truth go together.", param_hint="--results / --truth")
-    if results is not None and truth is not None:
-        perform(context, lambda progress: judge(results, truth), output)
+    if results is not None:
+        perform(context, lambda progress: app.evaluate_table(results, truth).page(), output)
         return
-    if not input:
+    if not spectra:
         raise typer.BadParameter("give spectra with -i, or --results and --truth.", param_hint="--input")
-    if own_spectra == Own.exclude:
-        raise typer.BadParameter(
-            "exclude tells the model what folds by molecule guarantee; it is for identify.", param_hint="--own-spectra"
+
+    def run(progress: "Progress") -> "Report":
+        result = app.evaluate(
+            _read(context, progress),
+            **_chosen(context, *MATCHING, *LEARNING, "baselines", "own", "delta"),
+            groups=[str(group) for group in groups or []],
+            memory=_bytes(memory),
+            cache=app.cache_file(),
+            checkpoint=checkpoint,
+            progress=progress,
         )
-    _check_matching(candidates, database, needed=True)
-    _check_unlabeled(unlabeled, model)
-    reading, learning, matching = _parts(context)
-    options: dict[str, Any] = {"rivals": rivals, "delta": delta, "pages": pages, "memory": _bytes(memory)}
-    perform(
-        context,
-        lambda progress: judge_folds(
-            reading,
-            learning,
-            matching,
-            output,
-            progress,
-            groups=[str(name) for name in group or []],
-            safe=spreadsheet_safe,
-            **options,
-        ),
-        output,
-        more=("queries.tsv", "rejected.tsv"),
-    )
+        progress(1, 1, "drawing the page")
+        return result.page(**_chosen(context, "pages", "spreadsheet_safe"))
+
+    with _checkpoint(output, "folds") as checkpoint:
+        perform(context, run, output, more=("queries.tsv", "rejected.tsv"))
 
 
 @msms.command("demo")
@@ -299,55 +326,59 @@ def demo(
     Molecules of rings, chains and ends, and a peak for each part that a broken bond leaves: toy spectra, of positive
     mode and [M+H]+ alone. Negative mode, Na and other adducts are read from your files; each mode needs a model.
     """
+    from iokr.apps import msms as app
     from iokr.apps.msms.demo import write_demo
-    from iokr.apps.msms.identification import Request
-    from iokr.apps.msms.identification import identify as rank
-    from iokr.apps.msms.options import Learning, Matching, Reading
-    from iokr.apps.msms.training import train as learn
 
     if output.exists() and any(output.iterdir()) and not force:
         raise FileExistsError(f"{output} is there already; use --force to write over it, or -o another folder.")
     paths = write_demo(output / "data", seed)
-    learning = Learning(seed=seed)
-    model = output / "model.safetensors"
-    say(f"wrote {', '.join(path.name for path in paths.values())} to {output / 'data'}", quiet=quiet)
-    say(f"iokr msms train -i library.mgf --candidates library_candidates.tsv -o {model.name}", quiet=quiet)
-    known = Matching(paths["library_candidates.tsv"])
-    learn(Reading((paths["library.mgf"],)), learning, known, model, lambda done, total, what: None)
-    say(f"iokr msms identify -i unknowns.mgf -m {model.name} --candidates candidates.tsv -o results", quiet=quiet)
-    results, matching = output / "results", Matching(paths["candidates.tsv"])
-    perform(
-        context,
-        lambda progress: rank(Reading((paths["unknowns.mgf"],)), model, matching, Request(), results, progress),
-        results,
-        more=("candidates.tsv", "spectra.tsv", "rejected.tsv"),
-    )
-    from iokr.apps.msms.judging import judge
-    from iokr.cli.shared import print_tables
+    path = output / "model.safetensors"
+    results = output / "results"
+    cache = app.cache_file()
+    say(f"wrote {', '.join(paths)} to {output / 'data'}", quiet=quiet)
+    say(f"iokr msms train -i library.mgf --candidates library_candidates.tsv -o {path.name}", quiet=quiet)
+    model = app.train(paths["library.mgf"], paths["library_candidates.tsv"], seed=seed, cache=cache)
+    model.save(path, command=command_line())
+    say(f"iokr msms identify -i unknowns.mgf -m {path.name} --candidates candidates.tsv -o results", quiet=quiet)
 
-    judged = judge(results / "candidates.tsv", paths["truth.tsv"])
-    print_tables(judged.tables)
-    say(judged.summary, quiet=quiet)
+    def run(progress: "Progress") -> "Report":
+        result = app.identify(path, paths["unknowns.mgf"], paths["candidates.tsv"], cache=cache, progress=progress)
+        return result.page()
+
+    perform(context, run, results, more=("candidates.tsv", "spectra.tsv", "rejected.tsv"))
+    evaluated = app.evaluate_table(results / "candidates.tsv", paths["truth.tsv"]).page()
+    print_tables(evaluated.tables)
+    say(evaluated.summary, quiet=quiet)
 
 
-def _check_folds(folds: int) -> None:
-    if folds == 1:
-        raise typer.BadParameter("one fold leaves nothing to learn from; give 0, or 2 and more.", param_hint="--folds")
+def _chosen(context: typer.Context, *names: str) -> dict[str, Any]:
+    """Options by name: the values of enumerations as text, None for a repeatable option that is not given."""
+    values = {name: context.params[name] for name in names}
+    plain = {name: str(value) if isinstance(value, str) else value for name, value in values.items()}
+    return {name: None if value in ([], ()) else value for name, value in plain.items()}
 
 
-def _check_matching(candidates: Path | None, database: Path | None, *, needed: bool) -> None:
-    if candidates is not None and database is not None:
-        raise typer.BadParameter("give one of them.", param_hint="--candidates / --database")
-    if needed and candidates is None and database is None:
-        raise typer.BadParameter("give one of them: what is ranked.", param_hint="--candidates / --database")
+def _read(context: typer.Context, progress: "Progress") -> Any:
+    """The spectra of --input."""
+    from iokr.apps import msms as app
+
+    progress(0, 1, "reading spectra")
+    return app.read_spectra(context.params["spectra"], **_chosen(context, *READING))
 
 
-def _check_unlabeled(unlabeled: list[Path] | None, model: Method) -> None:
-    if unlabeled and model == Method.reverse:
-        raise typer.BadParameter(
-            "the reverse model maps molecules to spectra, and these have no molecule; use --model forward or fusion.",
-            param_hint="--unlabeled",
-        )
+@contextmanager
+def _checkpoint(result: Path, what: str) -> "Iterator[Checkpoint]":
+    """Finished parts beside a result: they stay when the run is interrupted, and go when the result is written."""
+    from iokr.apps.msms import Checkpoint
+
+    parts = Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
+
+    def words() -> str:
+        return f"{len(parts.parts)} {what} are kept; the same command goes on from there." if parts.parts else ""
+
+    with closing_words(words):
+        yield parts
+    parts.remove()
 
 
 def _bytes(size: str | None) -> float | None:
@@ -363,30 +394,3 @@ def _bytes(size: str | None) -> float | None:
     if not 0 < value < float("inf"):
         raise typer.BadParameter(f"{size!r} is no size; give one such as 4GB or 500MB.", param_hint="--memory")
     return value
-
-
-def _parts(context: typer.Context) -> "tuple[Reading, Learning, Matching]":
-    """The options of a command as three values."""
-    from iokr.apps.msms.options import Learning, Matching, Reading
-
-    given: dict[str, Any] = {
-        name: str(value) if isinstance(value, enum.StrEnum) else value for name, value in context.params.items()
-    }
-    if given.get("format") == "parquet":  # for the files of this command; what every run writes and prints has no such
-        context.params["format"] = None
-    if not isinstance(given.get("group"), str):  # those of `evaluate` stand beside folds by molecule
-        given["group"] = "inchikey14"
-    given["unlabeled"] = tuple(given.get("unlabeled") or ())
-    reading = Reading(
-        tuple(given["input"]), given["annotations"], given["ion_mode"], given["min_peaks"], given["min_intensity"]
-    )
-    matching = Matching(*(given[name] for name in ("candidates", "database", "match", "ppm", "adduct")))
-    names = ("fingerprints", "kernels", "combine", "model", "kernel_ppm", "folds", "folds_from", "group", "similarity")
-    known = {
-        name: given[name] for name in (*names, "calibration", "seed", "unlabeled") if name in given and name != "model"
-    }
-    if "kernels" in given:
-        known["model"] = given["model"]
-    if "own_spectra" in given:
-        known["own"] = given["own_spectra"]
-    return reading, Learning(**known), matching

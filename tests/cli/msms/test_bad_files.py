@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rdkit")
 
-from iokr.apps.msms import training
+from iokr.apps.msms import model as model_file
 from iokr.apps.msms.demo import write_demo
 from iokr.cli import app
 
@@ -331,7 +331,7 @@ def test_models_that_are_none(made, tmp_path, change, message):
 
 
 def test_fingerprints_of_another_rdkit(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "_PROBES", ("CCO", "CCN", "CCC"))
+    monkeypatch.setattr(model_file, "_PROBES", ("CCO", "CCN", "CCC"))
     given = ["-i", made["unknowns.mgf"], "--candidates", made["candidates.tsv"], "-o", tmp_path / "out"]
     result = run("identify", *given, "-m", made["model"])
     assert result.exit_code == 1
@@ -341,7 +341,7 @@ def test_fingerprints_of_another_rdkit(made, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folds", "12"], "at least 2 × folds are needed"),
+        (["--folds", "12"], "at least two molecules for each fold"),
         (["--folds-from", "fold"], "has no such field"),
         (["--annotations", "{truth}"], "needs a column scan, spectrum_id, id or title"),
         (["--ion-mode", "negative", "--folds", "2"], "molecules with a usable spectrum"),

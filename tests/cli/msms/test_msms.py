@@ -1,8 +1,7 @@
 """`iokr msms`: from files to ranked molecules, and what does not fit.
 
-Tests of `iokr.cli.msms`, `iokr.apps.msms.options`, `iokr.apps.msms.library`, `iokr.apps.msms.learning`,
-`iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`, `iokr.apps.msms.demo`,
-`iokr.apps.msms.tables` and `iokr.apps.msms.page`.
+Tests of `iokr.cli.msms`, `iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`,
+`iokr.apps.msms.demo`, `iokr.apps.msms.tables` and `iokr.apps.msms.page`.
 """
 
 import csv
@@ -175,25 +174,26 @@ def test_evaluate_shows_rivals_and_harder_folds(made, tmp_path):
 
 def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
     paths, model, _ = made
-    from iokr.apps.msms import training
+    from iokr.apps.msms import out_of_fold
 
     done = []
 
-    def dies(*arguments, number, **options):
+    def dies(problem, fold, number, **options):
         if number == 2:
             raise ValueError("killed")
-        done.append(number)
-        return whole(*arguments, number=number, **options)
+        return counted(problem, fold, number, **options)
 
-    whole = training.out_of_fold
+    def counted(problem, fold, number, **options):
+        done.append(number)
+        return whole(problem, fold, number, **options)
+
+    whole = out_of_fold.fold_scores
     again = tmp_path / "again.safetensors"
     given = ["-i", paths["library.mgf"], "--candidates", paths["library_candidates.tsv"], *FAST, "-o", again]
-    monkeypatch.setattr(training, "out_of_fold", dies)
+    monkeypatch.setattr(out_of_fold, "fold_scores", dies)
     assert "killed" in run("train", *given, ok=False)
     assert done == [0, 1]
-    monkeypatch.setattr(
-        training, "out_of_fold", lambda *a, number, **o: done.append(number) or whole(*a, number=number, **o)
-    )
+    monkeypatch.setattr(out_of_fold, "fold_scores", counted)
     run("train", *given)
     assert done == [0, 1, 2]
     assert not (tmp_path / "again.safetensors.partial").exists()
@@ -203,22 +203,23 @@ def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
 def test_finished_queries_are_kept(made, tmp_path, monkeypatch):
     paths, model, _ = made
     from iokr.apps.msms import identification
+    from iokr.apps.msms.ranking import Ranker
 
-    monkeypatch.setattr(identification, "_BLOCK", 2)
-    whole, calls = identification._answers, []
+    monkeypatch.setattr(identification, "_QUERIES", 2)
+    whole, calls = Ranker.answers, []
 
-    def dies(*arguments):
-        calls.append(arguments[3])
+    def dies(ranker, rows):
+        calls.append(rows)
         if len(calls) == 3:
             raise ValueError("interrupted")
-        return whole(*arguments)
+        return whole(ranker, rows)
 
     again = tmp_path / "again"
     given = ["-i", paths["unknowns.mgf"], "-m", model, "--candidates", paths["candidates.tsv"], "-o", again]
-    monkeypatch.setattr(identification, "_answers", dies)
+    monkeypatch.setattr(Ranker, "answers", dies)
     run("identify", *given, ok=False)
     assert (tmp_path / "again.partial" / "queries.jsonl").read_text().count("\n") == 4
-    monkeypatch.setattr(identification, "_answers", lambda *a: calls.append(a[3]) or whole(*a))
+    monkeypatch.setattr(Ranker, "answers", lambda ranker, rows: calls.append(rows) or whole(ranker, rows))
     run("identify", *given)
     assert len(calls) == 4
     assert len(rows(again / "spectra.tsv")) == 6
@@ -238,7 +239,10 @@ def test_split_calibration_says_its_guarantee(made, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["identify", "-i", "{unknowns.mgf}", "-m", "{model}"], "--candidates / --database"),
+        (
+            ["identify", "-i", "{unknowns.mgf}", "-m", "{model}"],
+            "--candidates, a list for each spectrum, or --database",
+        ),
         (["identify", "-i", "{unknowns.mgf}", "-m", "{truth.tsv}", "--candidates", "{candidates.tsv}"], "truth.tsv"),
         (["identify", "-i", "{truth.tsv}", "-m", "{model}", "--candidates", "{candidates.tsv}"], "needs a column mzs"),
         (["identify", "-i", "{unknowns.mgf}", "-m", "{model}", "--candidates", "{truth.tsv}", "--delta", "2"], "delta"),
@@ -247,7 +251,7 @@ def test_split_calibration_says_its_guarantee(made, tmp_path):
             "none of its",
         ),
         (["identify", "-i", "nothing.mgf", "-m", "{model}", "--candidates", "{candidates.tsv}"], "nothing.mgf"),
-        (["train", "-i", "{unknowns.mgf}", "--folds", "3"], "at least 2 × folds are needed"),
+        (["train", "-i", "{unknowns.mgf}", "--folds", "3"], "at least two molecules for each fold"),
         (["train", "-i", "{library.mgf}", "--folds", "1"], "one fold leaves nothing"),
         (["train", "-i", "{library.mgf}", "--fingerprints", "daylight"], "daylight"),
         (["evaluate", "--results", "{truth.tsv}"], "go together"),

@@ -1,6 +1,7 @@
 """Options of `iokr msms`: harder folds side by side, spectra without structures, Parquet, other columns, memory.
 
-Tests of `iokr.cli.msms_options`, `iokr.apps.msms.judged`, `iokr.apps.msms.judging` and `iokr.apps.msms.stages`.
+Tests of `iokr.cli.msms_options`, `iokr.apps.msms.evaluation_result`, `iokr.apps.msms.ranked_tables` and
+`iokr.apps.msms.stages`.
 """
 
 import csv
@@ -90,9 +91,9 @@ def test_spectra_without_structures_change_the_forward_model(made, tmp_path):
     assert (tmp_path / "a" / "candidates.tsv").read_bytes() == (tmp_path / "b" / "candidates.tsv").read_bytes()
     assert load(stored).forward_.manifold.n_neighbors == 10
     out = tmp_path / "judged"
-    run("evaluate", *given, "--model", "fusion", "--unlabeled", made["unknowns.mgf"], "--no-rivals", "-o", out)
-    refused = run("train", *given, "--unlabeled", made["unknowns.mgf"], "-o", tmp_path / "no", code=2)
-    assert "--model forward or fusion" in " ".join(refused.replace("│", " ").split())
+    run("evaluate", *given, "--model", "fusion", "--unlabeled", made["unknowns.mgf"], "--no-baselines", "-o", out)
+    refused = run("train", *given, "--unlabeled", made["unknowns.mgf"], "-o", tmp_path / "no", code=1)
+    assert "--model forward" in refused
 
 
 @pytest.mark.parametrize("kernels", ["peaks,losses", "six"])
@@ -189,7 +190,7 @@ def test_folds_of_a_field_of_the_spectra(made, tmp_path):
             lines.append(f"FOLD={'train' if int(line[7:]) % 3 else 'test'}")
     path = tmp_path / "folds.mgf"
     path.write_text("\n".join(lines))
-    given = ["-i", path, "--candidates", made["library_candidates.tsv"], *FAST, "--no-rivals", "--pages", "0"]
+    given = ["-i", path, "--candidates", made["library_candidates.tsv"], *FAST, "--no-baselines", "--pages", "0"]
     run("evaluate", *given, "--folds-from", "fold", "-o", tmp_path / "out")
     table = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["tables"][0]
     assert {row["folds by"] for row in table["rows"]} == {"molecule"}
@@ -213,10 +214,10 @@ def test_molecules_of_the_library_may_be_excluded(made, tmp_path):
 
 
 def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
-    from iokr.apps.msms import identification
+    from iokr.apps.msms import ranking
 
-    monkeypatch.setattr(identification, "MANY", 5)
-    monkeypatch.setattr(identification, "BEST", 4)
+    monkeypatch.setattr(ranking, "MANY", 5)
+    monkeypatch.setattr(ranking, "BEST", 4)
     identify(made, tmp_path / "out")
     table = rows(tmp_path / "out" / "candidates.tsv")
     for name in {row["spectrum_id"] for row in table}:

@@ -1,26 +1,47 @@
-"""`iokr msms demo`: a library, unknowns and candidates that are made here, then all three commands on them."""
+"""Made spectra: a library, unknown spectra, the candidates of both, and the truth."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["made_molecules", "write_demo"]
+from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
+from iokr.chem.structures.molecules import BadMolecule, Molecule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MadeSpectra", "made_molecules", "make_spectra", "write_demo"]
 
 _CORES = ("c1ccc({})cc1", "c1cc({})ccn1", "c1csc({})c1", "C1CCC({})CC1", "c1cc({})oc1", "C1CCN({})CC1")
 _CHAINS = ("C", "CC", "CCC", "C(=O)", "C(=O)N", "CO", "CN", "C(C)")
 _ENDS = ("O", "N", "C", "C(=O)O", "Cl", "C#N", "OC", "C(=O)C")
-_PROTON = 1.007276
-_SEEN = 0.55  # of the peaks are measured
-_NOISE = 6  # peaks of nothing
+_PROTON = 1.007276  # u
+_H2 = 2 * 1.00783  # u
+_SMALLEST_PART = 14.0  # u
+_MEASURED = 0.55  # fraction of the peaks
+_MASS_ERROR = 2e-6  # relative standard deviation
+_NOISE = 6  # random peaks in each spectrum
+_CANDIDATES = 12  # of each spectrum at least
+
+
+@dataclass(frozen=True, eq=False)
+class MadeSpectra:
+    """Toy data for `train`, `identify` and `evaluate`; made by `make_spectra`."""
+
+    library: MassSpectra
+    library_candidates: pd.DataFrame
+    unknowns: MassSpectra
+    candidates: pd.DataFrame
+    truth: pd.DataFrame
 
 
 def made_molecules(n: int, seed: int = 0) -> list[str]:
-    """SMILES of rings with a chain and an end, in an order that the seed gives."""
-    from iokr.chem.structures.molecules import BadMolecule, Molecule
-
+    """SMILES of rings with a chain and an end group, in an order given by the seed."""
     texts = [core.format(chain + end) for core, chain, end in itertools.product(_CORES, _CHAINS, _ENDS)]
     np.random.default_rng(seed).shuffle(texts)
     found: dict[str, str] = {}
@@ -35,62 +56,115 @@ def made_molecules(n: int, seed: int = 0) -> list[str]:
     return list(found.values())
 
 
-def _spectrum(smiles: str, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """A peak for each part that a broken bond leaves: toy chemistry, but the same parts give the same peaks."""
+def make_spectra(n: int = 90, unknowns: int = 12, seed: int = 0) -> MadeSpectra:
+    """Spectra of n made molecules: a peak for each part that a broken bond leaves, measured with noise.
+
+    Parameters
+    ----------
+    n : int, default=90
+        Number of molecules, each with one spectrum.
+    unknowns : int, default=12
+        Number of spectra whose molecules are unknown; all others are the library.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> from iokr.apps import msms
+    >>> made = msms.make_spectra(20, unknowns=3)
+    >>> len(made.library), len(made.unknowns), made.truth.columns.tolist()
+    (17, 3, ['spectrum_id', 'smiles'])
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    molecules = [Molecule(text) for text in made_molecules(n, seed)]
+    unknown = set(rng.permutation(n)[:unknowns].tolist())
+    spectra = [_spectrum(molecule, f"S{i + 1}", rng, known=i not in unknown) for i, molecule in enumerate(molecules)]
+    rows: dict[bool, list[dict[str, str]]] = {False: [], True: []}  # of the library, and of the unknown spectra
+    for i in range(n):
+        rows[i in unknown] += [
+            {"spectrum_id": f"S{i + 1}", "smiles": molecules[j].smiles, "candidate_id": f"M{j + 1}"}
+            for j in _candidates(molecules, i)
+        ]
+    truth = [{"spectrum_id": f"S{i + 1}", "smiles": molecules[i].smiles} for i in sorted(unknown)]
+    return MadeSpectra(
+        library=read_spectra([spectrum for i, spectrum in enumerate(spectra) if i not in unknown]),
+        library_candidates=pd.DataFrame(rows[False]),
+        unknowns=read_spectra([spectrum for i, spectrum in enumerate(spectra) if i in unknown]),
+        candidates=pd.DataFrame(rows[True]),
+        truth=pd.DataFrame(truth, columns=["spectrum_id", "smiles"]),
+    )
+
+
+def _spectrum(molecule: Molecule, name: str, rng: np.random.Generator, *, known: bool) -> MassSpectrum:
+    """A spectrum of [M+H]+: toy chemistry, but the same parts give the same peaks."""
     from rdkit import Chem
     from rdkit.Chem.rdMolDescriptors import CalcExactMolWt
 
-    mol = Chem.MolFromSmiles(smiles)
+    mol = Chem.MolFromSmiles(molecule.smiles)
     mass = float(CalcExactMolWt(mol))
     peaks: dict[float, float] = {round(mass + _PROTON, 4): 0.6}
     for bond in mol.GetBonds():
         if bond.IsInRing() or bond.GetBondTypeAsDouble() > 2:
             continue
-        for part in Chem.GetMolFrags(Chem.FragmentOnBonds(mol, [bond.GetIdx()], addDummies=False), asMols=True):
-            weight = float(CalcExactMolWt(part)) + _PROTON
-            if weight > 14:
-                peaks[round(weight, 4)] = peaks.get(round(weight, 4), 0.0) + 0.3 + 0.1 * bond.GetBondTypeAsDouble()
-                peaks[round(weight - 2 * 1.00783, 4)] = 0.15
-    found = [
-        (mz * (1 + 2e-6 * float(rng.normal())), height * float(rng.uniform(0.5, 1.5)))
+        parts = Chem.GetMolFrags(Chem.FragmentOnBonds(mol, [bond.GetIdx()], addDummies=False), asMols=True)
+        for part in parts:
+            mz = float(CalcExactMolWt(part)) + _PROTON
+            if mz > _SMALLEST_PART:
+                peaks[round(mz, 4)] = peaks.get(round(mz, 4), 0.0) + 0.3 + 0.1 * bond.GetBondTypeAsDouble()
+                peaks[round(mz - _H2, 4)] = 0.15
+    measured = [
+        (mz * (1 + _MASS_ERROR * float(rng.normal())), height * float(rng.uniform(0.5, 1.5)))
         for mz, height in sorted(peaks.items())
-        if rng.uniform() < _SEEN
+        if rng.uniform() < _MEASURED
     ]
-    noise = zip(rng.uniform(40, mass, size=_NOISE).tolist(), rng.uniform(0.02, 0.3, size=_NOISE).tolist(), strict=True)
-    return sorted([*found, *noise])
+    noise_mz = rng.uniform(40, mass, size=_NOISE).tolist()
+    noise = zip(noise_mz, rng.uniform(0.02, 0.3, size=_NOISE).tolist(), strict=True)
+    places, heights = zip(*sorted([*measured, *noise]), strict=True)
+    metadata = {"id": name, "charge": "1+", "adduct": "[M+H]+", "formula": molecule.formula}
+    if known:
+        metadata["smiles"] = molecule.smiles
+    return MassSpectrum(places, heights, molecule.mass + _PROTON, metadata)
+
+
+def _candidates(molecules: list[Molecule], i: int) -> list[int]:
+    """Molecules of the same formula, and of the nearest masses where these are few."""
+    n = len(molecules)
+    same = [j for j in range(n) if molecules[j].formula == molecules[i].formula]
+    nearest = np.argsort([abs(molecule.mass - molecules[i].mass) for molecule in molecules]).tolist()
+    others = [j for j in nearest if j not in same]
+    return sorted([*same, *others[: max(0, _CANDIDATES - len(same))]])
 
 
 def write_demo(folder: Path, seed: int = 0, n: int = 90, unknowns: int = 12) -> dict[str, Path]:
-    """library.mgf and unknowns.mgf, the candidates of both, and truth.tsv."""
-    from iokr.chem.structures.molecules import Molecule
-
+    """Made spectra as library.mgf and unknowns.mgf, the candidates of both, and truth.tsv; the files by name."""
+    made = make_spectra(n, unknowns, seed)
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(seed)
-    molecules = [Molecule(text) for text in made_molecules(n, seed)]
-    formulas = [molecule.formula for molecule in molecules]
-    names = ("library.mgf", "unknowns.mgf", "library_candidates.tsv", "candidates.tsv", "truth.tsv")
-    paths = {name: folder / name for name in names}
-    asked = rng.permutation(n)[:unknowns].tolist()
-    with paths["library.mgf"].open("w") as library, paths["unknowns.mgf"].open("w") as unknown:
-        for i, molecule in enumerate(molecules):
-            file, known = (unknown, False) if i in asked else (library, True)
-            file.write(f"BEGIN IONS\nTITLE=S{i + 1}\nPEPMASS={molecule.mass + _PROTON:.5f}\nCHARGE=1+\nADDUCT=[M+H]+\n")
-            file.write(f"FORMULA={molecule.formula}\n")
-            file.write(f"SMILES={molecule.smiles}\n" if known else "")
-            file.writelines(f"{mz:.4f} {height:.4f}\n" for mz, height in _spectrum(molecule.smiles, rng))
-            file.write("END IONS\n\n")
-    tables = [paths[name].open("w") for name in ("library_candidates.tsv", "candidates.tsv", "truth.tsv")]
-    with tables[0] as learned, tables[1] as asked_of, tables[2] as truth:
-        for table in (learned, asked_of):
-            table.write("spectrum_id\tsmiles\tcandidate_id\n")
-        truth.write("spectrum_id\tsmiles\n")
-        for i, molecule in enumerate(molecules):
-            same = [j for j in range(n) if formulas[j] == formulas[i]]
-            others = [j for j in np.argsort([abs(m.mass - molecule.mass) for m in molecules]).tolist() if j not in same]
-            chosen = sorted([*same, *others[: max(0, 12 - len(same))]])
-            (asked_of if i in asked else learned).writelines(
-                f"S{i + 1}\t{molecules[j].smiles}\tM{j + 1}\n" for j in chosen
-            )
-            if i in asked:
-                truth.write(f"S{i + 1}\t{molecule.smiles}\n")
-    return paths
+    texts = {
+        "library.mgf": _mgf(made.library),
+        "unknowns.mgf": _mgf(made.unknowns),
+        "library_candidates.tsv": _tsv(made.library_candidates),
+        "candidates.tsv": _tsv(made.candidates),
+        "truth.tsv": _tsv(made.truth),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {name: folder / name for name in texts}
+
+
+def _mgf(spectra: MassSpectra) -> str:
+    lines = []
+    for spectrum in spectra:
+        known = spectrum.metadata
+        lines += ["BEGIN IONS", f"TITLE={known['id']}", f"PEPMASS={spectrum.precursor_mz:.5f}"]
+        lines += [f"CHARGE={known['charge']}", f"ADDUCT={known['adduct']}", f"FORMULA={known['formula']}"]
+        if "smiles" in known:
+            lines.append(f"SMILES={known['smiles']}")
+        lines += [f"{mz:.4f} {height:.4f}" for mz, height in zip(spectrum.mz, spectrum.intensity, strict=True)]
+        lines += ["END IONS", ""]
+    return "\n".join([*lines, ""])
+
+
+def _tsv(frame: pd.DataFrame) -> str:
+    text: str = frame.to_csv(sep="\t", index=False, lineterminator="\n")
+    return text

@@ -1,145 +1,197 @@
-"""`iokr msms evaluate`: how often the truth comes first, by folds over molecules, beside rivals."""
+"""Evaluation: how often the true molecule is ranked first, by cross-validation over molecules, and by baselines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._validation.arguments import check_integer
 from iokr.apps.msms.baselines import BitwiseRidge, LibrarySearch, mass_nearness
-from iokr.apps.msms.judged import GROUPS, report_of
-from iokr.apps.msms.kept import Kept
-from iokr.apps.msms.learning import Grams, KnownRows, OutOfFold, gathered, out_of_fold
-from iokr.apps.msms.library import (
-    Library,
-    Molecules,
-    Sets,
-    cache_file,
-    check_room,
-    input_table,
-    read_unlabeled,
-    rejected_rows,
-)
-from iokr.apps.msms.options import Learning, Matching, Reading
+from iokr.apps.msms.checkpoint import opened
+from iokr.apps.msms.evaluation_result import GROUPS, EvaluationResult
+from iokr.apps.msms.folds import fold_numbers
+from iokr.apps.msms.grams import KnownGram
+from iokr.apps.msms.inputs import Library
+from iokr.apps.msms.out_of_fold import Baselines, OutOfFold, Scores, out_of_fold
+from iokr.apps.msms.problem import check_options, make_problem
 from iokr.apps.msms.stages import Stages
-from iokr.apps.msms.tables import table_text
-from iokr.apps.report import Report, run_info
-from iokr.apps.report.progress import Progress
+from iokr.apps.report import Progress, run_info, silent
 from iokr.chem.similarities import cosine, modified_cosine
 from iokr.chem.structures.molecules import rdkit_version
-from iokr.cli.signals import closing_words
+from iokr.data.candidates import CandidateSets
 from iokr.estimators.identification.model import METHODS
 
 __all__ = ["evaluate"]
 
-_LIBRARY: dict[str, tuple[str, int]] = {
+_SIMILARITIES: dict[str, Callable[..., Any]] = {
+    "cosine": cosine,
+    "modified": modified_cosine,
+    "mass": mass_nearness,
+}
+_LIBRARY_SEARCHES = {  # the similarity, and the number of neighbours
     "library, modified cosine, 10 neighbours": ("modified", 10),
     "library, cosine, 10 neighbours": ("cosine", 10),
     "library, modified cosine, best hit": ("modified", 1),
     "library, cosine, best hit": ("cosine", 1),
     "library, nearest precursor mass": ("mass", 1),
 }
-_SIMILAR: dict[str, Callable[..., Any]] = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
 
 
 def evaluate(
-    reading: Reading,
-    learning: Learning,
-    matching: Matching,
-    folder: Path,
-    progress: Progress,
+    spectra: Any,
+    candidates: Any = None,
     *,
+    database: Any = None,
+    match: str = "formula",
+    ppm: float = 10.0,
+    adduct: str | None = None,
+    baselines: bool = True,
+    fingerprints: str = "maccs,morgan2,rdkit6",
+    kernels: str = "peaks,losses",
+    combine: str = "mean",
+    method: str = "reverse",
+    kernel_ppm: float = 5.0,
+    folds: int = 5,
+    folds_from: str | None = None,
     groups: Sequence[str] = (),
-    rivals: bool = True,
+    similarity: float = 0.7,
+    unlabeled: Any = None,
+    own: str = "leave-out",
     delta: float = 0.1,
-    pages: int = 20,
+    seed: int = 0,
     memory: float | None = None,
-    safe: bool = False,
-) -> Report:
-    """Folds over molecules, and over larger groups beside them; nothing is chosen on the fold that is judged."""
-    start, progress = perf_counter(), Stages(progress)
-    progress(0, 1, "reading spectra and structures")
-    molecules = Molecules(learning.fingerprints, cache_file())
-    library = Library.read(reading, learning, molecules)
-    unlabeled = read_unlabeled(reading, learning, library)
-    check_room(len(library.molecules) + (0 if unlabeled is None else len(unlabeled)), learning, memory, rivals=rivals)
-    progress(0, 1, "reading candidates")
-    sets = Sets.of(library.files, matching, molecules)
-    progress(0, 1, "comparing spectra")
-    grams = Grams.of(library, learning, unlabeled)
-    matrices = {name: np.asarray(f(library.files.spectra)) for name, f in _SIMILAR.items()} if rivals else {}
-    paths = [*reading.paths(), *matching.paths(), *learning.unlabeled]
-    kinds = [learning.group] if learning.folds_from is not None else list(dict.fromkeys(["inchikey14", *groups]))
-    key = learning.key(paths, rivals=rivals, matching=matching, cleaning=reading.cleaning)
-    kept = Kept(folder.with_name(f"{folder.name}.partial") / "folds.jsonl", key)
+    cache: Any = None,
+    checkpoint: Any = None,
+    progress: Progress = silent,
+) -> EvaluationResult:
+    """Evaluate models of spectra by cross-validation over molecules, next to library search and other baselines.
+
+    No parameter is chosen on the fold that is evaluated.
+
+    Parameters
+    ----------
+    spectra, candidates, database, match, ppm, adduct
+        As for `train`; candidates or a database are needed.
+    baselines : bool, default=True
+        Also evaluate library searches, ridge regression of each fingerprint bit, and random scores.
+    fingerprints, kernels, combine, method, kernel_ppm, folds, folds_from
+        As for `train`. All three methods are evaluated; `method` is the one for which confidence is shown.
+    groups : sequence of {"scaffold", "similarity"}, default=()
+        Evaluate also with folds over these larger groups, for molecules unlike those of the library.
+    similarity, unlabeled, seed, memory, cache, checkpoint, progress
+        As for `train`.
+    own : {"leave-out", "count"}, default="leave-out"
+        Training spectra of a candidate are left out of its score, or count in it.
+    delta : float, default=0.1
+        Prediction sets are evaluated at the level 1 − δ.
+
+    Returns
+    -------
+    result : EvaluationResult
+
+    Examples
+    --------
+    >>> from iokr.apps import msms
+    >>> made = msms.make_spectra(30, unknowns=3)
+    >>> result = msms.evaluate(made.library, made.library_candidates, fingerprints="maccs", folds=2, baselines=False)
+    >>> result.methods[["method", "folds by"]].to_numpy().tolist()
+    [['reverse', 'molecule'], ['forward', 'molecule'], ['fusion', 'molecule']]
+    """
+    if own == "exclude":
+        raise ValueError('`own="exclude"` tells the model what folds by molecule guarantee; it is for `identify`.')
+    check_integer(folds, "folds", minimum=2)
+    if candidates is None and database is None:
+        raise ValueError("Give either `candidates`, a list for each spectrum, or `database`, a table of molecules.")
+    for group in groups:
+        check_options(group=group)
+    start = perf_counter()
+    stages = Stages(progress)
+    problem = make_problem(
+        spectra,
+        candidates=candidates,
+        database=database,
+        match=match,
+        ppm=ppm,
+        adduct=adduct,
+        fingerprints=fingerprints,
+        kernels=kernels,
+        combine=combine,
+        kernel_ppm=kernel_ppm,
+        method=method,
+        own=own,
+        folds=folds,
+        unlabeled=unlabeled,
+        memory=memory,
+        cache=cache,
+        stages=stages,
+        baselines=baselines,
+    )
+    library = problem.library
+    by = list(dict.fromkeys(["inchikey14", *groups])) if folds_from is None else ["inchikey14"]
+    fold_of = {
+        group: fold_numbers(library, folds, group=group, column=folds_from, similarity=similarity, seed=seed)
+        for group in by
+    }
+    n_folds = sum(int(fold.max()) + 1 for fold in fold_of.values())
+    parts = opened(checkpoint, **problem.key(), folds=fold_of, baselines=baselines, seed=seed)
     found: dict[str, OutOfFold] = {}
     done = 0
-    with closing_words(lambda: kept.words("folds")):
-        for group in kinds:
-            fold = library.fold_numbers(replace(learning, group=group))
-            numbers = list(range(int(fold.max()) + 1))
-            beside = _rivals(matrices, learning) if rivals and group == kinds[0] else None
-            for number in numbers:
-                what = f"fold {number + 1} of {len(numbers)} by {GROUPS[group]}"
-                progress(done, len(kinds) * len(numbers), what)
-                done += 1
-                name = f"{group} {number}"
-                if name not in kept.parts:
-                    part = out_of_fold(
-                        library,
-                        grams,
-                        sets.entries,
-                        molecules.bits,
-                        learning,
-                        fold,
-                        number=number,
-                        methods=METHODS,
-                        more=beside,
-                        counted=group == kinds[0],
-                    )
-                    kept.put(name, part)
-            parts = [kept.parts[f"{group} {number}"] for number in numbers]
-            found[group] = gathered(parts, library, sets.entries, fold)
-    if not len(found[kinds[0]].rows):
-        raise ValueError(
-            "No spectrum has a set of several candidates with its own molecule among them, so nothing can be evaluated."
+    for group, fold in fold_of.items():
+        first = group == by[0]
+        numbers = range(int(fold.max()) + 1)
+        found[group] = out_of_fold(
+            problem,
+            fold,
+            numbers,
+            name=group,
+            methods=METHODS,
+            baselines=_baselines(library, seed) if baselines and first else None,
+            counted=first,
+            checkpoint=parts,
+            progress=_steps(stages, done, n_folds, len(numbers), group),
         )
-    progress(done, done, "drawing the page")
-    report = report_of(found, library, sets.entries, grams, learning, matching, delta=delta, pages=pages, safe=safe)
-    rejections = (*library.files.rejections, *sets.rejections)
-    report = replace(
-        report,
-        items=(*report.items, input_table("spectra with a structure", library.files, rejections)),
-        files={**report.files, "rejected.tsv": table_text(rejected_rows(rejections), safe=safe)},
-    )
-    info = run_info(seed=learning.seed, seconds=perf_counter() - start, files=paths)
+        done += len(numbers)
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=problem.paths)
     info["versions"]["rdkit"] = rdkit_version()
-    kept.forget()
-    return report.with_info({**info, **progress.info()})
+    return EvaluationResult(problem=problem, found=found, delta=delta, seed=seed, info={**info, **stages.info()})
 
 
-def _rivals(matrices: dict[str, NDArray[Any]], learning: Learning) -> Callable[..., dict[str, list[NDArray[Any]]]]:
-    """Library search, ridge on each bit, precursor mass and chance, on the rows of a fold."""
+def _steps(stages: Stages, done: int, total: int, n: int, group: str) -> Callable[[int], None]:
+    """Progress of n folds, when `done` out of `total` are finished."""
+
+    def step(number: int) -> None:
+        stages(done + number, total, f"fold {number + 1} of {n} by {GROUPS[group]}")
+
+    return step
+
+
+def _baselines(library: Library, seed: int) -> Baselines:
+    """Library searches, ridge on each bit, and random scores."""
+    similarities = {name: np.asarray(similarity(library.files.spectra)) for name, similarity in _SIMILARITIES.items()}
 
     def scores(
-        library: Library, grams: Grams, train: NDArray[Any], test: NDArray[Any], candidates: Any, names: Any, own: str
-    ) -> dict[str, list[NDArray[Any]]]:
-        bits, identities = np.asarray(library.bits[train]), [library.identities[i] for i in train]
-        found: dict[str, list[NDArray[Any]]] = {}
-        for name, (kind, neighbors) in _LIBRARY.items():
-            S = matrices[kind]
-            search = LibrarySearch(lambda X, Z, S=S: S[np.ix_(X, Z)], n_neighbors=neighbors)
-            found[name] = search.fit(train, bits, identities).scores(test, candidates, names, own=own)
-        K = grams.matrix(grams.weights(train, library.bits))
-        bitwise = BitwiseRidge(KnownRows(K)).fit(train, bits, identities)
-        found["ridge on each bit"] = bitwise.scores(test, candidates, names, own=own)
-        rng = np.random.default_rng((learning.seed, int(test[0])))
-        found["chance"] = [rng.uniform(size=len(some)) for some in candidates.sets]
+        K: NDArray[Any],
+        train: NDArray[Any],
+        queries: NDArray[Any],
+        candidates: CandidateSets,
+        identities: list[list[str]],
+        own: str,
+    ) -> Scores:
+        bits = np.asarray(library.bits[train])
+        groups = [library.identities[i] for i in train]
+        found: Scores = {}
+        for name, (similarity, n_neighbors) in _LIBRARY_SEARCHES.items():
+            S = similarities[similarity]
+            search = LibrarySearch(lambda X, Z, S=S: S[np.ix_(X, Z)], n_neighbors=n_neighbors)
+            found[name] = search.fit(train, bits, groups).scores(queries, candidates, identities, own=own)
+        ridge = BitwiseRidge(KnownGram(K)).fit(train, bits, groups)
+        found["ridge on each bit"] = ridge.scores(queries, candidates, identities, own=own)
+        rng = np.random.default_rng((seed, int(queries[0])))
+        found["chance"] = [rng.uniform(size=len(rows)) for rows in candidates.sets]
         return found
 
     return scores

@@ -1,269 +1,249 @@
-"""`iokr msms train`: folds for the calibration, then the model of all spectra, kept in a file."""
+"""Training: a model calibrated on folds over molecules, then fitted to all spectra."""
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from iokr.apps.msms.kept import Kept
-from iokr.apps.msms.learning import Grams, gathered, out_of_fold
-from iokr.apps.msms.library import (
-    Library,
-    Molecules,
-    Sets,
-    cache_file,
-    check_room,
-    input_table,
-    read_unlabeled,
-    rejected_rows,
-)
-from iokr.apps.msms.options import Learning, Matching, Reading
+from iokr._validation.arguments import check_integer
+from iokr.apps.msms.checkpoint import opened
+from iokr.apps.msms.folds import fold_numbers, held_out_groups
+from iokr.apps.msms.inputs import input_table
+from iokr.apps.msms.model import SpectraModel
+from iokr.apps.msms.out_of_fold import OutOfFold, out_of_fold
+from iokr.apps.msms.problem import Problem, check_options, make_problem
 from iokr.apps.msms.stages import Stages
-from iokr.apps.msms.tables import figures, table_text
-from iokr.apps.report import Report, Table, run_info
-from iokr.apps.report.progress import Progress
-from iokr.chem.spectra import MassSpectra
-from iokr.chem.structures.fingerprints import Fingerprints
+from iokr.apps.msms.tables import figures, rejected_text
+from iokr.apps.report import Progress, Report, Table, run_info, silent
 from iokr.chem.structures.molecules import rdkit_version
-from iokr.cli.shared import command_line
-from iokr.cli.signals import closing_words
-from iokr.estimators.identification.confidence import mean_rank
 from iokr.estimators.identification.model import Identification
-from iokr.files import BadFile, load, load_beside, save
 
-__all__ = ["KIND", "Model", "promise", "train"]
-
-KIND = "iokr msms train"
-_PROBES = ("CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "OCC1OC(O)C(O)C(O)C1O")
-_SPLIT = 0.2  # of the molecules are kept for calibration alone
+__all__ = ["train"]
 
 
 def train(
-    reading: Reading,
-    learning: Learning,
-    matching: Matching,
-    path: Path,
-    progress: Progress,
+    spectra: Any,
+    candidates: Any = None,
     *,
-    store_factor: bool = False,
+    database: Any = None,
+    match: str = "formula",
+    ppm: float = 10.0,
+    adduct: str | None = None,
+    fingerprints: str = "maccs,morgan2,rdkit6",
+    kernels: str = "peaks,losses",
+    combine: str = "mean",
+    method: str = "reverse",
+    kernel_ppm: float = 5.0,
+    folds: int = 5,
+    folds_from: str | None = None,
+    group: str = "inchikey14",
+    similarity: float = 0.7,
+    calibration: str = "folds",
+    unlabeled: Any = None,
+    seed: int = 0,
     memory: float | None = None,
-) -> Report:
-    """Read, calibrate by folds over molecules, learn from all spectra, write."""
-    start, progress = perf_counter(), Stages(progress)
-    progress(0, 1, "reading spectra and structures")
-    molecules = Molecules(learning.fingerprints, cache_file())
-    library = Library.read(reading, learning, molecules)
-    unlabeled = read_unlabeled(reading, learning, library)
-    check_room(len(library.molecules) + (0 if unlabeled is None else len(unlabeled)), learning, memory)
-    rejections = library.files.rejections
-    sets: Sets | None = None
-    if matching.paths() and learning.folds:
-        progress(0, 1, "reading candidates")
-        sets = Sets.of(library.files, matching, molecules)
-        rejections = (*rejections, *sets.rejections)
-    progress(0, 1, "comparing spectra")
-    grams = Grams.of(library, learning, unlabeled)
-    paths = [*reading.paths(), *matching.paths(), *learning.unlabeled]
-    key = learning.key(paths, matching=matching, cleaning=reading.cleaning)
-    kept = Kept(path.with_name(f"{path.name}.partial") / "folds.jsonl", key)
-    calibration: dict[str, Any] = {"kind": "none"}
-    model: Identification | None = None
-    if sets is not None:
-        with closing_words(lambda: kept.words("folds")):
-            model, calibration = _calibrated(library, grams, sets, molecules, learning, kept, progress)
-    if model is None:
-        model = _final(library, grams, learning, np.arange(len(library.molecules)))
-    progress(1, 1, "writing the model")
-    info = run_info(seed=learning.seed, seconds=perf_counter() - start, files=paths)
+    cache: Any = None,
+    checkpoint: Any = None,
+    progress: Progress = silent,
+) -> SpectraModel:
+    """Train a model of spectra with known structures; with candidates, calibrate it on held-out molecules.
+
+    Parameters
+    ----------
+    spectra : SpectraFiles, or what `read_spectra` takes
+        Those without a structure are left out.
+    candidates : path, data frame, dictionary, or list of lists, default=None
+        Candidates of each spectrum: a table with the columns spectrum_id and smiles, a dictionary {id: structures}, or
+        structures for each spectrum. Without candidates the model is not calibrated.
+    database : path, data frame, or list of structures, default=None
+        Molecules among which each spectrum finds its candidates, in place of `candidates`.
+    match : {"formula", "mass"}, default="formula"
+        Candidates from the database have the formula of the spectrum, or the mass of its precursor within `ppm`.
+    ppm : float, default=10.0
+    adduct : str, default=None
+        Of spectra without an adduct in their metadata, such as "[M+H]+"; for ``match="mass"``.
+    fingerprints : str, default="maccs,morgan2,rdkit6"
+        Kinds of `iokr.chem.Fingerprints`.
+    kernels : {"peaks,losses", "peaks", "losses", "six"}, default="peaks,losses"
+        On the spectra. "six" adds kernels on sub-formulas and needs the formula of every spectrum.
+    combine : {"mean", "alignf", "align"}, default="mean"
+        Weights of the kernels: equal, or by alignment with the molecules.
+    method : {"reverse", "forward", "fusion"}, default="reverse"
+        See `iokr.Identification`.
+    kernel_ppm : float, default=5.0
+        Standard deviation of m/z in the kernels.
+    folds : int, default=5
+        Folds over molecules for the calibration; 0 trains without calibration.
+    folds_from : str, default=None
+        A metadata field with the fold of each spectrum, in place of random folds.
+    group : {"inchikey14", "scaffold", "similarity"}, default="inchikey14"
+        What folds keep together: molecules, scaffolds, or groups of similar molecules.
+    similarity : float, default=0.7
+        Tanimoto similarity from which two molecules are in one group.
+    calibration : {"folds", "split"}, default="folds"
+        On scores out of fold, or on a fifth of the molecules that are held out of the final model.
+    unlabeled : paths or spectra, default=None
+        Spectra without structures, for the forward model.
+    seed : int, default=0
+    memory : float, default=None
+        `MemoryError` is raised before the work if it needs more bytes; None is the free memory.
+    cache : path, default=None
+        A file for fingerprints and InChIKeys, which later calls use again; see `cache_file`.
+    checkpoint : path or Checkpoint, default=None
+        A file for finished folds, from which the same call continues after an interrupt.
+    progress : callable, default=silent
+        Called with (done, total, what).
+
+    Returns
+    -------
+    model : SpectraModel
+
+    Examples
+    --------
+    >>> from iokr.apps import msms
+    >>> made = msms.make_spectra(30, unknowns=3)
+    >>> model = msms.train(made.library, made.library_candidates, fingerprints="maccs", folds=2)
+    >>> model
+    SpectraModel(reverse, 27 spectra of 27 molecules, calibrated)
+    """
+    check_options(group=group, calibration=calibration)
+    check_integer(folds, "folds", minimum=0)
+    if folds == 1:
+        raise ValueError("`folds` must be 0 or at least 2, got 1: one fold leaves nothing to learn from.")
+    start = perf_counter()
+    stages = Stages(progress)
+    problem = make_problem(
+        spectra,
+        candidates=candidates if folds else None,
+        database=database if folds else None,
+        match=match,
+        ppm=ppm,
+        adduct=adduct,
+        fingerprints=fingerprints,
+        kernels=kernels,
+        combine=combine,
+        kernel_ppm=kernel_ppm,
+        method=method,
+        own="leave-out",
+        folds=folds,
+        unlabeled=unlabeled,
+        memory=memory,
+        cache=cache,
+        stages=stages,
+    )
+    library = problem.library
+    calibrates = folds > 0 and (candidates is not None or database is not None)
+    rows = np.arange(len(library.molecules))
+    facts: dict[str, Any] = {"kind": "none"}
+    if not calibrates:
+        identification = _fit(problem, rows)
+    else:
+        if calibration == "split":
+            fold = held_out_groups(library, group=group, similarity=similarity, seed=seed)
+            rows = np.flatnonzero(fold != 0)  # the sets' guarantee needs a model that did not see fold 0
+            numbers = [0]
+        else:
+            fold = fold_numbers(library, folds, group=group, column=folds_from, similarity=similarity, seed=seed)
+            numbers = list(range(int(fold.max()) + 1))
+        held_out = _held_out_scores(problem, fold, numbers, checkpoint, stages)
+        stages(len(numbers), len(numbers) + 1, "learning from all spectra")
+        identification = _fit(problem, rows)
+        facts = _calibrate(identification, held_out, library.identities)
+        facts = {"kind": calibration, **facts}
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=problem.paths)
     info["versions"]["rdkit"] = rdkit_version()
-    _write(model, library, learning, reading, calibration, info, path, None if store_factor else grams)
-    kept.forget()
-    info |= progress.info()
+    unlabeled_spectra = None if library.unlabeled is None else library.unlabeled.spectra
+    model = SpectraModel(
+        identification=identification,
+        spectra=library.files.spectra[rows],
+        bits=library.bits[rows],
+        ids=[library.files.ids[i] for i in rows],
+        smiles=[library.molecules[i].smiles for i in rows],
+        identities=[library.identities[i] for i in rows],
+        ion_mode=library.files.ion_mode,
+        fingerprints=fingerprints,
+        kernels=kernels,
+        cleaning=library.files.cleaning,
+        calibration=facts,
+        unlabeled=unlabeled_spectra,
+        provenance={
+            "date": info["date"],
+            "files": info["data"],
+            "model": problem.note,
+            "rdkit": info["versions"]["rdkit"],
+        },
+    )
+    report = _report(model, problem).with_info({**info, **stages.info()})
+    return replace(model, training=report)
+
+
+def _fit(problem: Problem, rows: NDArray[np.intp]) -> Identification:
+    """The model of some spectra of the library."""
+    library = problem.library
+    kernel = problem.grams.kernel(problem.grams.weights(rows, library.bits))
+    unlabeled = None if library.unlabeled is None else library.unlabeled.spectra
+    return problem.fit(kernel, library.files.spectra[rows], rows, unlabeled)
+
+
+def _held_out_scores(
+    problem: Problem, fold: NDArray[np.intp], numbers: list[int], checkpoint: Any, stages: Stages
+) -> OutOfFold:
+    """Scores of the folds by models that did not see them."""
+    parts = opened(checkpoint, **problem.key(), fold=fold)
+    n = len(numbers)
+    return out_of_fold(
+        problem,
+        fold,
+        numbers,
+        name="fold",
+        methods=[problem.method],
+        checkpoint=parts,
+        progress=lambda number: stages(number, n + 1, f"fold {number + 1} of {n}"),
+    )
+
+
+def _calibrate(identification: Identification, held_out: OutOfFold, identities: list[str]) -> dict[str, Any]:
+    """Calibrate the model on scores of held-out molecules; what is known of them."""
+    method = identification.method
+    identification.calibrate(held_out.scores[method], held_out.truth, [identities[i] for i in held_out.rows])
+    metrics = figures(held_out.ranks(method))
+    return {
+        "temperature": identification.temperature_,
+        "molecules": len(identification.calibration_),
+        "queries": len(held_out.rows),
+        "absent": held_out.absent,
+        "figures": {name: round(value, 3) for name, value in metrics.items()},
+    }
+
+
+def _report(model: SpectraModel, problem: Problem) -> Report:
+    """The tables of a training."""
+    library, identification, calibration = problem.library, model.identification, model.calibration
+    n_spectra, n_molecules = len(library.molecules), len(set(library.identities))
     rows: list[dict[str, Any]] = [
-        {"what": "spectra", "value": len(library.molecules)},
-        {"what": "molecules", "value": len(set(library.identities))},
+        {"what": "spectra", "value": n_spectra},
+        {"what": "molecules", "value": n_molecules},
         {"what": "ion mode", "value": library.files.ion_mode or "not said"},
-        *([] if unlabeled is None else [{"what": "spectra without structures", "value": len(unlabeled)}]),
-        {"what": "alpha, forward", "value": f"{model.forward_.alpha:g}"},
-        {"what": "alpha, reverse", "value": f"{model.reverse_.alpha:g}"},
     ]
-    if "temperature" in calibration:
+    if library.unlabeled is not None:
+        rows.append({"what": "spectra without structures", "value": len(library.unlabeled.spectra)})
+    rows.append({"what": "alpha, forward", "value": f"{identification.forward_.alpha:g}"})
+    rows.append({"what": "alpha, reverse", "value": f"{identification.reverse_.alpha:g}"})
+    if model.calibrated:
         rows.append({"what": "T of the probabilities", "value": f"{calibration['temperature']:.3g}"})
         rows.append({"what": "calibration molecules", "value": calibration["molecules"]})
         for name, value in calibration["figures"].items():
             shown = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
             rows.append({"what": f"{name}, out of fold", "value": shown})
-    report = Report(
+    rejections = problem.rejections
+    return Report(
         "A model of spectra",
-        f"{len(library.molecules)} spectra of {len(set(library.identities))} molecules. {promise(calibration, 0.1)}",
+        f"{n_spectra} spectra of {n_molecules} molecules. {model.guarantee(0.1)}",
         (Table("The model", rows), input_table("spectra with a structure", library.files, rejections)),
-        (learning.in_words(),),
-        files={"rejected.tsv": table_text(rejected_rows(rejections))},
+        (problem.note,),
+        files={"rejected.tsv": rejected_text(rejections)},
     )
-    return report.with_info(info)
-
-
-def _final(library: Library, grams: Grams, learning: Learning, rows: np.ndarray) -> Identification:
-    """The model of some spectra."""
-    kernel = grams.kernel(grams.weights(rows, library.bits))
-    model = Identification(kernel, method=learning.model, own=learning.own, manifold=grams.manifold)
-    names = [library.identities[i] for i in rows]
-    return model.fit(
-        library.files.spectra[rows], np.asarray(library.bits[rows]), groups=names, X_unlabeled=grams.unlabeled
-    )
-
-
-def _calibrated(
-    library: Library,
-    grams: Grams,
-    sets: Sets,
-    molecules: Molecules,
-    learning: Learning,
-    kept: Kept,
-    progress: Progress,
-) -> tuple[Identification, dict[str, Any]]:
-    """T, conformal values and best scores: out of fold, or of molecules kept for this alone."""
-    split = learning.calibration == "split"
-    fold = _held_out(library, learning) if split else library.fold_numbers(learning)
-    numbers = [0] if split else list(range(int(fold.max()) + 1))
-    parts = []
-    for number in numbers:
-        progress(number, len(numbers) + 1, f"fold {number + 1} of {len(numbers)}")
-        if str(number) not in kept.parts:
-            found = out_of_fold(
-                library, grams, sets.entries, molecules.bits, learning, fold, number=number, methods=[learning.model]
-            )
-            kept.put(str(number), found)
-        parts.append(kept.parts[str(number)])
-    out = gathered(parts, library, sets.entries, fold)
-    if not len(out.rows):
-        raise ValueError(
-            "No spectrum has a set of several candidates with its own molecule among them, so nothing can be "
-            "calibrated; give other --candidates, or --folds 0."
-        )
-    progress(len(numbers), len(numbers) + 1, "learning from all spectra")
-    # with a split the guarantee is for the model that never saw the molecules of the calibration
-    model = _final(library, grams, learning, np.flatnonzero(fold != 0) if split else np.arange(len(fold)))
-    scores = out.scores[learning.model]
-    names = [library.identities[i] for i in out.rows]
-    model.calibrate(scores, out.truth, names)
-    ranks = np.array([mean_rank(f, t) for f, t in zip(scores, out.truth, strict=True)])
-    return model, {
-        "kind": "split" if split else "folds",
-        "temperature": model.temperature_,
-        "molecules": len(model.calibration_),
-        "queries": len(out.rows),
-        "absent": out.absent,
-        "figures": {name: round(value, 3) for name, value in figures(ranks).items()},
-    }
-
-
-def _held_out(library: Library, learning: Learning) -> np.ndarray:
-    """Fold 0: a fifth of the groups."""
-    groups = library.groups(learning)
-    names = sorted(set(groups))
-    np.random.default_rng(learning.seed).shuffle(names)
-    held = set(names[: max(1, round(_SPLIT * len(names)))])
-    return np.array([0 if group in held else 1 for group in groups])
-
-
-def promise(calibration: dict[str, Any], delta: float) -> str:
-    """What the sets promise, in words."""
-    if "temperature" not in calibration:
-        return "Without calibration there are no probabilities and no sets: train with candidates and folds."
-    share = f"{100 * (1 - delta):g} %"
-    if calibration["kind"] == "split":
-        return (
-            f"Sets hold the truth with probability at least {share}, for queries that are exchangeable with the "
-            f"{calibration['molecules']} molecules kept for calibration, when the truth is among the candidates."
-        )
-    return (
-        f"Sets are calibrated to hold the truth in {share} of the cases, on {calibration['molecules']} molecules "
-        "out of fold; that is what was observed, no theorem. All of it assumes that the truth is among the candidates."
-    )
-
-
-def _write(
-    model: Identification,
-    library: Library,
-    learning: Learning,
-    reading: Reading,
-    calibration: dict[str, Any],
-    info: dict[str, Any],
-    path: Path,
-    grams: Grams | None,
-) -> None:
-    """With `grams` compactly: the data in place of the two matrices of n², which the first use computes again."""
-    inside = set(model.names_)  # some were perhaps kept for calibration
-    used = [i for i, name in enumerate(library.identities) if name in inside]
-    rows = np.array(used, dtype=np.intp)
-    kept = library.files.spectra[rows]
-    stored = model if grams is None else model.compact(kept, library.bits[rows], grams.unlabeled)
-    save(
-        stored,
-        path,
-        provenance={
-            "command": command_line(),
-            "date": info["date"],
-            "files": info["data"],
-            "model": learning.in_words(),
-            "rdkit": info["versions"]["rdkit"],
-        },
-        beside={
-            "kind": KIND,
-            "ids": [library.files.ids[i] for i in used],
-            "smiles": [library.molecules[i].smiles for i in used],
-            "identities": [library.identities[i] for i in used],
-            "mz": kept.mz,
-            "intensity": kept.intensity,
-            "indptr": kept.indptr,
-            "precursor_mz": kept.precursor_mz,
-            "ion_mode": library.files.ion_mode,
-            "fingerprints": learning.fingerprints,
-            "kernels": learning.kernels,
-            "rdkit": info["versions"]["rdkit"],
-            "probe": _probe(learning.fingerprints),
-            "cleaning": {"min_peaks": reading.min_peaks, "min_intensity": reading.min_intensity},
-            "calibration": calibration,
-        },
-    )
-
-
-def _probe(kinds: str) -> str:
-    """A hash of the fingerprints of three molecules: RDKit may change how it makes them."""
-    return hashlib.sha256(np.asarray(Fingerprints(kinds).transform(list(_PROBES))).tobytes()).hexdigest()
-
-
-class Model:
-    """A model file: the model, and the library that it was learned from."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        beside = load_beside(path)
-        if beside.get("kind") != KIND:
-            raise BadFile(f"{path} is no model of `iokr msms train`; load it with `iokr.load`.")
-        if beside["probe"] != _probe(beside["fingerprints"]):
-            raise BadFile(
-                f"{path}: fingerprints of the probe molecules differ (written with RDKit {beside['rdkit']}, here "
-                f"{rdkit_version()}); train again, or install {beside['rdkit']}."
-            )
-        self.beside = beside
-        self.identification: Identification = load(path).restore()
-        self.ids, self.smiles = [str(i) for i in beside["ids"]], [str(s) for s in beside["smiles"]]
-        self.identities = [str(name) for name in beside["identities"]]
-        arrays = (beside[name] for name in ("mz", "intensity", "indptr", "precursor_mz"))
-        self.spectra = MassSpectra(*(np.asarray(array) for array in arrays))
-
-    @property
-    def calibration(self) -> dict[str, Any]:
-        """What its probabilities and sets rest on."""
-        return dict(self.beside["calibration"])
-
-    @property
-    def fingerprints(self) -> str:
-        """The kinds."""
-        return str(self.beside["fingerprints"])

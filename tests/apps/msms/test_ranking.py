@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iokr import CandidateSets, Identification
-from iokr.apps.msms.scoring import all_scores
+from iokr.apps.msms.ranking import all_scores
 from iokr.kernels import RBF
 
 RNG = np.random.default_rng(0)

@@ -1,0 +1,316 @@
+"""What `identify` returns: tables of candidates and spectra, the page, and the files of a run."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iokr.apps.msms.candidates import CandidateLists
+from iokr.apps.msms.inputs import input_table
+from iokr.apps.msms.model import SpectraModel
+from iokr.apps.msms.page import Card, cards
+from iokr.apps.msms.ranking import BEST, MANY
+from iokr.apps.msms.tables import frame_of, rejected_frame, rejected_text, table_file, write_report
+from iokr.apps.readers.records import Rejected
+from iokr.apps.readers.spectra_files import SpectraFiles
+from iokr.apps.report import LiveTable, Report, Spread, Table
+from iokr.chem.structures.fingerprints import Fingerprints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["IdentificationResult"]
+
+_BLOCK = 64  # queries whose fingerprints are predicted together
+_RERANKED = (
+    f"There are more than {MANY} candidates, so the {BEST} of each query that the forward model has first were ranked; "
+    "the others come after them and have no score."
+)
+_ON_PAGE = (
+    *("spectrum", "precursor", "candidates", "best", "formula", "probability", "set", "novelty"),
+    *("library match", "status"),
+)
+_COLUMNS = (
+    *("spectrum_id", "rank", "candidate_id", "name", "smiles", "inchikey14", "formula", "score", "score_forward"),
+    *("score_reverse", "score_library", "probability", "in_set", "margin", "n_candidates", "tied_with", "in_library"),
+    *("library_match", "evidence", "status"),
+)
+_SIRIUS = {
+    "rank": "structurePerIdRank",
+    "inchikey14": "InChIkey2D",
+    "formula": "molecularFormula",
+    "probability": "ConfidenceScoreExact",
+    "spectrum_id": "mappingFeatureId",
+    "spectrum": "mappingFeatureId",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class IdentificationResult:
+    """Ranked candidates of spectra; made by `identify`.
+
+    Attributes
+    ----------
+    model : SpectraModel
+    files : SpectraFiles
+        The spectra, and those that were left out.
+    candidates : CandidateLists
+    answers : mapping
+        For each spectrum id its best candidates with scores, probabilities and evidence, as plain data.
+    delta : float
+        The level of the prediction sets.
+    reranked : bool
+        Whether only the best candidates by the forward model were scored by the reverse model.
+    info : mapping
+        Versions, seconds, data files and their hashes.
+    """
+
+    model: SpectraModel
+    files: SpectraFiles
+    candidates: CandidateLists
+    answers: Mapping[str, dict[str, Any]]
+    delta: float
+    reranked: bool
+    info: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        return f"IdentificationResult({counts['ok']} of {sum(counts.values())} spectra with ranked candidates)"
+
+    # ------------------------------------------------------------------------------------------------------- as tables
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each candidate that is listed, and for each spectrum without any."""
+        return frame_of(self._candidate_rows(), _COLUMNS)
+
+    @property
+    def spectra(self) -> pd.DataFrame:
+        """A row for each spectrum: its best candidate, confidence and status."""
+        return frame_of(self._spectrum_rows())
+
+    @property
+    def rejected(self) -> pd.DataFrame:
+        """A row for each record that was left out or changed, with the reason."""
+        return rejected_frame(self.rejections)
+
+    @property
+    def rejections(self) -> tuple[Rejected, ...]:
+        """Spectra and candidates that were left out or changed."""
+        return (*self.files.rejections, *self.candidates.rejections)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of spectra by status."""
+        status = [row["status"] for row in self._spectrum_rows()]
+        return {name: status.count(name) for name in ("ok", "no_candidates", "rejected")}
+
+    def predicted_fingerprints(self) -> NDArray[np.float32]:
+        """Bits predicted by the forward model, β(x)ᵀY clipped to [0, 1], a row for each spectrum with candidates."""
+        rows = self._queries()
+        Y = np.asarray(self.model.bits).astype(np.float32)
+        found = np.empty((len(rows), Y.shape[1]), dtype=np.float32)
+        for begin in range(0, len(rows), _BLOCK):
+            block = rows[begin : begin + _BLOCK]
+            beta = np.asarray(self.model.identification.forward_.weights(self.files.spectra[block]))
+            found[begin : begin + len(block)] = np.clip(beta.astype(np.float32) @ Y, 0.0, 1.0)
+        return found
+
+    def _queries(self) -> NDArray[np.intp]:
+        """Spectra with candidates."""
+        return np.array([i for i, listed in enumerate(self.candidates.lists) if listed], dtype=np.intp)
+
+    def _left_out(self) -> list[Rejected]:
+        return [one for one in self.files.rejections if one.action == "left out"]
+
+    def _candidate_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for i, name in enumerate(self.files.ids):
+            answer = self.answers.get(name)
+            if answer is None:
+                rows.append({"spectrum_id": name, "status": "no_candidates"})
+                continue
+            shared = {
+                "spectrum_id": name,
+                "adduct": self.files.spectra.metadata[i].get("adduct"),
+                "margin": answer["margin"],
+                "n_candidates": answer["n_candidates"],
+                "library_match": answer["library_match"],
+                "status": "ok",
+            }
+            for candidate in answer["candidates"]:
+                evidence = ";".join(f"{name}:{beta}:{k}:{t}" for name, beta, k, t, _ in candidate["evidence"])
+                rows.append({**candidate, **shared, "evidence": evidence})
+        return rows + [{"spectrum_id": one.id, "status": "rejected"} for one in self._left_out()]
+
+    def _spectrum_rows(self) -> list[dict[str, Any]]:
+        rows = [self._spectrum_row(i, name) for i, name in enumerate(self.files.ids)]
+        return rows + [{"spectrum": one.id, "status": "rejected", "note": one.reason} for one in self._left_out()]
+
+    def _spectrum_row(self, i: int, name: str) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "spectrum": name,
+            "precursor": round(float(self.files.spectra.precursor_mz[i]), 4),
+            "peaks": int(self.files.spectra.lengths[i]),
+        }
+        answer = self.answers.get(name)
+        if answer is None:
+            return {**row, "status": "no_candidates"}
+        best = answer["candidates"][0]
+        return {
+            **row,
+            "candidates": answer["n_candidates"],
+            "best": best["name"] or best["candidate_id"] or best["inchikey14"],
+            "smiles": best["smiles"],
+            "formula": best["formula"],
+            "probability": _rounded(best["probability"], 3),
+            "set": answer["set_size"],
+            "margin": _rounded(answer["margin"], 4),
+            "novelty": _rounded(answer["novelty"], 3),
+            "best similarity": round(answer["best_similarity"], 3),
+            "library match": answer["library_match"],
+            "status": "ok",
+            "note": answer["note"],
+        }
+
+    # ----------------------------------------------------------------------------------------------------- as a report
+
+    def page(
+        self,
+        *,
+        pages: int = 20,
+        format: str = "tsv",
+        sirius_columns: bool = False,
+        write_fingerprints: bool = False,
+        spreadsheet_safe: bool = False,
+    ) -> Report:
+        """The report of a run, with the files of its folder.
+
+        Parameters
+        ----------
+        pages : int, default=20
+            Number of spectra that are drawn with their best candidates.
+        format : {"tsv", "csv", "json", "parquet"}, default="tsv"
+            Of the tables of candidates and of spectra.
+        sirius_columns : bool, default=False
+            Name columns as SIRIUS does.
+        write_fingerprints : bool, default=False
+            Add fingerprints.npz, see `predicted_fingerprints`.
+        spreadsheet_safe : bool, default=False
+            Put an apostrophe before texts that a spreadsheet would execute.
+        """
+        candidates, spectra = self._candidate_rows(), self._spectrum_rows()
+        columns: tuple[str, ...] = _COLUMNS
+        if sirius_columns:
+            columns = tuple(_SIRIUS.get(name, name) for name in (*_COLUMNS, "adduct"))
+        files: dict[str, str | bytes] = {}
+        for name, rows, names in (("candidates", candidates, columns), ("spectra", spectra, ())):
+            renamed = _as_sirius(rows) if sirius_columns else rows
+            files[f"{name}.{format}"] = table_file(renamed, format, columns=names, safe=spreadsheet_safe)
+        files["rejected.tsv"] = rejected_text(self.rejections, safe=spreadsheet_safe)
+        if write_fingerprints:
+            files["fingerprints.npz"] = self._fingerprint_file()
+        counts = self.counts
+        best = LiveTable(
+            Table("Best candidates", _shown(spectra), ours=("probability",)),
+            details=[_details(self.answers.get(str(row["spectrum"]))) for row in spectra],
+            file=f"spectra.{format}",
+            safe=spreadsheet_safe,
+        )
+        drawn = [self._card(int(i)) for i in self._queries()[:pages]]
+        notes = [
+            "A score compares the spectrum with what the model expects of a candidate; a probability compares the "
+            "candidates of one spectrum with each other. Whether the truth is among them, the model cannot know: "
+            "`novelty` is a rank among spectra whose truth was there, not a verdict.",
+            "When the unknown may be a molecule of the library, look at `library_match`: that is a library search, and "
+            "does not change the ranking.",
+            self.candidates.note,
+        ]
+        if self.reranked:
+            notes.append(_RERANKED)
+        return Report(
+            "Molecules of unknown spectra",
+            f"{counts['ok']} of {self.files.n_read} spectra have ranked candidates, {counts['no_candidates']} have "
+            f"none, {counts['rejected']} could not be used. {self.model.guarantee(self.delta)}",
+            (best, *cards(drawn), input_table("spectra", self.files, self.rejections)),
+            tuple(notes),
+            info={**self.info, "counts": counts},
+            files=files,
+        )
+
+    def report(self, folder: Any, *, force: bool = False, **options: Any) -> list[Path]:
+        """Write the page, the tables and metrics.json to a folder; `options` are those of `page`.
+
+        A folder with an earlier run is written over with `force` only.
+
+        Returns
+        -------
+        paths : list of Path
+        """
+        return write_report(self.page(**options), folder, force=force, **options)
+
+    def _fingerprint_file(self) -> bytes:
+        buffer = io.BytesIO()
+        ids = np.array([self.files.ids[i] for i in self._queries()], dtype=str)
+        names = Fingerprints(self.model.fingerprints).get_feature_names_out().astype(str)
+        np.savez_compressed(buffer, spectrum_id=ids, bits=self.predicted_fingerprints(), names=names)
+        return buffer.getvalue()
+
+    def _card(self, i: int) -> Card:
+        answer = self.answers[self.files.ids[i]]
+        evidence = [row for *_, row in answer["candidates"][0]["evidence"][:1]]
+        near = list(dict.fromkeys([*evidence, *answer["nearest"]]))[:2]
+        return Card(
+            self.files.ids[i],
+            self.files.spectra[i],
+            [(self.model.ids[j], self.model.spectra[j]) for j in near],
+            answer["candidates"][:5],
+            [self.model.smiles[j] for j in evidence],
+        )
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _as_sirius(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{_SIRIUS.get(name, name): cell for name, cell in row.items()} for row in rows]
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The columns that the page shows; all are in the file."""
+    names = [name for name in _ON_PAGE if any(row.get(name) not in (None, "") for row in rows)]
+    shown: list[dict[str, Any]] = []
+    for row in rows:
+        cells = {name: row.get(name) for name in names}
+        if cells.get("precursor") is not None:
+            cells["precursor"] = Spread(float(row["precursor"]), np.nan, digits=4)
+        cells["status"] = ", ".join(part for part in (row["status"], row.get("note")) if part)
+        shown.append(cells)
+    return shown
+
+
+def _details(answer: dict[str, Any] | None) -> list[Table | str]:
+    """What the page shows when the row of a spectrum is opened."""
+    if answer is None:
+        return ["There was nothing to rank."]
+    rows = [
+        {
+            "rank": row["rank"],
+            "name": row["name"] or row["candidate_id"] or row["inchikey14"],
+            "smiles": row["smiles"],
+            "formula": row["formula"],
+            "score": _rounded(row["score"], 4),
+            "probability": _rounded(row["probability"], 3),
+            "in the set": row["in_set"],
+            "spoken for by": ", ".join(f"{name} ({t:.2f})" for name, _, _, t, _ in row["evidence"][:3]),
+        }
+        for row in answer["candidates"][:5]
+    ]
+    return [Table("The first candidates, and the training spectra that speak for them (Tanimoto)", rows)]
