@@ -156,7 +156,7 @@ def test_pair_kernels_are_set_kernels():
         (MixedPair(RBF(), 2.0, NODES), [[0, 1]], ValueError, "`mix` must be a number from 0 to 1, got 2.0"),
         (SetKernel(Delta()), [[], ["a"]], ValueError, "Set 0 is empty"),
         (SetKernel(Delta()), ["ab", "c"], TypeError, "set 0 is 'ab'"),
-        (SetKernel(Precomputed()), [[0], [1]], ValueError, "`base` must know k between any members"),
+        (SetKernel(Precomputed()), [[0], [1]], ValueError, "`base` must be a kernel between any members"),
     ],
 )
 def test_errors(kernel, objects, error, message):

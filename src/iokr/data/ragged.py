@@ -9,12 +9,18 @@ import numpy as np
 
 from iokr._system.memory import human_bytes
 
-__all__ = ["LANES", "Ragged", "pair_tiles", "side_by_side"]
+__all__ = ["LANES", "Ragged", "pair_tiles", "places_within", "side_by_side"]
 
 LANES = 32  # objects that a compiled loop compares with another side by side, as independent steps of the processor
 
 _COPIES = 4  # arrays of x · z entries that a comparison of two objects takes, about
 _CELLS = 1 << 15  # entries of the arrays in which pairs of objects are compared: 256 kB, which stay in the cache
+
+
+def places_within(sizes: np.ndarray) -> np.ndarray:
+    """0, 1, …, size − 1 for each size in turn."""
+    starts = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) - np.repeat(starts, sizes))
 
 
 class Ragged:
@@ -48,9 +54,7 @@ class Ragged:
 
     def gathered(self) -> np.ndarray:
         """The values of these objects alone, one after the other."""
-        starts = np.cumsum(self.lengths) - self.lengths
-        within = np.arange(self.lengths.sum()) - np.repeat(starts, self.lengths)
-        gathered: np.ndarray = self.values[np.repeat(self.starts, self.lengths) + within]
+        gathered: np.ndarray = self.values[np.repeat(self.starts, self.lengths) + places_within(self.lengths)]
         return gathered
 
     def padded(self, fill: float) -> np.ndarray:

@@ -91,7 +91,7 @@ class TestAny:
             ([[1, 2], ["a", "b"]], TypeError, "Ranking 1 must be a vector of ranks.*order_ranks"),
             ([[1, 2], [np.nan, np.nan]], ValueError, "Ranking 1 ranks no item"),
             ([[1, np.inf], [1, 2]], ValueError, "Ranking 0 has an infinite rank"),
-            ([[1], [2]], ValueError, "Ranking 0 ranks 1 item; at least two are needed"),
+            ([[1], [2]], ValueError, "Ranking 0 must rank at least two items"),
         ]:
             with pytest.raises(error, match=message):
                 kernel(X)
@@ -115,9 +115,9 @@ def test_midranks_are_scipys():
 def test_orders_become_ranks():
     ranks = order_ranks([["b", "a"], ["c"]], items="abc")
     np.testing.assert_array_equal(ranks, [[2, 1, np.nan], [np.nan, np.nan, 1]])
-    with pytest.raises(ValueError, match="Order 1 names 'a' twice"):
+    with pytest.raises(ValueError, match="Order 1 contains 'a' twice"):
         order_ranks([["a", "b"], ["a", "b", "a"]])
-    with pytest.raises(ValueError, match="Order 0 names 'x', which is not among `items`"):
+    with pytest.raises(ValueError, match="Order 0 contains 'x', which is not among `items`"):
         order_ranks([["x"]], items="ab")
     with pytest.raises(ValueError, match="`items` names an item twice"):
         order_ranks([["a"]], items="aa")

@@ -1,9 +1,9 @@
-"""k(x, z) = Σ_f w_f c_f(x) c_f(z) for sparse counts c_f of the features that objects have."""
+"""k(x, z) = Σ_f w_f c_f(x) c_f(z) for sparse counts c_f of the features of objects."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,26 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["CountKernel", "Counts", "Vocabulary", "inner", "name_rows", "numbered", "sq_norms"]
 
-_DENSE = 0.02  # a column goes into the dense product when it is this full, in the product of both sides
-_TABLE = 1 << 16  # keys below this are named through a table, whatever their number
+_DENSE = 0.02  # columns are multiplied as dense ones if the product of their fractions of entries is above this
+_TABLE = 1 << 16  # keys below this are named through a table, for any number of keys
 _PACKED = 1 << 62  # the largest key
 
 
 class Vocabulary:
-    """Which column counts which feature.
+    """The column of each feature.
 
-    Every call of `represent` has a vocabulary of its own, so that a representation depends on nothing but the objects;
-    columns of two vocabularies are matched by the features themselves, when a block of both is asked for.
+    Every call of `represent` has a vocabulary of its own, so that a representation depends on the objects only; columns
+    of two vocabularies are matched by their features when a block of both is computed.
     """
 
     def __init__(self, columns: dict[Hashable, int]) -> None:
         self.columns = columns
         self._last: Any = None
+
+    @classmethod
+    def of(cls, features: Iterable[Hashable]) -> Vocabulary:
+        """Distinct features, a column each in their order."""
+        return cls({feature: i for i, feature in enumerate(features)})
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -38,20 +43,20 @@ class Vocabulary:
         return {**self.__dict__, "_last": None}
 
     def columns_of(self, other: Any) -> np.ndarray:
-        """For each column the one in `other` that counts the same feature, −1 where there is none."""
+        """For each column that of the same feature in `other`, −1 if there is none."""
         last = self._last
         if last is not None and last[0]() is other:
-            found: np.ndarray = last[1]
-            return found
-        found = self._columns_of(other)
-        self._last = weakref.ref(other), found
-        return found
+            columns: np.ndarray = last[1]
+            return columns
+        columns = self._columns_of(other)
+        self._last = weakref.ref(other), columns
+        return columns
 
     def _columns_of(self, other: Any) -> np.ndarray:
         return np.fromiter((other.columns.get(f, -1) for f in self.columns), dtype=np.intp, count=len(self))
 
     def merged(self, other: Any) -> tuple[Vocabulary, np.ndarray]:
-        """Both in one, which begins with this one, and the columns of `other` in it."""
+        """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
         columns = dict(self.columns)
         target = [columns.setdefault(f, len(columns)) for f in other.columns]
         return Vocabulary(columns), np.array(target, dtype=np.intp)
@@ -61,7 +66,9 @@ class Counts:
     """c_f(x_i) as sparse rows over a vocabulary, which slices share."""
 
     def __init__(self, matrix: sp.csr_array, vocabulary: Vocabulary, weight: np.ndarray | None = None) -> None:
-        self.matrix, self.vocabulary, self.weight = matrix, vocabulary, weight
+        self.matrix = matrix
+        self.vocabulary = vocabulary
+        self.weight = weight
         self.shape = (int(matrix.shape[0]),)
 
     @classmethod
@@ -74,13 +81,13 @@ class Counts:
         weight: np.ndarray | None = None,
         values: np.ndarray | None = None,
     ) -> Counts:
-        """Counted from one (object, feature) at a time, each as 1 or as its value."""
+        """From pairs of object and feature, each counted as 1 or as its value."""
         values = np.ones(len(rows)) if values is None else values
         return cls(sp.csr_array((values, (rows, columns)), shape=(n, len(vocabulary))), vocabulary, weight)
 
     @classmethod
     def sets(cls, columns: np.ndarray, sizes: Any, vocabulary: Vocabulary) -> Counts:
-        """Objects one after the other, each with so many features, no feature twice."""
+        """The features of one object after the other, `sizes` many for each, none twice for an object."""
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.intp)])
         matrix = sp.csr_array((np.ones(len(columns)), columns, starts), shape=(len(starts) - 1, len(vocabulary)))
         return cls(matrix, vocabulary)
@@ -106,7 +113,8 @@ class Counts:
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.empty(width)
-            weight[target], weight[: len(self.weight)] = other.weight, self.weight
+            weight[target] = other.weight
+            weight[: len(self.weight)] = self.weight
         return Counts(both, vocabulary, weight)
 
 
@@ -120,7 +128,8 @@ def _moved(matrix: sp.csr_array, target: np.ndarray, width: int) -> sp.csr_array
 
 def inner(R: Counts, S: Counts) -> np.ndarray:
     """Σ_f w_f c_f(x_i) c_f(z_j): columns that many objects have by a dense product, the others by a sparse one."""
-    A, B = R.over(S.vocabulary), S.matrix
+    A = R.over(S.vocabulary)
+    B = S.matrix
     width = B.shape[1]
     fill = np.bincount(A.indices, minlength=width) / max(len(R), 1)
     fill *= np.bincount(B.indices, minlength=width) / max(len(S), 1)
@@ -165,11 +174,11 @@ def sq_norms(R: Counts) -> np.ndarray:
     if R.weight is not None:
         squares *= R.weight[R.matrix.indices]
     rows = np.repeat(np.arange(len(R)), np.diff(R.matrix.indptr))
-    return np.bincount(rows, squares, minlength=len(R)).astype(np.float64)  # integers if there is nothing to count
+    return np.bincount(rows, squares, minlength=len(R)).astype(np.float64)  # bincount of nothing has integers
 
 
 class CountKernel(Kernel):
-    """k(x, z) = Σ_f w_f c_f(x) c_f(z): write `represent(X)`, the counts."""
+    """k(x, z) = Σ_f w_f c_f(x) c_f(z): a subclass writes `represent(X)`, the counts."""
 
     def block(self, R: Counts, S: Counts) -> Array:
         return inner(R, S)
@@ -181,9 +190,10 @@ class CountKernel(Kernel):
 def name_rows(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """(names, first): equal rows of integers in [0, size) get equal names 0, 1, …; first[a] is a row of name a."""
     n, width = codes.shape
-    names, used = np.zeros(n, dtype=np.int64), 1
+    names = np.zeros(n, dtype=np.int64)
+    used = 1  # names are below
     for column in range(width):
-        if used > _PACKED // max(size, 1):  # the key would not fit: name what is there first
+        if used > _PACKED // max(size, 1):  # the key would overflow: rename the rows so far
             first, names = _named(names, used)
             used = len(first)
         names = names * size + codes[:, column]
@@ -194,7 +204,7 @@ def name_rows(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 def numbered(items: list[Any]) -> tuple[dict[Hashable, int], np.ndarray]:
     """(numbers, codes): a number for each distinct item, in order of appearance, and that of every item."""
-    numbers = {item: i for i, item in enumerate(dict.fromkeys(items))}
+    numbers: dict[Hashable, int] = {item: i for i, item in enumerate(dict.fromkeys(items))}
     return numbers, np.fromiter(map(numbers.__getitem__, items), dtype=np.intp, count=len(items))
 
 

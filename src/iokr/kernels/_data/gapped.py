@@ -1,22 +1,24 @@
-"""Words with gaps, all of an alphabet at once: k(x, z) as a product of explicit features."""
+"""Subsequences of strings by explicit features, for all words of an alphabet."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from iokr._array import blocks
-from iokr.data.ragged import Ragged
+from iokr.data.ragged import Ragged, places_within
 
 __all__ = ["word_products", "words_pay"]
 
-_ENTRIES = 1 << 24  # of the features in one product, both sides together: 128 MB
-_TILE = 1 << 17  # of the features of strings that are parsed at once, which stay in the cache: 1 MB
-_PARSED = 50  # entries of a product in the time of a step of parsing
+_ENTRIES = 1 << 24  # entries of the features in one product, both sides together: 128 MB
+_TILE = 1 << 17  # entries of the features of strings that are parsed together: 1 MB, which stay in the cache
+_PARSED = 50  # entries of a product that take the time of a step of parsing
 
 
 def words_pay(x: Ragged, z: Ragged, n: int, compared: float) -> bool:
-    """Whether products of features take less time than n |x| |z| steps, each that of so many entries, for each pair."""
-    size, x_total, z_total = len(_shared_letters(x, z)), int(x.lengths.sum()), int(z.lengths.sum())
+    """Whether products of features take less time than n |x| |z| steps a pair, each the time of `compared` entries."""
+    size = len(_shared_letters(x, z))
+    x_total = int(x.lengths.sum())
+    z_total = int(z.lengths.sum())
     step = float(size) ** (n - 1)
     if step > _ENTRIES:
         return False
@@ -29,8 +31,8 @@ def words_pay(x: Ragged, z: Ragged, n: int, compared: float) -> bool:
 def word_products(x: Ragged, z: Ragged, n: int, decay: float) -> np.ndarray:
     """Σ_u φ_u(x_i) φ_u(z_j) over the words u of n letters that both sides have, φ_u as in `Subsequence`.
 
-    Strings, and words by their first letters, are taken as many at a time as memory allows: |x| sizeⁿ⁻¹ steps for a
-    string, then products with sizeⁿ columns in all.
+    As many strings, and first letters of words, are processed at a time as memory allows. A string x takes |x| sizeⁿ⁻¹
+    steps, a product has sizeⁿ columns in all.
     """
     letters = _shared_letters(x, z)
     size = len(letters)
@@ -44,26 +46,27 @@ def word_products(x: Ragged, z: Ragged, n: int, decay: float) -> np.ndarray:
             right = _steps(z[columns], letters)
             strings = len(left[0]) + len(right[0])
             for first in blocks(size, max(1, _ENTRIES // (strings * size ** (n - 1)))):
-                K[rows, columns] += _features(*left, n, size, first, decay) @ _features(*right, n, size, first, decay).T
+                phi = _features(*left, n, size, first, decay)
+                K[rows, columns] += phi @ _features(*right, n, size, first, decay).T
     K *= decay**2
     return K
 
 
 def _height(size: int, n: int) -> int:
-    """Strings of either side in one product, at least a few."""
+    """The number of strings of either side in one product."""
     return max(32, int(_ENTRIES / (2.0 * max(size, 1) ** (n - 1))))
 
 
 def _shared_letters(x: Ragged, z: Ragged) -> np.ndarray:
-    """The letters that stand on both sides, sorted."""
+    """The letters that both sides contain, sorted."""
     return np.intersect1d(x.gathered(), z.gathered())
 
 
 def _steps(x: Ragged, letters: np.ndarray) -> tuple[Ragged, Ragged]:
-    """(codes, gaps): which of the letters follow each other in each string, and how far behind the one before."""
+    """(codes, gaps): each string by the numbers of its letters, others left out, and the distances between them."""
     values = x.gathered()
     rows = np.repeat(np.arange(len(x)), x.lengths)
-    place = np.arange(len(values)) - np.repeat(np.cumsum(x.lengths) - x.lengths, x.lengths)
+    place = places_within(x.lengths)
     codes = np.searchsorted(letters, values)
     known = np.append(letters, -1)[codes] == values
     sizes = np.bincount(rows[known], minlength=len(x))
@@ -74,20 +77,22 @@ def _steps(x: Ragged, letters: np.ndarray) -> tuple[Ragged, Ragged]:
 def _features(codes: Ragged, gaps: Ragged, n: int, size: int, first: slice, decay: float) -> np.ndarray:
     """φ_u(x_i) / decay for the words u that begin with the letters `first`, (strings, sizeⁿ⁻¹ · letters).
 
-    F_j[u], |u| = j, is the sum of decay^(p − place of its first letter) over the places of u before p; a letter a at p
-    fades all of them, then adds F_{j−1}[u] to F_j[ua]. φ is F_n, which does not fade.
+    F_j[u], |u| = j, is the sum of decay^(p − place of its first letter) over the occurrences of u before p. A letter a
+    at p multiplies all F_j by decay^gap, then adds F_{j−1}[u] to F_j[ua]. φ is F_n, which is not multiplied.
     """
     width = first.stop - first.start
     phi = np.zeros((len(codes), size ** (n - 1) * width))
     order = np.argsort(-codes.lengths, kind="stable")
     for some in blocks(len(codes), max(1, _TILE // phi.shape[1])):
         rows = order[some]
-        letter, fade = codes[rows].padded(0), decay ** gaps[rows].padded(0).astype(np.float64)
+        letter = codes[rows].padded(0)
+        fade = decay ** gaps[rows].padded(0).astype(np.float64)
         F = [np.zeros((len(rows), size**j * width)) for j in range(n)]
         ends = [f.reshape(len(rows), size, -1) for f in F[1:]]  # by the last letter
         alive = np.searchsorted(-codes.lengths[rows], -np.arange(letter.shape[1]))
-        for t, left in enumerate(alive.tolist()):  # strings in order of length: those that go on come first
-            here, a = np.arange(left), letter[:left, t]
+        for t, left in enumerate(alive.tolist()):  # strings in order of length: those with a letter t come first
+            here = np.arange(left)
+            a = letter[:left, t]
             for f in F[:-1]:
                 f[:left] *= fade[:left, t, None]
             for j in range(n - 1, 0, -1):

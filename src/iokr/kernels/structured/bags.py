@@ -1,4 +1,4 @@
-"""Kernels on finite sets of objects, by a kernel on their members."""
+"""Kernels on finite sets of objects, made of a kernel on their members."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from iokr._component import component
 from iokr._validation.arguments import check_computed
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, as_array, as_objects, n_objects
+from iokr.data.ragged import places_within
 from iokr.kernels.base import Kernel, check_part, fit_part
 
 __all__ = ["Bags", "SetKernel"]
@@ -22,9 +23,9 @@ __all__ = ["Bags", "SetKernel"]
 class SetKernel(Kernel):
     """k_P(p, q) = mean of k(x, z) over x ∈ p, z ∈ q: an object is a finite set of objects.
 
-    The kernel between the mean features of two sets. Bags of instances, molecules with several conformers, or the two
-    orders of a pair: `TensorPair` is the mean of 2k(a, c)k(b, d) over {(a, b), (b, a)}. A member that is listed twice
-    counts twice.
+    The kernel between the mean features of two sets, for bags of instances, molecules with several conformers, or the
+    two orders of a pair: `TensorPair` is the mean of 2k(a, c)k(b, d) over {(a, b), (b, a)}. A member that is listed
+    twice counts twice.
 
     Parameters
     ----------
@@ -49,13 +50,15 @@ class SetKernel(Kernel):
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
-        """As far as the kernel on members is."""
+        """That of the kernel on members."""
         return check_part(self.base, "base").trusted
 
     def fit(self, X: Any) -> SetKernel:
         """Fit `base` to all members."""
         if check_part(self.base, "base").pairwise:
-            raise ValueError("`base` must know k between any members: give `Precomputed(matrix)`, not `Precomputed()`.")
+            raise ValueError(
+                "`base` must be a kernel between any members: use `Precomputed(matrix)`, not `Precomputed()`."
+            )
         members, starts = _flatten(X, self.base)
         with _named_by_set(starts):
             self.base_ = fit_part(self.base, "base", members)
@@ -71,7 +74,8 @@ class SetKernel(Kernel):
 
     def block(self, R: Bags, S: Bags) -> Array:
         """The (n, m) array of means of k(x, z)."""
-        (left, sizes), (right, others) = R.chosen(), S.chosen()
+        left, sizes = R.chosen()
+        right, others = S.chosen()
         K = self.base_.block(left, right)
         return matmul(matmul(_averages(sizes, K), K), _averages(others, K).T)
 
@@ -91,7 +95,9 @@ class Bags:
     """Represented members of many sets; indexing takes sets."""
 
     def __init__(self, members: Any, starts: np.ndarray, rows: np.ndarray) -> None:
-        self.members, self.starts, self.rows = members, starts, rows
+        self.members = members
+        self.starts = starts
+        self.rows = rows
         self.shape = (len(rows),)
 
     def __len__(self) -> int:
@@ -101,21 +107,21 @@ class Bags:
         return Bags(self.members, self.starts, self.rows[index])
 
     def chosen(self) -> tuple[Any, np.ndarray]:
-        """The members of these sets and how many each has."""
+        """The members of these sets, and the number of members of each."""
         sizes = np.diff(self.starts)[self.rows]
-        first = np.repeat(self.starts[self.rows] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-        return take_rows(self.members, first + np.arange(int(sizes.sum()))), sizes
+        first = np.repeat(self.starts[self.rows], sizes)
+        return take_rows(self.members, first + places_within(sizes)), sizes
 
 
 @contextmanager
 def _named_by_set(starts: np.ndarray) -> Iterator[None]:
-    """A member that is refused is named by its set."""
+    """Errors about a member give its set."""
     try:
         yield
     except BadObject as error:
         if isinstance(error.index, str):
             raise
-        which = int(np.searchsorted(starts, error.index, side="right")) - 1
+        which = _set_of(error.index, starts)
         inside = f"{error.kind.lower()} {error.index - int(starts[which])}"
         raise type(error)("Set", which, f": {inside}{error.text}", error.argument) from None
 
@@ -127,60 +133,77 @@ def _averages(sizes: np.ndarray, like: Array) -> Array:
     return asarray_like(A, like)
 
 
-def _flatten(X: Any, base: Any) -> tuple[Any, np.ndarray]:
+def _set_of(member: int, starts: np.ndarray) -> int:
+    """The set of a member, by its number among all members."""
+    return int(np.searchsorted(starts, member, side="right")) - 1
+
+
+def _flatten(X: Any, base: Kernel) -> tuple[Any, np.ndarray]:
     """All members in one sequence, and where each set begins in it."""
-    bags: list[Any] = []
-    n_objects(X)
-    whole = is_array(X) and len(X.shape) > 1  # one array of sets, all of one size
-    for i, bag in enumerate([X[i, ...] for i in range(X.shape[0])] if whole else as_objects(X)):
-        if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
-            raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
-        bag = read(bag, matrix=True)
-        bags.append(bag if hasattr(bag, "shape") else list(bag))
+    bags = _bags(X)
     sizes = np.array([n_objects(bag) for bag in bags], dtype=np.intp)
     if np.any(sizes == 0):
         raise BadObject("Set", int(np.argmin(sizes)), " is empty; a mean over no members is undefined.")
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    if all(is_array(bag) for bag in bags) and bags:
-        for i, bag in enumerate(bags):
-            if bag.shape[1:] != bags[0].shape[1:]:
-                raise BadObject(
-                    "Set", i, f" has members of shape {tuple(bag.shape[1:])}, others of {tuple(bags[0].shape[1:])}."
-                )
-        return _finite(array_namespace(*bags).concat(bags, axis=0), starts, base), starts
+    if bags and all(is_array(bag) for bag in bags):
+        return _finite(_concatenated(bags), starts, base), starts
     members = [member for bag in bags for member in bag]
-    if isinstance(base, Kernel) and (base.numeric or base.domain in ("indices", "pairs")):
+    if base.numeric or base.domain in ("indices", "pairs"):
         return _finite(_numbers(members, starts), starts, base), starts
     return as_objects(members), starts
 
 
-def _finite(members: Array, starts: np.ndarray, base: Any) -> Array:
-    """Members as they are; for a kernel on numbers, the set of one that is NaN or infinite is named."""
+def _bags(X: Any) -> list[Any]:
+    """The sets, as arrays or lists; those of one array are its rows."""
+    n_objects(X)
+    is_stack = is_array(X) and len(X.shape) > 1
+    bags: list[Any] = []
+    for i, bag in enumerate([X[i, ...] for i in range(X.shape[0])] if is_stack else as_objects(X)):
+        if isinstance(bag, (str, bytes)) or not (hasattr(bag, "__iter__") or is_array(bag)):
+            raise TypeError(f"With `SetKernel` objects are sets: lists or arrays of members; set {i} is {bag!r:.40}.")
+        bag = read(bag, matrix=True)
+        bags.append(bag if hasattr(bag, "shape") else list(bag))
+    return bags
+
+
+def _concatenated(bags: list[Array]) -> Array:
+    """The members of sets that are arrays, of one shape."""
+    shape = tuple(bags[0].shape[1:])
+    for i, bag in enumerate(bags):
+        if tuple(bag.shape[1:]) != shape:
+            raise BadObject("Set", i, f" has members of shape {tuple(bag.shape[1:])}, others of {shape}.")
+    return array_namespace(*bags).concat(bags, axis=0)
+
+
+def _finite(members: Array, starts: np.ndarray, base: Kernel) -> Array:
+    """The members; for a kernel on vectors, errors about NaN and infinity give the set."""
     xp = array_namespace(members)
-    if isinstance(base, Kernel) and base.numeric and xp.isdtype(members.dtype, "real floating"):
-        bad = ~xp.isfinite(members)
-        if bool(xp.any(bad)):
-            rows = xp.any(xp.reshape(bad, (members.shape[0], -1)), axis=1)
-            i = int(np.searchsorted(starts, int(xp.argmax(xp.astype(rows, xp.int8))), side="right")) - 1
-            raise BadObject("Set", i, " has a member with NaN or infinity; remove or impute such entries.")
+    if not base.numeric or not xp.isdtype(members.dtype, "real floating"):
+        return members
+    bad = ~xp.isfinite(members)
+    if bool(xp.any(bad)):
+        rows = xp.any(xp.reshape(bad, (members.shape[0], -1)), axis=1)
+        first = int(xp.argmax(xp.astype(rows, xp.int8)))
+        raise BadObject(
+            "Set", _set_of(first, starts), " has a member with NaN or infinity; remove or impute such entries."
+        )
     return members
 
 
 def _numbers(members: list[Any], starts: np.ndarray) -> np.ndarray:
-    """Members that are numbers, or vectors of one length, as an array; another one is refused by its set."""
+    """Members that are numbers, or vectors of one length, as an array; errors give the set."""
     try:
         return as_array(members)
     except ValueError:
         shape = _shape(members[0])
-        for j, member in enumerate(members):
-            if shape is None or _shape(member) != shape:
-                i = int(np.searchsorted(starts, j, side="right")) - 1
-                raise BadObject(
-                    "Set",
-                    i,
-                    f" has the member {member!r:.40}, where others are vectors of one length; give it as many.",
-                ) from None
-        raise
+        bad = [j for j, member in enumerate(members) if shape is None or _shape(member) != shape]
+        if not bad:
+            raise
+        raise BadObject(
+            "Set",
+            _set_of(bad[0], starts),
+            f" has the member {members[bad[0]]!r:.40}; all members must be vectors of one length.",
+        ) from None
 
 
 def _shape(member: Any) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""The graph kernels of GraKeL."""
+"""The graph kernels of the GraKeL library."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["GraKeL"]
 
 @component
 class GraKeL(Kernel):
-    """k(x, z) as a kernel of the GraKeL library computes it, on the graphs that our own graph kernels take.
+    """k(x, z) by a kernel of the GraKeL library, on the same graphs as the other graph kernels.
 
-    Parsing is ours, each block is a `fit` and a `transform` of a copy of the kernel. Needs the `graph` extra. Set
-    neither `normalize` nor a random state that changes between calls in GraKeL's kernel: wrap this one in
-    `Normalized` instead. Its Gram matrix is checked to be positive semi-definite, as not all of GraKeL's are.
+    A block is a `fit` and a `transform` of a copy of the kernel. Needs the `graph` extra. Do not set `normalize` in
+    GraKeL's kernel (wrap this one in `Normalized`), nor a random state that changes between calls. The Gram matrix is
+    checked to be positive semi-definite, since not all of GraKeL's are.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class GraKeL(Kernel):
     trusted = False
 
     def fit(self, X: Any) -> GraKeL:
-        """Check that GraKeL is there and that the kernel is one of its kernels."""
+        """Check that GraKeL is installed and that the kernel is one of its kernels."""
         try:
             from grakel.kernels import Kernel as Theirs
         except ImportError as error:
@@ -59,7 +59,7 @@ class GraKeL(Kernel):
         return self
 
     def represent(self, X: Any) -> np.ndarray:
-        """Graphs as GraKeL holds them."""
+        """Graphs of GraKeL."""
         return as_objects(_theirs(g) for g in graphs(X, self.label))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
@@ -72,7 +72,7 @@ class GraKeL(Kernel):
 
 
 def _theirs(g: Graph) -> Any:
-    """A graph as GraKeL takes it: edges both ways, and labels of nodes and edges."""
+    """A graph of GraKeL: edges in both directions, and labels of nodes and edges."""
     from grakel import Graph as Theirs
 
     ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ __all__ = ["Levels", "ShortestPath", "WeisfeilerLehman"]
 
 
 class Levels(Vocabulary):
-    """Labels, then level by level what a node and its neighbours were called one level before.
+    """Labels at level 0, then the names of a node and its neighbours at the level before.
 
     A feature of level h > 0 is (own column, columns of the neighbours, sorted), and for nodes whose edges have labels
     (own column, columns of the neighbours, numbers of the labels of the edges to them), so that names of two
     vocabularies are translated level by level.
     """
 
-    edges: dict[Hashable, int] = {}  # noqa: RUF012  # the number of every label of edges; files of old have none
+    edges: dict[Hashable, int] = {}  # noqa: RUF012  # the numbers of the labels of edges; none in old model files
 
     def __init__(self, levels: list[dict[Any, int]], edges: dict[Hashable, int] | None = None) -> None:
         super().__init__({})
@@ -38,7 +39,7 @@ class Levels(Vocabulary):
         return self._translated(other.levels, other.edges, grow=False)
 
     def merged(self, other: Levels) -> tuple[Levels, np.ndarray]:
-        """Both in one, which begins with this one, and the columns of `other` in it."""
+        """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
         both = Levels([dict(level) for level in self.levels], dict(self.edges))
         return both, other._translated(both.levels, both.edges, grow=True)
 
@@ -51,7 +52,8 @@ class Levels(Vocabulary):
                 if depth:
                     own, neighbors, *kinds = feature
                     near = target[list(neighbors)].tolist()
-                    feature = named_node(int(target[own]), near, [links[kind] for kind in kinds[0]] if kinds else None)
+                    labels = [links[kind] for kind in kinds[0]] if kinds else None
+                    feature = named_node(int(target[own]), near, labels)
                 if grow and feature not in theirs:
                     theirs[feature] = size
                     size += 1
@@ -60,7 +62,7 @@ class Levels(Vocabulary):
 
 
 def named_node(own: int, near: list[int], kinds: list[int] | None) -> tuple[Any, ...]:
-    """A node by its own name, those of its neighbours, and the labels of the edges to them, all sorted."""
+    """The feature of a node: its own name, those of its neighbours, and the labels of the edges to them, sorted."""
     if not kinds:
         return own, tuple(sorted(near))
     pairs = sorted(zip(near, kinds, strict=True))
@@ -69,20 +71,20 @@ def named_node(own: int, near: list[int], kinds: list[int] | None) -> tuple[Any,
 
 @component
 class WeisfeilerLehman(CountKernel):
-    """k(x, z) = Σ_{h ≤ depth} Σ_c n_c^h(x) n_c^h(z), n_c^h how many nodes have the name c after h refinements.
+    """k(x, z) = Σ_{h ≤ depth} Σ_c n_c^h(x) n_c^h(z), n_c^h the number of nodes with the name c after h refinements.
 
-    At h = 0 names are labels; then the name of a node stands for its own and those of its neighbours, with the labels
-    of the edges to them: for the tree of walks of h steps around it. Parsing costs depth times the edges, a block is
-    one product of sparse counts. Wrap in `Normalized` when sizes differ.
+    At h = 0 names are labels; each refinement replaces the name of a node by its own name, those of its neighbours and
+    the labels of the edges to them. After h refinements it represents the tree of walks of h steps from the node.
+    Parsing costs depth times the edges, a block one product of sparse counts. Wrap in `Normalized` when sizes differ.
 
     Parameters
     ----------
     depth : int, default=3
-        Refinements. Larger is stricter; 0 compares labels alone.
+        The number of refinements. Larger is stricter; 0 compares labels only.
     label : str, default="label"
         The node attribute of NetworkX graphs.
     edge_label : str, default=None
-        Their edge attribute; None is that of `label`. Graphs whose edges lack it have edges that are all alike.
+        The edge attribute of NetworkX graphs; None is `label`. Edges without it all have the same label.
 
     Examples
     --------
@@ -110,25 +112,23 @@ class WeisfeilerLehman(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """How many nodes have each name, at every level."""
+        """The number of nodes with each name, at every level."""
         depth = check_integer(self.depth, "depth", minimum=0)
         parsed = graphs(X, self.label, self.edge_label)
-        sizes = [len(g) for g in parsed]
-        starts = np.cumsum([0, *sizes])
         levels: list[dict[Any, int]] = [{}]
         names = [levels[0].setdefault(label, len(levels[0])) for g in parsed for label in g.labels]
-        neighbors = [
-            (g.indices[a:b] + start).tolist()
-            for g, start in zip(parsed, starts[:-1].tolist(), strict=True)
-            for a, b in zip(g.starts[:-1].tolist(), g.starts[1:].tolist(), strict=True)
-        ]
         edges: dict[Hashable, int] = {}
-        kinds = [
-            None if g.edges is None else [edges.setdefault(label, len(edges)) for label in g.edges[a:b]]
-            for g in parsed
-            for a, b in zip(g.starts[:-1].tolist(), g.starts[1:].tolist(), strict=True)
-        ]
-        columns, used = [names], len(levels[0])
+        neighbors: list[list[int]] = []  # of the nodes of all graphs, one after the other
+        kinds: list[list[int] | None] = []  # the labels of the edges to them
+        start = 0
+        for g in parsed:
+            numbers = None if g.edges is None else [edges.setdefault(label, len(edges)) for label in g.edges]
+            for a, b in pairwise(g.starts.tolist()):
+                neighbors.append((g.indices[a:b] + start).tolist())
+                kinds.append(None if numbers is None else numbers[a:b])
+            start += len(g)
+        columns = [names]
+        used = len(levels[0])
         for _ in range(depth):
             level: dict[Any, int] = {}
             names = [
@@ -138,26 +138,25 @@ class WeisfeilerLehman(CountKernel):
             used += len(level)
             levels.append(level)
             columns.append(names)
-        rows = np.tile(np.repeat(np.arange(len(parsed)), sizes), depth + 1)
+        rows = np.tile(np.repeat(np.arange(len(parsed)), [len(g) for g in parsed]), depth + 1)
         return Counts.of(rows, np.array(columns, dtype=np.intp).ravel(), len(parsed), Levels(levels, edges))
 
 
 @component
 class ShortestPath(CountKernel):
-    """k(x, z) = Σ_{a,b,d} n_abd(x) n_abd(z), n_abd how many pairs of nodes labelled a, b lie at distance d.
+    """k(x, z) = Σ_{a,b,d} n_abd(x) n_abd(z), n_abd the number of pairs of nodes labelled a, b at distance d.
 
-    Pairs of nodes are ordered and of two different nodes; those that no path joins do not count, and a graph without
-    edges has ψ(x) = 0. Where edges have labels, two neighbours count as alike only when the labels of their edges are
-    the same; there may be several shortest paths between nodes that lie further apart, whose edges are not read.
-    Parsing costs nodes × edges for each graph, a block is one product of sparse counts. Wrap in `Normalized` when sizes
-    differ.
+    Pairs are ordered and of two different nodes; those without a path between them do not count, and a graph without
+    edges has ψ(x) = 0. Where edges have labels, pairs of neighbours also need the same label of their edge to be equal;
+    the labels along longer shortest paths, of which there may be several, are not used. Parsing costs nodes × edges for
+    each graph, a block is one product of sparse counts. Wrap in `Normalized` when sizes differ.
 
     Parameters
     ----------
     label : str, default="label"
         The node attribute of NetworkX graphs.
     edge_label : str, default=None
-        Their edge attribute; None is that of `label`. Graphs whose edges lack it have edges that are all alike.
+        The edge attribute of NetworkX graphs; None is `label`. Edges without it all have the same label.
 
     Examples
     --------
@@ -179,35 +178,39 @@ class ShortestPath(CountKernel):
     domain = "graphs"
 
     def represent(self, X: Any) -> Counts:
-        """How many pairs of nodes have each (labels, distance)."""
+        """The number of pairs of nodes with each (labels, distance)."""
         parsed = graphs(X, self.label, self.edge_label)
         codes: dict[Hashable, int] = {}
         named = [np.array([codes.setdefault(label, len(codes)) for label in g.labels]) for g in parsed]
         links: dict[Hashable, int] = {None: 0}  # edges of graphs without labels, and longer paths
         joined = [_joined(g, links) for g in parsed]
-        rows, words = [], []
+        rows: list[np.ndarray] = []
+        words: list[np.ndarray] = []
         for i, (g, names, kinds) in enumerate(zip(parsed, named, joined, strict=True)):
             first, second, distance = _distances(g)
-            a, b = names[first], names[second]
-            low, high = np.minimum(a, b), np.maximum(a, b)
+            low = np.minimum(names[first], names[second])
+            high = np.maximum(names[first], names[second])
             kind = np.zeros(len(distance), dtype=np.int64) if kinds is None else kinds[first, second]
             words.append(((distance * len(links) + kind) * len(codes) + low) * len(codes) + high)
             rows.append(np.full(len(distance), i))
         keys, columns = np.unique(np.concatenate(words), return_inverse=True)
-        low, high = keys // len(codes) % len(codes), keys % len(codes)
-        distance, kind = np.divmod(keys // len(codes) ** 2, len(links))
-        labels, names_of_links = list(codes), list(links)
+        rest, high = np.divmod(keys, len(codes))
+        rest, low = np.divmod(rest, len(codes))
+        distance, kind = np.divmod(rest, len(links))
+        labels = list(codes)
+        names_of_links = list(links)
         vocabulary: dict[Hashable, int] = {}
-        for j, (d, k, a, b) in enumerate(zip(*(x.tolist() for x in (distance, kind, low, high)), strict=True)):
-            pair = d, frozenset((labels[a], labels[b]))
+        words_of_keys = np.column_stack([distance, kind, low, high]).tolist()
+        for j, (d, k, a, b) in enumerate(words_of_keys):
+            pair = (d, frozenset((labels[a], labels[b])))
             vocabulary[(*pair, names_of_links[k]) if k else pair] = j
-        # Unordered pairs are counted: n_ab = n_ba, each the count, for a ≠ b; n_aa is twice the count.
+        # Unordered pairs are counted: for a ≠ b n_ab = n_ba is the count, n_aa is twice the count.
         weight = np.where(low == high, 4.0, 2.0)
         return Counts.of(np.concatenate(rows), columns, len(parsed), Vocabulary(vocabulary), weight)
 
 
 def _joined(g: Graph, links: dict[Hashable, int]) -> np.ndarray | None:
-    """The number of the label of the edge between two nodes, 0 between others; None without labels."""
+    """The number of the label of the edge between two nodes, 0 where there is none; None without labels."""
     if g.edges is None:
         return None
     kinds = np.zeros((len(g), len(g)), dtype=np.int64)
@@ -217,7 +220,7 @@ def _joined(g: Graph, links: dict[Hashable, int]) -> np.ndarray | None:
 
 
 def _distances(g: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(a, b, distance) of the nodes a < b that a path joins."""
+    """(a, b, distance) of the nodes a < b with a path between them."""
     from scipy.sparse.csgraph import shortest_path
 
     n = len(g)

@@ -1,4 +1,4 @@
-"""Linear paths of labelled graphs."""
+"""Paths of labelled graphs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer
 from iokr.data.graphs import Graph, graphs
+from iokr.data.ragged import places_within
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
 
 __all__ = ["Paths"]
@@ -19,23 +20,23 @@ _AT_ONCE = 1 << 12  # nodes whose paths are extended together
 
 @component
 class Paths(CountKernel):
-    """k(x, z) = Σ_p n_p(x) n_p(z), p the words of labels along paths of 0 to `length` edges, n_p(x) whether x has p.
+    """k(x, z) = Σ_p n_p(x) n_p(z), p the words of labels along paths of 0 to `length` edges, n_p(x) ∈ {0, 1}.
 
-    A path visits no node twice; its word is the labels of its nodes and of the edges between them, and the same read
-    from either end. With `binary=False` n_p counts the paths of that word. `TanimotoOf(Paths(6))` compares molecules by
-    the fraction of words that they share. The cost is the number of paths of a graph, which in molecules doubles with
-    every edge; a block is one product of sparse counts.
+    A path visits no node twice; its word is the labels of its nodes and of the edges between them, read from either
+    end. n_p is 1 if a path of x has the word p; with `binary=False` it is the number of such paths.
+    `TanimotoOf(Paths(6))` compares molecules by the fraction of words that they share. The cost is the number of paths
+    of a graph, which in molecules doubles with every edge; a block is one product of sparse counts.
 
     Parameters
     ----------
     length : int, default=6
-        Edges of a path, at most; 0 compares labels of nodes alone.
+        The largest number of edges of a path; 0 compares labels of nodes only.
     binary : bool, default=True
-        Whether a word counts once, however often it is there.
+        Whether repeated words count once.
     label : str, default="label"
         The node attribute of NetworkX graphs.
     edge_label : str, default=None
-        Their edge attribute; None is that of `label`. Graphs whose edges lack it have edges that are all alike.
+        The edge attribute of NetworkX graphs; None is `label`. Edges without it all have the same label.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class Paths(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """Which words each graph has, or how often."""
+        """The words of each graph, or their numbers."""
         self.fit(X)
         parsed = graphs(X, self.label, self.edge_label)
         nodes: dict[Hashable, int] = {}
@@ -77,26 +78,29 @@ class Paths(CountKernel):
             for label in g.edges or ():
                 edges.setdefault(label, len(edges))
         vocabulary: dict[Hashable, int] = {}
-        names = list(nodes), list(edges)
-        all_rows, all_columns = [], []
+        names = (list(nodes), list(edges))
+        all_rows: list[np.ndarray] = []
+        all_columns: list[np.ndarray] = []
         for start, some in _batches(parsed):
             for rows, words in _words(some, nodes, edges, self.length):
-                columns = _numbered(words, names, vocabulary)
                 all_rows.append(rows + start)
-                all_columns.append(columns)
-        rows, columns = np.concatenate(all_rows), np.concatenate(all_columns)
+                all_columns.append(_numbered(words, names, vocabulary))
+        rows = np.concatenate(all_rows)
+        columns = np.concatenate(all_columns)
         if self.binary:
             rows, columns = np.divmod(np.unique(rows * len(vocabulary) + columns), len(vocabulary))
         return Counts.of(rows, columns, len(parsed), Vocabulary(vocabulary))
 
 
 def _batches(parsed: list[Graph]) -> Iterator[tuple[int, list[Graph]]]:
-    """(number of the first, graphs), with not too many nodes in all."""
-    start, size = 0, 0
+    """(number of the first, graphs) with about `_AT_ONCE` nodes in all."""
+    start = 0
+    size = 0
     for stop, g in enumerate(parsed):
         if size and size + len(g) > _AT_ONCE:
             yield start, parsed[start:stop]
-            start, size = stop, 0
+            start = stop
+            size = 0
         size += len(g)
     yield start, parsed[start:]
 
@@ -113,21 +117,23 @@ def _words(
     kinds = np.concatenate([_edge_numbers(g, edges) for g in some])
     degrees = np.concatenate([np.diff(g.starts) for g in some])
     starts = np.concatenate([[0], np.cumsum(degrees)])
-    visited, words = np.arange(len(owner))[:, None], labels[:, None]
+    visited = np.arange(len(owner))[:, None]
+    words = labels[:, None]
     yield owner, words
     for _ in range(length):
         last = visited[:, -1]
         times = degrees[last]
         which = np.repeat(np.arange(len(last)), times)
-        link = np.repeat(starts[last] - np.concatenate([[0], np.cumsum(times)[:-1]]), times) + np.arange(len(which))
+        link = np.repeat(starts[last], times) + places_within(times)
+        fresh = np.all(visited[which] != near[link][:, None], axis=1)
+        which = which[fresh]
+        link = link[fresh]
         new = near[link]
-        fresh = np.all(visited[which] != new[:, None], axis=1)
-        which, link, new = which[fresh], link[fresh], new[fresh]
         visited = np.column_stack([visited[which], new])
         words = np.column_stack([words[which], kinds[link], labels[new]])
         if not len(words):
             return
-        once = visited[:, 0] < new  # the same path was found from its other end
+        once = visited[:, 0] < new  # each path is found from both of its ends
         yield owner[visited[once, 0]], words[once]
 
 
@@ -140,7 +146,7 @@ def _edge_numbers(g: Graph, edges: dict[Hashable, int]) -> np.ndarray:
 def _numbered(
     words: np.ndarray, names: tuple[list[Hashable], list[Hashable]], vocabulary: dict[Hashable, int]
 ) -> np.ndarray:
-    """The column of each word, the same for both directions; new ones are added."""
+    """The column of each word, the same for both directions; new words are added to the vocabulary."""
     m = len(words)
     both = np.concatenate([words, words[:, ::-1]])
     numbers, first = name_rows(both, int(both.max(initial=0)) + 1)

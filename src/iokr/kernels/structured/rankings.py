@@ -1,9 +1,9 @@
 """Kernels on rankings, complete or not, with or without ties.
 
-A ranking of d items is its vector of ranks: entry j is the rank of item j, the lowest being the best; only the order
-of the numbers counts, so positions from 0 or 1, or minus scores, will do. Equal numbers are ties; NaN is an item
-whose rank is not known. ψ of such a ranking is the mean of ψ over the complete rankings that agree with it: ties
-broken either way, unknown items inserted anywhere, all alike. Items known to come last get a common last rank.
+A ranking of d items is its vector of ranks: entry j is the rank of item j, lower is better. Only the order of the
+numbers counts, so that positions from 0 or 1, or minus scores, are valid. Equal numbers are ties; NaN is an unknown
+rank. ψ of a ranking with ties or unknown ranks is the mean of ψ over the complete rankings that agree with it, all with
+the same probability. Give items that come last a common last rank.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ __all__ = ["Kendall", "Mallows", "Spearman", "order_ranks", "pair_signs", "spear
 
 
 def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
-    """Rank vectors as an (n, d) matrix; what is none is refused by its number."""
+    """Rank vectors as an (n, d) matrix. Errors give the number of the ranking."""
     n_objects(X)
     X = read(X, matrix=True)
     values = to_numpy(X) if is_array(X) else None
     if values is None or values.dtype.kind not in "buif" or values.ndim != 2:
         values = _stacked(X)
     if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
-        values = np.stack([np.unique(row, return_inverse=True)[1] for row in values])  # only their order counts
+        values = np.stack([np.unique(row, return_inverse=True)[1] for row in values])  # floats would round them
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
         raise BadObject("Ranking", 0, f" has {d} entries but rankings had {n_items} items at fit.")
     if d < 2:
-        raise BadObject("Ranking", 0, f" ranks {d} item{'' if d == 1 else 's'}; at least two are needed.")
-    for what, bad in {
-        "has an infinite rank; give items that come last a common last rank": np.isinf(ranks).any(axis=1),
-        "ranks no item; leave it out": np.isnan(ranks).all(axis=1),
-    }.items():
-        if bad.any():
-            raise BadObject("Ranking", int(np.flatnonzero(bad)[0]), f" {what}.")
+        raise BadObject("Ranking", 0, f" must rank at least two items, got {d}.")
+    _check_rows(np.isinf(ranks).any(axis=1), "has an infinite rank; give items that come last a common last rank")
+    _check_rows(np.isnan(ranks).all(axis=1), "ranks no item; leave it out")
     return ranks
+
+
+def _check_rows(bad: Any, problem: str) -> None:
+    if bad.any():
+        raise BadObject("Ranking", int(np.argmax(bad)), f" {problem}.")
 
 
 def _stacked(X: Any) -> np.ndarray:
     """Rankings of one length as rows."""
     rows = [_ranking(x, i) for i, x in enumerate(as_objects(X))]
     if not rows:
-        raise ValueError("`X` holds no rankings; at least one is needed.")
+        raise ValueError("`X` has no rankings; at least one is needed.")
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadObject(
                 "Ranking",
                 i,
-                f" has {len(row)} entries but ranking 0 has {len(rows[0])}; "
-                "give every item a rank, NaN where it is not known.",
+                f" has {len(row)} entries but ranking 0 has {len(rows[0])}; give every item a rank, NaN if unknown.",
             )
     return np.stack(rows)
 
@@ -76,13 +76,13 @@ def _ranking(x: Any, i: int) -> np.ndarray:
             "Ranking",
             i,
             f" must be a vector of ranks, a number per item, got {x!r:.60}; "
-            "`iokr.kernels.order_ranks` makes them of lists of items.",
+            "`iokr.kernels.order_ranks` converts lists of items.",
         )
     return row
 
 
 def _ordered(row: np.ndarray) -> np.ndarray:
-    """Whole numbers as floats, or as their places in order where floats would round them."""
+    """Whole numbers as floats, or as their places in sorted order where floats would round them."""
     values = row.tolist()
     if row.ndim != 1 or all(v is None or v != v or abs(v) <= EXACT for v in values):
         return row.astype(np.float64)
@@ -91,19 +91,19 @@ def _ordered(row: np.ndarray) -> np.ndarray:
 
 
 def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = None) -> np.ndarray:
-    """ranks[i, j] = position of item j in order i, from 1; NaN where the order does not name it.
+    """ranks[i, j] = position of item j in order i, from 1; NaN if the order does not contain it.
 
     Parameters
     ----------
     orders : sequence of sequences
-        The items of each ranking, best first. An order that names an item twice is refused.
+        The items of each ranking, best first, each at most once.
     items : sequence, default=None
-        The items, a column each; None takes those of the orders as they appear.
+        The items, a column each; None takes those of the orders, in order of appearance.
 
     Returns
     -------
     ndarray of shape (n, d)
-        What the kernels on rankings take.
+        Objects for the kernels on rankings.
 
     Examples
     --------
@@ -113,22 +113,28 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
            [ 3.,  1.,  2.]])
     """
     n_objects(orders, "orders")
-    n_objects(items if items is not None and not isinstance(items, str) else (), "items")
     lists = [_items(order, f"Order {i} of `orders`") for i, order in enumerate(as_objects(orders))]
     names = [item for order in lists for item in order] if items is None else _items(items, "`items`")
     columns: dict[Any, int] = {}
     for item in keys(names):
         columns.setdefault(item, len(columns))
     if items is not None and len(columns) != len(names):
-        raise ValueError("`items` names an item twice; each has one column.")
+        raise ValueError("`items` contains an item twice; each has one column.")
     ranks = np.full((len(lists), len(columns)), np.nan)
     for i, order in enumerate(lists):
-        for position, (item, known) in enumerate(zip(order, keys(order), strict=True)):
-            if known not in columns:
-                raise ValueError(f"Order {i} names {item!r:.60}, which is not among `items`.")
-            if not np.isnan(ranks[i, columns[known]]):
-                raise ValueError(f"Order {i} names {item!r:.60} twice; an item has one position.")
-            ranks[i, columns[known]] = position + 1
+        ranks[i] = _positions(order, columns, i)
+    return ranks
+
+
+def _positions(order: list[Any], columns: dict[Any, int], i: int) -> np.ndarray:
+    """The position of every item in order i, from 1."""
+    ranks = np.full(len(columns), np.nan)
+    for position, (item, name) in enumerate(zip(order, keys(order), strict=True)):
+        if name not in columns:
+            raise ValueError(f"Order {i} contains {item!r:.60}, which is not among `items`.")
+        if not np.isnan(ranks[columns[name]]):
+            raise ValueError(f"Order {i} contains {item!r:.60} twice; an item has one position.")
+        ranks[columns[name]] = position + 1
     return ranks
 
 
@@ -146,8 +152,8 @@ def _items(items: Any, what: str) -> list[Any]:
 def pair_signs(ranks: np.ndarray) -> np.ndarray:
     """E sgn(rank_b − rank_a) for items a < b, (n, d(d−1)/2): the mean over complete rankings that agree.
 
-    ±1 when both are ranked, 0 when they tie or neither is. An item of unknown rank comes before each of the k + 1
-    positions among k ranked items with the same probability, hence 1 − 2r/(k + 1) against an item of rank r.
+    ±1 if both are ranked, 0 if they tie or neither is ranked. An item of unknown rank has each of the k + 1 positions
+    among k ranked items with the same probability, hence the sign 1 − 2r/(k + 1) against an item of rank r.
     """
     first, second = np.triu_indices(ranks.shape[1], 1)
     with np.errstate(invalid="ignore"):
@@ -162,20 +168,10 @@ def pair_signs(ranks: np.ndarray) -> np.ndarray:
 
 
 def midranks(ranks: np.ndarray) -> np.ndarray:
-    """Ranks from 1 among the ranked items, ties at the mean of their positions, NaN where not known."""
-    n, d = ranks.shape
-    order = np.argsort(ranks, axis=1, kind="stable")  # NaN last
-    values = np.take_along_axis(ranks, order, axis=1)
-    new = np.concatenate([np.ones((n, 1), dtype=bool), values[:, 1:] != values[:, :-1]], axis=1)
-    group = np.cumsum(new, axis=1) + d * np.arange(n)[:, None] - 1
-    size = n * d
-    positions = np.broadcast_to(np.arange(1.0, d + 1.0), (n, d)).ravel()
-    sums, counts = np.bincount(group.ravel(), positions, size), np.bincount(group.ravel(), minlength=size)
-    mean = sums[group] / counts[group]
-    out = np.empty((n, d))
-    np.put_along_axis(out, order, mean, axis=1)
-    out[np.isnan(ranks)] = np.nan
-    return out
+    """Ranks from 1 among the ranked items, ties at the mean of their positions, NaN if unknown."""
+    from scipy.stats import rankdata  # takes long to import
+
+    return np.asarray(rankdata(ranks, axis=1, nan_policy="omit"))
 
 
 def spearman_features(ranks: np.ndarray) -> np.ndarray:
@@ -188,12 +184,12 @@ def spearman_features(ranks: np.ndarray) -> np.ndarray:
 
 
 class _Rankings(Kernel):
-    """Rankings of one number of items, learned at fit."""
+    """Rankings of the number of items at fit."""
 
     domain = "rankings"
 
     def fit(self, X: Any) -> _Rankings:
-        """The number of items."""
+        """Learn the number of items."""
         self.n_items_ = int(check_rankings(X).shape[1])
         return self
 
@@ -202,10 +198,9 @@ class _Rankings(Kernel):
 class Kendall(_Rankings, FeatureKernel):
     """k(x, z) = (concordant − discordant pairs of items) / (d choose 2): Kendall's τ of complete rankings.
 
-    Objects are rank vectors: entry j is the rank of item j, equal numbers are ties, NaN is not known (see
-    `order_ranks` for lists of items). ψ(x) is the vector of signs of all pairs of items, its mean over the complete
-    rankings that agree with x when some are tied or unknown; `Normalized(Kendall())` is τ_b for rankings with ties. The
-    cost of a block is nm d², one product.
+    Objects are rank vectors: entry j is the rank of item j, equal numbers are ties, NaN is unknown (see `order_ranks`
+    for lists of items). ψ(x) is the vector of signs of all pairs of items, or its mean over the complete rankings that
+    agree with x; `Normalized(Kendall())` is τ_b for rankings with ties. A block costs nm d² flops, one product.
 
     Examples
     --------
@@ -229,8 +224,8 @@ class Kendall(_Rankings, FeatureKernel):
 class Spearman(_Rankings, FeatureKernel):
     """k(x, z) = (12/(d³ − d)) Σ_j (x_j − (d+1)/2)(z_j − (d+1)/2): Spearman's ρ of complete rankings.
 
-    Objects are rank vectors, as for `Kendall`: ties share their mean rank, an item of unknown rank counts as the middle
-    one, and the ranks of the others are spread accordingly. The cost of a block is 2nmd, one product.
+    Objects are rank vectors, as for `Kendall`: ties have their mean rank, items of unknown rank the middle rank, and
+    the ranks of the others are scaled to d items. A block costs 2nmd flops, one product.
 
     Examples
     --------
@@ -248,14 +243,14 @@ class Spearman(_Rankings, FeatureKernel):
 class Mallows(_Rankings):
     """k(x, z) = exp(−lam · discordant pairs of items) for complete rankings.
 
-    In general exp(−(lam/4) ‖φ(x) − φ(z)‖²) with φ the signs of `Kendall`: a pair of items that is tied in one ranking
-    and not in the other counts a quarter. Objects are rank vectors, as for `Kendall`. The cost of a block is nm d²,
-    and nm exponentials.
+    In general exp(−(lam/4) ‖φ(x) − φ(z)‖²) with φ the signs of `Kendall`: a pair of items that is tied in one of the
+    rankings counts a quarter. Objects are rank vectors, as for `Kendall`. A block costs nm d² flops and nm
+    exponentials.
 
     Parameters
     ----------
     lam : float, default=1.0
-        Larger tells apart rankings that differ in fewer pairs.
+        Larger is more local.
 
     Examples
     --------

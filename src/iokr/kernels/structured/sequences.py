@@ -1,4 +1,4 @@
-"""Kernels on sequences, position by position."""
+"""Kernels on sequences, by position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_number
 from iokr.data.frames import read
-from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, key, n_objects
+from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, is_sequence, key, n_objects
+from iokr.data.ragged import places_within
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
 from iokr.kernels.base import Kernel, check_part, fit_part
 from iokr.kernels.generic import Delta
@@ -21,41 +22,45 @@ from iokr.kernels.structured.strings import letters
 __all__ = ["Positional", "Positions", "counts_positions", "sequences_of"]
 
 
-_ROWS = 1 << 10  # of a symmetric Gram matrix at a time
+_ROWS = 1 << 10  # rows of a symmetric Gram matrix at a time where k counts equal entries
 
 
 class Positions:
-    """Sequences cut into positions: parts[t] represents entry t of those that have one, which where[t] finds."""
+    """Sequences by position: parts[t] are the represented entries t, where[t] their places there, −1 for no entry."""
 
     def __init__(self, parts: list[Any], where: list[np.ndarray], lengths: np.ndarray) -> None:
-        self.parts, self.where, self.lengths = parts, where, lengths
+        self.parts = parts
+        self.where = where
+        self.lengths = lengths
         self.shape = (len(lengths),)
 
     def __len__(self) -> int:
         return int(self.shape[0])
 
     def __getitem__(self, rows: Any) -> Positions:
-        parts, where = [], []
+        parts: list[Any] = []
+        where: list[np.ndarray] = []
         for part, places in zip(self.parts, self.where, strict=True):
             chosen = places[rows]
-            kept = chosen >= 0
-            if not kept.any():
+            present = chosen >= 0
+            if not present.any():
                 break
-            parts.append(take_rows(part, chosen[kept]))
-            where.append(np.where(kept, np.cumsum(kept) - 1, -1))
+            parts.append(take_rows(part, chosen[present]))
+            where.append(np.where(present, np.cumsum(present) - 1, -1))
         return Positions(parts, where, self.lengths[rows])
 
     def concat(self, other: Positions) -> Positions:
         """These sequences, then those of `other`."""
-        parts, where = [], []
-        for t in range(max(len(self.parts), len(other.parts))):
-            sides = [(side.parts[t], side.where[t]) if t < len(side.parts) else None for side in (self, other)]
-            present = [side for side in sides if side is not None]
-            parts.append(concat(present[0][0], present[1][0]) if len(present) == 2 else present[0][0])
-            first = np.full(len(self), -1) if sides[0] is None else sides[0][1]
-            second = np.full(len(other), -1) if sides[1] is None else sides[1][1]
-            shift = 0 if sides[0] is None else sides[0][0].shape[0]
-            where.append(np.concatenate([first, np.where(second >= 0, second + shift, -1)]))
+        longer, shorter = (self, other) if len(self.parts) >= len(other.parts) else (other, self)
+        both = len(shorter.parts)
+        parts = [concat(a, b) for a, b in zip(self.parts[:both], other.parts[:both], strict=True)]
+        parts += longer.parts[both:]
+        where: list[np.ndarray] = []
+        for t in range(len(longer.parts)):
+            first = self.where[t] if t < len(self.parts) else np.full(len(self), -1)
+            second = other.where[t] if t < len(other.parts) else np.full(len(other), -1)
+            before = int(np.count_nonzero(first >= 0))  # entries of these sequences at t
+            where.append(np.concatenate([first, np.where(second >= 0, second + before, -1)]))
         return Positions(parts, where, np.concatenate([self.lengths, other.lengths]))
 
 
@@ -64,9 +69,9 @@ class Positional(Kernel):
     """k(x, z) = Σ_t base(x_t, z_t) + transitions Σ_t base(x_t, z_t) base(x_t+1, z_t+1), t up to the shorter length.
 
     `Positional(Delta())` counts the positions at which two words, or two rows of labels, agree; with transitions also
-    the steps from one position to the next at which they do, so that an output is predicted with its neighbours in
-    mind. A sequence is a string of letters, a list of whatever the base takes, or a matrix with a row per position. The
-    cost is that of a block of the base for every position.
+    the steps from one position to the next at which both agree, so that predictions take neighbouring entries into
+    account. A sequence is a string of letters, a list of objects of the base, or a matrix with a row per position. A
+    block costs a block of the base for every position.
 
     Parameters
     ----------
@@ -78,12 +83,12 @@ class Positional(Kernel):
         Fit one clone of the base on the entries of all positions; else a clone for each position, and positions
         beyond the longest sequence at `fit` do not count ("sum") or count as 1 ("product").
     transitions : float, default=0.0
-        How much a step counts, for "sum" only. Larger ties neighbours closer together.
+        The weight of a step, for "sum" only. Larger couples neighbouring entries more.
 
     Examples
     --------
-    Words by their letters, and the input map of Kadri et al. (2012, Section 5.2): the images of letters, each compared
-    with the training letters at its position.
+    Words by their letters, and the input map of Kadri et al. (2012, Section 5.2), which compares the image of each
+    letter with the training letters at its position.
 
     >>> from iokr.kernels import Delta, EmpiricalMap, Polynomial, Positional
     >>> Positional(Delta())(["house"], ["mouse", "horse", "hot"])
@@ -109,7 +114,7 @@ class Positional(Kernel):
 
     @property
     def panel(self) -> int | None:  # type: ignore[override]
-        """Many rows where an entry costs little: k counts."""
+        """Many rows where k counts equal entries, which costs little."""
         return _ROWS if self._counts else None
 
     def fit(self, X: Any) -> Positional:
@@ -130,12 +135,13 @@ class Positional(Kernel):
         return self
 
     def represent(self, X: Any) -> Positions | Counts:
-        """Entry t of every sequence, as the base represents it; for `Delta()`, what stands where."""
+        """Entry t of every sequence, as the base represents it; for `Delta()`, counts of the entries by position."""
         sequences = sequences_of(X)
         if self._counts:
             return _entries(sequences, float(self.transitions))
         lengths = np.array([len(x) for x in sequences], dtype=np.intp)
-        parts, where = [], []
+        parts: list[Any] = []
+        where: list[np.ndarray] = []
         for t, (entries, rows) in enumerate(_positions(sequences)):
             if not self.pooled and t >= len(self.bases_):
                 break
@@ -148,38 +154,52 @@ class Positional(Kernel):
     def block(self, R: Any, S: Any) -> Array:
         if self._counts:
             return inner(R, S)
-        product = self.combine == "product"
-        K = (R.lengths[:, None] == S.lengths[None, :]).astype(np.float64) if product else np.zeros((len(R), len(S)))
+        steps = (self._step(t, R, S) for t in range(min(len(R.parts), len(S.parts))))
+        if self.combine == "product":
+            K: np.ndarray = (R.lengths[:, None] == S.lengths[None, :]).astype(np.float64)
+            for here in steps:
+                K *= here
+            return K
+        K = np.zeros((len(R), len(S)))
         before = None
-        for t, (r, s) in enumerate(zip(R.parts, S.parts, strict=False)):
-            rows, columns = np.flatnonzero(R.where[t] >= 0), np.flatnonzero(S.where[t] >= 0)
-            here = to_numpy(self._base(t).block(r, s))
-            if len(rows) < len(R) or len(columns) < len(S):
-                there = np.full(K.shape, 1.0 if product else 0.0)
-                there[np.ix_(rows, columns)] = here
-                here = there
-            K = K * here if product else np.add(K, here, out=K)
+        for here in steps:
+            K += here
             if self.transitions and before is not None:
                 K += self.transitions * before * here
             before = here
         return K
 
+    def _step(self, t: int, R: Positions, S: Positions) -> np.ndarray:
+        """base(x_t, z_t); 0 in a sum and 1 in a product where a sequence has no entry t."""
+        here = to_numpy(self._base(t).block(R.parts[t], S.parts[t]))
+        rows = np.flatnonzero(R.where[t] >= 0)
+        columns = np.flatnonzero(S.where[t] >= 0)
+        if len(rows) == len(R) and len(columns) == len(S):
+            return np.asarray(here)
+        everywhere = np.full((len(R), len(S)), 1.0 if self.combine == "product" else 0.0)
+        everywhere[np.ix_(rows, columns)] = here
+        return everywhere
+
     def diag(self, R: Any) -> Array:
         if self._counts:
             return sq_norms(R)
-        k = np.ones(len(R)) if self.combine == "product" else np.zeros(len(R))
+        product = self.combine == "product"
+        k = np.ones(len(R)) if product else np.zeros(len(R))
         before = np.zeros(len(R))
         for t, part in enumerate(R.parts):
             here = to_numpy(self._base(t).diag(part))
             rows = R.where[t] >= 0
-            k[rows] = k[rows] * here if self.combine == "product" else k[rows] + here
-            k[rows] += self.transitions * before[rows] * here
+            if product:
+                k[rows] *= here
+            else:
+                k[rows] += here
+                k[rows] += self.transitions * before[rows] * here
             before[rows] = here
         return k
 
     @property
     def _counts(self) -> bool:
-        """Whether k counts equal entries: ⟨φ(x), φ(z)⟩ with φ one 1 for each position."""
+        """Whether k counts equal entries: then φ has a 1 for the entry at each position."""
         return isinstance(self.base, Delta) and self.combine == "sum" and self.pooled
 
     def _base(self, t: int) -> Any:
@@ -194,23 +214,21 @@ def counts_positions(kernel: Any) -> Positional | None:
 
 
 def sequences_of(X: Any) -> list[Any]:
-    """The sequences; what is none, or empty, is refused by its number."""
+    """The sequences, none empty. Errors give the number of the object."""
     n_objects(X)
     X = read(X, rows=True)
     sequences = list(X) if is_array(X) else as_objects(X).tolist()
     for i, x in enumerate(sequences):
         if type(x) is str and x:
             continue
-        if not hasattr(x, "__len__") or isinstance(x, (dict, set, frozenset)):
+        if not is_sequence(x):
             raise BadObjectType(
                 "Object", i, f" must be a sequence (a string, a list, rows of a matrix), got {x!r:.60}."
             )
-        if getattr(x, "shape", None) == ():
-            raise BadObjectType("Object", i, f" must be a sequence, got the array {x!r:.60} without a dimension.")
         if len(x) == 0:
             raise BadObject("Sequence", i, " is empty; it needs at least one entry.")
         if _has_nan(x):
-            raise BadObject("Sequence", i, " contains NaN, which equals nothing; remove or impute these entries.")
+            raise BadObject("Sequence", i, " contains NaN; remove or impute these entries.")
     return sequences
 
 
@@ -222,39 +240,34 @@ def _has_nan(x: Any) -> bool:
             return bool(np.isnan(values).any())
         return values.dtype.kind == "O" and _has_nan(values.ravel().tolist())
     if isinstance(x, (list, tuple)):
-        return any(
-            _has_nan(entry)
-            if isinstance(entry, (list, tuple)) or is_array(entry)
-            else entry is not None and isinstance(entry, (float, np.floating)) and entry != entry
-            for entry in x
-        )
-    return False
+        return any(map(_has_nan, x))
+    return isinstance(x, (float, np.floating)) and bool(x != x)
 
 
 def _entries(sequences: list[Any], transitions: float) -> Counts:
-    """One (position, entry) after the other, then one (position, entry, next entry)."""
+    """Counts of (position, entry), and with transitions of (position, entry, next entry)."""
     entries, codes = _numbered_entries(sequences)
     sizes = np.array([len(x) for x in sequences])
-    places = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = places_within(sizes)
     largest = max(int(sizes.max()), len(entries))
     names, first = name_rows(np.stack([places, codes], axis=1), largest)
-    where, what = places[first].tolist(), codes[first].tolist()
-    columns: dict[Hashable, int] = {(t, entries[c]): j for j, (t, c) in enumerate(zip(where, what, strict=True))}
+    pairs = zip(places[first].tolist(), codes[first].tolist(), strict=True)
+    columns: dict[Hashable, int] = {(t, entries[code]): j for j, (t, code) in enumerate(pairs)}
     if not transitions:
         return Counts.sets(names, sizes, Vocabulary(columns))
     rows = np.repeat(np.arange(len(sizes)), sizes)
     steps = np.flatnonzero(rows[:-1] == rows[1:])
-    pairs, first = name_rows(np.stack([places[steps], codes[steps], codes[steps + 1]], axis=1), largest)
+    moves, first = name_rows(np.stack([places[steps], codes[steps], codes[steps + 1]], axis=1), largest)
     singles = len(columns)
     for j, k in enumerate(steps[first].tolist()):
         columns[int(places[k]), entries[codes[k]], entries[codes[k + 1]]] = singles + j
     weight = np.repeat([1.0, transitions], [singles, len(columns) - singles])
-    every, whose = np.concatenate([names, singles + pairs]), np.concatenate([rows, rows[steps]])
-    return Counts.of(whose, every, len(sizes), Vocabulary(columns), weight)
+    owners = np.concatenate([rows, rows[steps]])
+    return Counts.of(owners, np.concatenate([names, singles + moves]), len(sizes), Vocabulary(columns), weight)
 
 
 def _numbered_entries(sequences: list[Any]) -> tuple[list[Hashable], np.ndarray]:
-    """(entries, codes): the distinct entries, and which of them stand one after the other."""
+    """(entries, codes): the distinct entries, and the number of each entry of one sequence after the other."""
     if sequences and all(isinstance(x, str) for x in sequences):
         points = letters(sequences).values
         codes, first = name_rows(points[:, None], int(points.max()) + 1)
@@ -264,7 +277,7 @@ def _numbered_entries(sequences: list[Any]) -> tuple[list[Hashable], np.ndarray]
 
 
 def _positions(sequences: list[Any]) -> list[tuple[Any, np.ndarray]]:
-    """For each position the entries there, and whose they are."""
+    """For each position the entries there, and the numbers of their sequences."""
     lengths = np.array([len(x) for x in sequences])
     positions = []
     for t in range(int(lengths.max(initial=0))):
@@ -274,7 +287,7 @@ def _positions(sequences: list[Any]) -> list[tuple[Any, np.ndarray]]:
 
 
 def _joined(parts: list[Any]) -> Any:
-    """Pieces of sequences end to end: arrays stay arrays, letters and other objects become a list."""
+    """Parts of sequences one after the other: an array of arrays, a list of letters and other objects."""
     if all(is_array(part) and (part.ndim > 1 or to_numpy(part).dtype.kind in "buif") for part in parts):
         return array_namespace(*parts).concat(parts, axis=0)
     return list(chain.from_iterable(parts))

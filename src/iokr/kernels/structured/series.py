@@ -18,39 +18,43 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["GlobalAlignment", "series"]
 
-_POINTS = 1 << 16  # entries of a panel of similarities between points, which stays in the cache: 512 kB
-_LARGEST = 1e150  # of a value: squared distances of a few thousand channels are finite
-_SAMPLE = 1000  # points from which the bandwidth is taken, at most
+_POINTS = 1 << 16  # entries of a panel of similarities between points: 512 kB, which stay in the cache
+_LARGEST = 1e150  # of an absolute value: squared distances of a few thousand channels are finite
+_SAMPLE = 1000  # points from which the bandwidth is estimated, at most
+_HUGE = 1e100  # numbers above it, and below its inverse, are rescaled in the recursion
 
 
 def series(X: Any, n_channels: int | None = None) -> Ragged:
-    """Series of shape (T, d), or (T,), end to end; what is none, or empty, or has NaN, is refused by its number."""
+    """Series of shape (T, d), or (T,), one after the other. Errors give the number of the series."""
     n_objects(X)
     X = read(X, matrix=True)
-    parts: list[np.ndarray] = []
-    for i, x in enumerate(to_numpy(X) if is_array(X) else as_objects(X)):
-        try:
-            values = np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise BadObjectType(
-                "Series", i, f" must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}."
-            ) from None
-        values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or values.size == 0:
-            raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
-        width = n_channels or (parts[0].shape[1] if parts else values.shape[1])
-        if values.shape[1] != width:
-            raise BadObject("Series", i, f" has {values.shape[1]} channels where others have {width}.")
-        if not np.all(np.isfinite(values)):
-            raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
-        if float(np.max(np.abs(values))) > _LARGEST:
-            raise BadObject(
-                "Series", i, f" has values above {_LARGEST:g}, whose squares overflow; divide all by a constant."
-            )
-        parts.append(values)
+    parts = [_points(x, i) for i, x in enumerate(to_numpy(X) if is_array(X) else as_objects(X))]
     if not parts:
         raise ValueError("There are no series; at least one is needed.")
+    width = n_channels or parts[0].shape[1]
+    for i, values in enumerate(parts):
+        if values.shape[1] != width:
+            raise BadObject("Series", i, f" has {values.shape[1]} channels where others have {width}.")
     return Ragged.of(np.concatenate(parts), [len(part) for part in parts])
+
+
+def _points(x: Any, i: int) -> np.ndarray:
+    """One series as a finite matrix (T, d)."""
+    try:
+        values = np.asarray(to_numpy(x) if is_array(x) else x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadObjectType(
+            "Series", i, f" must be an array of numbers of shape (T, d) or (T,), got {x!r:.60}."
+        ) from None
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.size == 0:
+        raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
+    if not np.all(np.isfinite(values)):
+        raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
+    if float(np.max(np.abs(values))) > _LARGEST:
+        raise BadObject("Series", i, f" has values above {_LARGEST:g}, whose squares overflow; divide by a constant.")
+    return values
 
 
 @component
@@ -62,8 +66,8 @@ class GlobalAlignment(Kernel):
 
         M[p, q] = κ(x_p, z_q) (M[p−1, q] + M[p, q−1] + M[p−1, q−1]),   K = M[|x|, |z|]
 
-    in |x| |z| steps for a pair, compiled with the `fast` extra, else in NumPy over many pairs at once. Numbers are
-    rescaled on the way, so that long series do not underflow.
+    in |x| |z| steps for a pair, compiled with the `fast` extra, else in NumPy for many pairs at once. Intermediate
+    numbers are rescaled, so that long series do not underflow.
 
     Parameters
     ----------
@@ -92,22 +96,24 @@ class GlobalAlignment(Kernel):
     panel = 2 * LANES
 
     def fit(self, X: Any) -> GlobalAlignment:
-        """The bandwidth and the number of channels."""
+        """Fix the bandwidth and the number of channels."""
         R = series(X)
         self.n_channels_ = int(R.values.shape[1])
         if self.sigma is not None:
             self.sigma_ = check_number(self.sigma, "sigma", minimum=0.0, strict=True)
-            if not 1e-150 < self.sigma_ < 1e150:
-                raise ValueError(f"`sigma` must lie between 1e-150 and 1e150, got {self.sigma!r}: its square is used.")
+            if not 1 / _LARGEST < self.sigma_ < _LARGEST:
+                raise ValueError(
+                    f"`sigma` must lie between {1 / _LARGEST:g} and {_LARGEST:g}, got {self.sigma!r}: it is squared."
+                )
             return self
         points = np.unique(R.values, axis=0)
         points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]
-        apart = pdist(points)
-        self.sigma_ = float(np.median(apart) * np.sqrt(np.median(R.lengths))) if len(apart) else 1.0
+        distances = pdist(points)
+        self.sigma_ = float(np.median(distances) * np.sqrt(np.median(R.lengths))) if len(distances) else 1.0
         if self.sigma_ < 1 / _LARGEST:
             raise ValueError(
-                f"`sigma`, by default about the distance between points, is {self.sigma_:.3g}, its square no float; "
-                "multiply the data by a constant."
+                f"`sigma`, by default about the distance between points, is {self.sigma_:.3g}, and its square "
+                "underflows; multiply the data by a constant."
             )
         return self
 
@@ -117,7 +123,8 @@ class GlobalAlignment(Kernel):
         return Parts(R, pair_tiles(R, R, self._compare, paired=True, flat=True)[:, 0])
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_logs), (Z, z_logs) = R, S
+        X, x_logs = R
+        Z, z_logs = S
         loop = compiled(_align)
         logs = pair_tiles(X, Z, self._compare, flat=True) if loop is None else self._compiled(loop, X, Z)
         logs -= x_logs[:, None] / 2
@@ -129,7 +136,7 @@ class GlobalAlignment(Kernel):
         return np.ones(len(R))
 
     def _local(self, D: np.ndarray) -> np.ndarray:
-        """κ from squared distances, in their place."""
+        """κ from squared distances, in place."""
         D *= -0.5 / self.sigma_**2
         np.exp(D, out=D)
         D /= 2.0 - D
@@ -137,12 +144,15 @@ class GlobalAlignment(Kernel):
 
     def _compiled(self, loop: Any, X: Ragged, Z: Ragged) -> np.ndarray:
         """log K of all pairs, from panels of exp(‖a − b‖²/(2σ²)) between points of some x and of some z."""
-        logs, distances = np.empty((len(X), len(Z))), compiled(_add_squares)
+        logs = np.empty((len(X), len(Z)))
+        distances = compiled(_add_squares)
         assert distances is not None
         width = 1.0 / (np.sqrt(2.0) * self.sigma_)
         order, lanes, lengths = side_by_side(Z, -np.inf)  # κ = 0 beyond the ends
-        left, starts = X.gathered(), np.cumsum(X.lengths) - X.lengths
+        left = X.gathered()
+        starts = np.cumsum(X.lengths) - X.lengths
         ends = starts + X.lengths
+        longest = int(X.lengths.max(initial=1))
         stops = np.cumsum(lengths)
         for g, (stop, length) in enumerate(zip(stops, lengths, strict=True)):
             right = np.ascontiguousarray(lanes[stop - length : stop].reshape(length * LANES, -1).T)
@@ -150,8 +160,8 @@ class GlobalAlignment(Kernel):
             here = np.empty((len(X), LANES))
             sizes = np.ones(LANES, dtype=np.intp)
             sizes[: len(mine)] = Z.lengths[mine]
-            height = max(1, _POINTS // right.shape[1] // int(X.lengths.max(initial=1)))
-            panel = np.empty((height * int(X.lengths.max(initial=1)), right.shape[1]))
+            height = max(1, _POINTS // right.shape[1] // longest)
+            panel = np.empty((height * longest, right.shape[1]))
             for rows in blocks(len(X), height):
                 first = starts[rows.start]
                 E = panel[: ends[rows.stop - 1] - first]
@@ -163,29 +173,36 @@ class GlobalAlignment(Kernel):
         return logs
 
     def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
-        """log K(x_i, z_i), all pairs at once, along the diagonals p + q = k of M, which are (|x| + 2, pairs)."""
+        """log K(x_i, z_i) of all pairs at once, along the diagonals p + q = k of M, (|x| + 2, pairs) each."""
         x = np.ascontiguousarray(X.padded(np.inf).T)  # (channels, |x|, pairs); κ = 0 beyond the ends
         z = np.ascontiguousarray(Z.padded(-np.inf)[:, ::-1].T)
-        longest, others = x.shape[1], z.shape[1]
-        here, last, before = np.zeros((3, longest + 2, len(X)))  # entry p + 1 is M[p, k − p], k − 1 and k − 2 before
+        longest = x.shape[1]
+        others = z.shape[1]
+        here, last, before = np.zeros((3, longest + 2, len(X)))  # entry p + 1 is M[p, k − p]; for k, k − 1 and k − 2
         before[0] = 1.0
-        result, scale, largest = np.empty(len(X)), np.zeros(len(X)), np.zeros(len(X))
+        result = np.empty(len(X))
+        scale = np.zeros(len(X))
+        largest = np.zeros(len(X))
         ends = X.lengths + Z.lengths - 2
         for k in range(longest + others - 1):
-            low, high = max(0, k - others + 1), min(k, longest - 1)
+            low = max(0, k - others + 1)
+            high = min(k, longest - 1)
             shift = others - 1 - k
             inside = here[low + 1 : high + 2]
             np.add(last[low : high + 1], last[low + 1 : high + 2], out=inside)
             inside += before[low : high + 1]
             inside *= self._local(_squares(x[:, low : high + 1], z[:, shift + low : shift + high + 1]))
-            here[low], here[high + 2] = 0.0, 0.0
+            here[low] = 0.0
+            here[high + 2] = 0.0
             done = np.flatnonzero(ends == k)
             with np.errstate(divide="ignore"):
                 result[done] = np.log(here[X.lengths[done], done]) + scale[done]
             now = inside.max(axis=0)
-            size, largest = np.maximum(now, largest), now
-            if ((size < 1e-100) | (size > 1e100)).any():
-                size[(size == 0.0) | ((size > 1e-100) & (size < 1e100))] = 1.0
+            size = np.maximum(now, largest)
+            largest = now
+            usual = (size > 1 / _HUGE) & (size < _HUGE)
+            if not usual.all():
+                size[usual | (size == 0.0)] = 1.0
                 here /= size
                 last /= size
                 largest = largest / size
@@ -208,23 +225,31 @@ def _squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
 def _align(E: Any, starts: Any, lengths: Any, longest: Any, sizes: Any, logs: Any) -> None:
     """logs[i, w] = log K(x_i, z_w) for z side by side, κ = 1/(2E − 1); Numba compiles it."""
     M = np.empty((longest + 1, LANES))
-    left, diagonal, largest, scale = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    left = np.empty(LANES)
+    diagonal = np.empty(LANES)
+    largest = np.empty(LANES)
+    scale = np.empty(LANES)
     for i in range(len(lengths)):
         M[:] = 0.0
         M[0] = 1.0
         scale[:] = 0.0
         for p in range(starts[i], starts[i] + lengths[i]):
             for w in range(LANES):
-                diagonal[w], left[w], largest[w], M[0, w] = M[0, w], 0.0, 0.0, 0.0
+                diagonal[w] = M[0, w]
+                left[w] = 0.0
+                largest[w] = 0.0
+                M[0, w] = 0.0
             for q in range(longest):
                 for w in range(LANES):
-                    above, kappa = M[q + 1, w], 1.0 / (2.0 * E[p, q * LANES + w] - 1.0)
-                    new = kappa * left[w] + kappa * (above + diagonal[w])  # the step to the right waits for one sum
+                    above = M[q + 1, w]
+                    kappa = 1.0 / (2.0 * E[p, q * LANES + w] - 1.0)
+                    new = kappa * left[w] + kappa * (above + diagonal[w])  # only one sum waits for the step to the left
                     M[q + 1, w] = new
-                    diagonal[w], left[w] = above, new
+                    diagonal[w] = above
+                    left[w] = new
                     largest[w] = new if new > largest[w] else largest[w]
             for w in range(LANES):
-                if largest[w] > 0.0 and (largest[w] < 1e-100 or largest[w] > 1e100):
+                if largest[w] > 0.0 and (largest[w] < 1.0 / _HUGE or largest[w] > _HUGE):
                     for q in range(1, longest + 1):
                         M[q, w] /= largest[w]
                     scale[w] += np.log(largest[w])

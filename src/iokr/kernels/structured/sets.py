@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,22 +19,28 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["Jaccard", "Tanimoto"]
 
-_SMALLEST = 1e-290  # x·x of a row that is not empty
-_ELEMENTS = 1 << 13  # whose presence is kept as bits, at most
-_WIDE = 64  # bits of a row from which packing pays
-_WORDS = 8  # of 64 bits are compared in the time in which a shared element is counted
+_SMALLEST = 1e-290  # smallest x·x of a row that is not empty: with less, digits are lost
+_ELEMENTS = 1 << 13  # largest number of elements whose presence is stored as bits
+_WIDE = 64  # length of a row from which packing into bits is faster
+_WORDS = 8  # words of 64 bits that are compared in the time of counting one shared element
 
-_ONE, _TWO, _FOUR, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 56))
-_PAIRS, _NIBBLES, _BYTES, _ONES = (np.uint64(int(byte * 8, 16)) for byte in ("55", "33", "0f", "01"))
+# shifts and masks that count the bits of a word: in pairs, in fours, in bytes, and all of them in the top byte
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+_FOUR = np.uint64(4)
+_TOP = np.uint64(56)
+_PAIRS = np.uint64(0x5555555555555555)
+_NIBBLES = np.uint64(0x3333333333333333)
+_BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
+_ONES = np.uint64(0x0101010101010101)
 
 
 @component
 class Tanimoto(Kernel):
     """k(x, z) = x·z / (x·x + z·z − x·z): |x ∩ z| / |x ∪ z| for binary rows; 0/0 is 1.
 
-    Rows are binary fingerprints or counts (nothing negative), dense or sparse, or `iokr.chem.Bits`. The price of a
-    block is that of the product X Zᵀ; with the `fast` extra dense binary rows are packed, 64 bits to a word, and their
-    bits counted.
+    Rows are binary fingerprints or counts of at least 0, dense or sparse, or `iokr.chem.Bits`. A block costs the
+    product X Zᵀ; with the `fast` extra dense binary rows are packed, 64 bits to a word, and their bits counted.
 
     Examples
     --------
@@ -60,30 +66,24 @@ class Tanimoto(Kernel):
         norms = row_sq_norms(R)
         check_computed(norms, "Row", "x·x", room=4.0)
         xp = array_namespace(norms)
-        lost = (norms < _SMALLEST) & (row_sizes(R) > 0) if bool(xp.any(norms < _SMALLEST)) else norms < 0
-        if bool(xp.any(lost)):
-            row = int(xp.argmax(xp.astype(lost, xp.int8)))
-            raise BadObject("Row", row, " has numbers too small: x·x vanishes; multiply the data by a constant.")
+        tiny = norms < _SMALLEST
+        if bool(xp.any(tiny)):
+            lost = tiny & (row_sizes(R) > 0)
+            if bool(xp.any(lost)):
+                row = int(xp.argmax(xp.astype(lost, xp.int8)))
+                raise BadObject("Row", row, " has numbers too small: x·x underflows; multiply the data by a constant.")
         if is_numpy(R) and _packs(R):
             return Parts(Bits.of(R), norms)
         return Parts(R, norms)
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_norms), (Z, z_norms) = R, S
+        X, x_norms = R
+        Z, z_norms = S
         loop = compiled(_bits_shared)
         if loop is not None and isinstance(X, Bits) and isinstance(Z, Bits) and X.n_bits == Z.n_bits:
-            K = np.empty((len(X), len(Z)))
-            loop(X.words(), np.ascontiguousarray(Z.words().T), x_norms, z_norms, K)
-            return K
-        both = gemm(*(np.asarray(rows, dtype=np.float64) if isinstance(rows, Bits) else rows for rows in (X, Z)))
-        either = x_norms[:, None] + z_norms[None, :]
-        either -= both
-        xp = array_namespace(both)
-        empty = either <= 0  # two empty sets: k = 1
-        if bool(xp.any(empty)):
-            return xp.where(empty, 1.0, both / xp.where(empty, 1.0, either))
-        both /= either
-        return both
+            return _by_words(loop, X, Z, x_norms, z_norms)
+        left, right = (np.asarray(rows, dtype=np.float64) if isinstance(rows, Bits) else rows for rows in (X, Z))
+        return _over_union(gemm(left, right), x_norms, z_norms)
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
@@ -94,10 +94,10 @@ class Tanimoto(Kernel):
 class Jaccard(Kernel):
     """k(x, z) = |x ∩ z| / |x ∪ z|; 1 for two empty sets.
 
-    Objects are Python sets, or lists and tuples of hashable elements; rows of a matrix are the sets of the columns
-    where they are not zero, so that label matrices and sets of column numbers can be mixed. The price of a block is
-    that of a product of sparse 0/1 rows, or with the `fast` extra of an `and` of bits where elements are few. For rows
-    that are all numbers, `Tanimoto` is the same and keeps arrays in their own library.
+    Objects are Python sets, or lists and tuples of hashable elements. A row of a matrix is the set of the columns where
+    it is not zero, so that label matrices and sets of column numbers can be mixed. A block costs a product of sparse
+    0/1 rows, or with the `fast` extra and few elements an `and` of bits. For rows of numbers `Tanimoto` is the same
+    kernel, for arrays of any library.
 
     Examples
     --------
@@ -109,52 +109,67 @@ class Jaccard(Kernel):
     domain = "sets"
 
     def represent(self, X: Any) -> Parts:
-        """Whose element is what, and how many each set has."""
+        """The elements of each set, and their number."""
         n_objects(X)
         X = read(X, matrix=True)
-        sizes, elements = _rows_as_sets(X) if is_numeric(X) and len(X.shape) == 2 else _elements(X)
+        is_matrix = is_numeric(X) and len(X.shape) == 2
+        sizes, elements = _rows_as_sets(X) if is_matrix else _elements(X)
         columns, places = numbered(elements)
         return Parts(Counts.sets(places, sizes, Vocabulary(columns)), sizes.astype(np.float64))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_sizes), (Z, z_sizes) = R, S
+        X, x_sizes = R
+        Z, z_sizes = S
         loop = compiled(_bits_shared)
         if loop is not None and _as_bits(X, Z):
-            K = np.empty((len(X), len(Z)))
-            loop(_bits(X.over(Z.vocabulary)), np.ascontiguousarray(_bits(Z.matrix).T), x_sizes, z_sizes, K)
-            return K
-        both = inner(X, Z)
-        either = x_sizes[:, None] + z_sizes[None, :]
-        either -= both
-        if x_sizes.min(initial=1.0) == z_sizes.min(initial=1.0) == 0:  # two empty sets: k = 1
-            both[either == 0], either[either == 0] = 1.0, 1.0
-        both /= either
-        return both
+            return _by_words(loop, _bits(X.over(Z.vocabulary)), _bits(Z.matrix), x_sizes, z_sizes)
+        return _over_union(inner(X, Z), x_sizes, z_sizes)
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
         return np.ones(len(R))
 
 
+def _over_union(both: Array, x_sizes: Array, z_sizes: Array) -> Array:
+    """|x ∩ z| / (|x| + |z| − |x ∩ z|); 1 for two empty sets. `both` is overwritten."""
+    either = x_sizes[:, None] + z_sizes[None, :]
+    either -= both
+    xp = array_namespace(both)
+    empty = either <= 0
+    if bool(xp.any(empty)):
+        return xp.where(empty, 1.0, both / xp.where(empty, 1.0, either))
+    both /= either
+    return both
+
+
+def _by_words(loop: Any, X: Bits, Z: Bits, x_sizes: np.ndarray, z_sizes: np.ndarray) -> np.ndarray:
+    """The same from packed bits, by the compiled loop."""
+    K = np.empty((len(X), len(Z)))
+    loop(X.words(), np.ascontiguousarray(Z.words().T), x_sizes, z_sizes, K)
+    return K
+
+
 def _packs(X: np.ndarray) -> bool:
-    """Whether rows are bits, and many enough for a word."""
-    values = X.data if is_sparse(X) else X
-    return X.shape[1] >= _WIDE and compiled(_bits_shared) is not None and bool(np.all((values == 0) | (values == 1)))
+    """Whether rows are bits, and long enough for packing."""
+    if X.shape[1] < _WIDE or compiled(_bits_shared) is None:
+        return False
+    return bool(np.all((X == 0) | (X == 1)))
 
 
 def _as_bits(X: Counts, Z: Counts) -> bool:
-    """Whether elements are few, for the shared ones that pairs have on average."""
-    A, B = X.over(Z.vocabulary), Z.matrix
+    """Whether comparing words of bits takes less time than counting the shared elements of all pairs."""
+    A = X.over(Z.vocabulary)
+    B = Z.matrix
     width = B.shape[1]
     shared = np.bincount(A.indices, minlength=width) @ np.bincount(B.indices, minlength=width)
     return bool(width <= _ELEMENTS and width / 64 * len(X) * len(Z) <= _WORDS * shared)
 
 
-def _bits(matrix: Any) -> np.ndarray:
-    """(n, words of 64): one bit for each element that a set has."""
-    there = np.zeros((matrix.shape[0], -(-matrix.shape[1] // 64) * 64), dtype=bool)
-    there[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices] = True
-    return np.packbits(there, axis=1).view(np.uint64)
+def _bits(matrix: Any) -> Bits:
+    """A bit for each element, one where a set has it."""
+    present = np.zeros(matrix.shape, dtype=bool)
+    present[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices] = True
+    return Bits(np.packbits(present, axis=1), matrix.shape[1])
 
 
 def _bits_shared(x: Any, z: Any, x_sizes: Any, z_sizes: Any, K: Any) -> None:
@@ -164,7 +179,7 @@ def _bits_shared(x: Any, z: Any, x_sizes: Any, z_sizes: Any, K: Any) -> None:
         shared[:] = np.uint64(0)
         for w in range(x.shape[1]):
             here = x[i, w]
-            for j in range(z.shape[1]):  # bits in a word: of pairs, of four, of eight, and their sum in the top byte
+            for j in range(z.shape[1]):
                 both = here & z[w, j]
                 both -= (both >> _ONE) & _PAIRS
                 both = (both & _NIBBLES) + ((both >> _TWO) & _NIBBLES)
@@ -177,7 +192,7 @@ def _bits_shared(x: Any, z: Any, x_sizes: Any, z_sizes: Any, K: Any) -> None:
 
 
 def _rows_as_sets(X: Any) -> tuple[np.ndarray, list[Hashable]]:
-    """(sizes, columns) where a matrix is not zero, row by row."""
+    """(sizes, columns): the columns where a matrix is not zero, by rows."""
     if not is_sparse(X):
         X = to_numpy(X) if is_array(X) else np.asarray(X)
     rows, columns = X.nonzero()
@@ -186,14 +201,14 @@ def _rows_as_sets(X: Any) -> tuple[np.ndarray, list[Hashable]]:
 
 
 def _elements(X: Any) -> tuple[np.ndarray, list[Hashable]]:
-    """(sizes, elements) of Python sets; what is none is refused by its number."""
+    """(sizes, elements) of Python sets. Errors give the number of the object."""
     sizes: list[int] = []
     elements: list[Hashable] = []
     for i, x in enumerate(as_objects(X)):
-        if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
+        if isinstance(x, (str, bytes, dict)) or not isinstance(x, Iterable):
             raise BadObjectType("Object", i, f" must be a set, or a list or tuple of elements, got {x!r:.60}.")
         try:
-            members = x if isinstance(x, (set, frozenset)) else set(x.tolist() if hasattr(x, "tolist") else x)
+            members = set(to_numpy(x).tolist() if is_array(x) else x)
         except TypeError as error:
             raise BadObjectType("Set", i, f" has an element that cannot be hashed ({error}).") from None
         sizes.append(len(members))

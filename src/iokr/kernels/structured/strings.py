@@ -1,4 +1,4 @@
-"""Kernels on strings: what two strings have in common, counted."""
+"""Kernels on strings by the words that they have in common."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from iokr._component import component
 from iokr._validation.arguments import check_integer
 from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
-from iokr.data.ragged import Ragged
+from iokr.data.ragged import Ragged, places_within
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
 
 __all__ = ["Mismatch", "Spectrum", "letters", "name_words"]
 
 
 def letters(X: Any) -> Ragged:
-    """The code points of strings; what is not a string, or empty, is refused by its number."""
+    """The code points of strings, none empty. Errors give the number of the object."""
     n_objects(X)
     strings = as_objects(X).tolist()
     for i, x in enumerate(strings):
@@ -32,15 +32,16 @@ def letters(X: Any) -> Ragged:
 
 @component
 class Spectrum(CountKernel):
-    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how often the n letters u stand side by side in x.
+    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) the number of occurrences of the n-gram u in x.
 
-    A string of fewer than n letters has ψ(x) = 0. Shared n-grams grow with length: wrap in `Normalized` unless
-    strings are of one length. Parsing is linear in the letters; a block is one product of sparse counts.
+    A string of fewer than n letters has ψ(x) = 0. The number of shared n-grams grows with the length: wrap in
+    `Normalized` unless all strings have the same length. Parsing is linear in the letters; a block is one product of
+    sparse counts.
 
     Parameters
     ----------
     n : int, default=3
-        Letters side by side. Larger is stricter.
+        The length of n-grams. Larger is stricter.
 
     Examples
     --------
@@ -64,31 +65,31 @@ class Spectrum(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """How often each string has each n-gram."""
+        """The counts of the n-grams of each string."""
         n = check_integer(self.n, "n", minimum=1)
         strings = letters(X)
         rows, grams = _windows(strings, n)
         names, words = name_words(grams)
-        return Counts.of(rows, names, len(strings), Vocabulary({w: i for i, w in enumerate(words)}))
+        return Counts.of(rows, names, len(strings), Vocabulary.of(words))
 
 
 @component
 class Mismatch(CountKernel):
-    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) how many n-grams of x differ from u in at most m letters.
+    """k(x, z) = Σ_u c_u(x) c_u(z), c_u(x) the number of n-grams of x that differ from u in at most m letters.
 
     u runs over all words of n letters of the alphabet. They are not listed: two n-grams at Hamming distance d share
-    I_d such words, where I_d depends on n, m and the size of the alphabet alone, and pairs of n-grams are counted by
-    distance through the positions at which they agree. The cost does not grow with the alphabet: that of Σ_{i ≤ 2m}
-    C(n, i) spectrum kernels.
+    I_d such words, which depends on n, m and the size of the alphabet only, and pairs of n-grams are counted by
+    distance through the positions at which they agree. The cost is that of Σ_{i ≤ 2m} C(n, i) spectrum kernels, for any
+    alphabet.
 
     Parameters
     ----------
     n : int, default=3
-        Letters side by side.
+        The length of n-grams.
     m : int, default=1
-        Mismatches allowed, below n. With 0 it is `Spectrum(n)`.
+        The number of mismatches allowed, below n. 0 is `Spectrum(n)`.
     alphabet : str, default=None
-        All letters there are; None takes those of the strings at `fit`. Strings with other letters are refused.
+        All letters; None takes those of the strings at `fit`. Strings with other letters raise an error.
 
     Attributes
     ----------
@@ -113,10 +114,11 @@ class Mismatch(CountKernel):
     domain = "strings"
 
     def fit(self, X: Any) -> Mismatch:
-        """Check n and m, and take the letters."""
-        n, m = check_integer(self.n, "n", minimum=1), check_integer(self.m, "m", minimum=0)
+        """Check n and m, and fix the letters."""
+        n = check_integer(self.n, "n", minimum=1)
+        m = check_integer(self.m, "m", minimum=0)
         if m >= n:
-            raise ValueError(f"`m` must be below `n`, got m = {m} and n = {n}; else every word matches every other.")
+            raise ValueError(f"`m` must be below `n`, got m = {m} and n = {n}; otherwise all words match.")
         if self.alphabet is None:
             self.alphabet_ = "".join(map(chr, np.unique(letters(X).values)))
         elif isinstance(self.alphabet, str) and self.alphabet:
@@ -126,43 +128,43 @@ class Mismatch(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """How often each string has each n-gram with some positions left blank."""
-        n, m = self.n, self.m
+        """The counts of the n-grams of each string with some positions left blank."""
+        n = self.n
         strings = letters(X)
         self._check_alphabet(strings)
         rows, grams = _windows(strings, n)
-        shared = agreement_weights(n, m, len(self.alphabet_))
+        shared = agreement_weights(n, self.m, len(self.alphabet_))
         columns: list[np.ndarray] = []
         vocabulary: dict[Any, int] = {}
         weight: list[np.ndarray] = []
         for size, w in shared.items():
-            for kept in combinations(range(n), size) if w else ():
-                names, words = name_words(grams[:, kept])
+            if w == 0:
+                continue
+            for places in combinations(range(n), size):
+                names, words = name_words(grams[:, places])
                 columns.append(names + len(vocabulary))
                 weight.append(np.full(len(words), w))
-                vocabulary.update({(kept, word): len(vocabulary) + i for i, word in enumerate(words)})
-        every = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
-        return Counts.of(
-            np.tile(rows, len(columns)), every, len(strings), Vocabulary(vocabulary), np.concatenate(weight)
-        )
+                vocabulary.update({(places, word): len(vocabulary) + i for i, word in enumerate(words)})
+        owners = np.tile(rows, len(columns))
+        every = np.concatenate(columns)
+        return Counts.of(owners, every, len(strings), Vocabulary(vocabulary), np.concatenate(weight))
 
     def _check_alphabet(self, strings: Ragged) -> None:
         known = np.isin(strings.values, np.array([ord(c) for c in self.alphabet_]))
-        if not known.all():
-            place = int(np.flatnonzero(~known)[0])
-            i = int(np.searchsorted(strings.starts, place, side="right")) - 1
-            raise BadObject(
-                "String",
-                i,
-                f" has the letter {chr(strings.values[place])!r}, which is not in the alphabet; "
-                "give all letters as `alphabet`.",
-            )
+        if known.all():
+            return
+        place = int(np.argmin(known))
+        i = int(np.searchsorted(strings.starts, place, side="right")) - 1
+        letter = chr(strings.values[place])
+        raise BadObject(
+            "String", i, f" has the letter {letter!r}, which is not in the alphabet; give all letters as `alphabet`."
+        )
 
 
 def agreement_weights(n: int, m: int, size: int) -> dict[int, float]:
     """w_s with I_d = Σ_s w_s C(n − d, s): words near two n-grams at distance d, from the positions that agree.
 
-    Choosing s positions at which two n-grams agree can be done in C(n − d, s) ways, so Σ_s w_s Σ_{|P| = s} [they agree
+    There are C(n − d, s) ways to choose s positions at which two n-grams agree, so that Σ_s w_s Σ_{|P| = s} [they agree
     on P] = I_d. I_d = 0 for d > 2m, and the system is triangular.
     """
     weights: dict[int, float] = {}
@@ -175,8 +177,8 @@ def agreement_weights(n: int, m: int, size: int) -> dict[int, float]:
 def shared_words(n: int, m: int, d: int, size: int) -> int:
     """I_d: words of n letters out of `size` that differ in at most m letters from each of two words at distance d.
 
-    Of the d positions where the two differ, i agree with the first, j with the second and the others with neither; of
-    the n − d other positions, e differ from both.
+    At the d positions where the two differ, such a word agrees with the first at i, with the second at j, and with
+    neither at the others; it differs from both at e of the n − d other positions.
     """
     total = 0
     for i in range(d + 1):
@@ -190,15 +192,15 @@ def shared_words(n: int, m: int, d: int, size: int) -> int:
 
 
 def _windows(strings: Ragged, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, grams): every n letters side by side, (N, n), and whose they are."""
+    """(rows, grams): all n-grams, (N, n), and the numbers of their strings."""
     counts = np.maximum(strings.lengths - n + 1, 0)
     rows = np.repeat(np.arange(len(strings)), counts)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rows, strings.values[(strings.starts[rows] + within)[:, None] + np.arange(n)]
+    first = strings.starts[rows] + places_within(counts)
+    return rows, strings.values[first[:, None] + np.arange(n)]
 
 
 def name_words(grams: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """(names, words): equal rows get equal names, and the string that each name stands for."""
+    """(names, words): equal rows have equal names, numbers from 0, and words[a] is the string of name a."""
     n, width = grams.shape
     if n == 0 or width == 0:
         return np.zeros(n, dtype=np.int64), [""] if n else []

@@ -1,4 +1,4 @@
-"""Strings compared by the words that stand in them with gaps."""
+"""A kernel on strings by their common subsequences."""
 
 from __future__ import annotations
 
@@ -22,33 +22,34 @@ from iokr.kernels.structured.strings import letters, name_words
 
 __all__ = ["Subsequence"]
 
-_OCCURRENCES = 1 << 10  # of words in a string, listed at most
-_STRINGS = 1 << 10  # whose occurrences are listed at a time
-_NUMPY, _COMPILED = 40.0, 7.0  # entries of a product in the time of a step
-_RANGE = 600.0  # of logarithms of numbers that are kept without rescaling
+_OCCURRENCES = 1 << 10  # largest number of occurrences of words in a string that are listed
+_STRINGS = 1 << 10  # strings whose occurrences are listed at a time
+_NUMPY = 40.0  # entries of a product that take the time of a step of the recursion in NumPy
+_COMPILED = 7.0  # the same for the compiled recursion
+_RANGE = 600.0  # largest logarithm of numbers that are computed without rescaling
 
 
 @component
 class Subsequence(Kernel):
     """k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ over occurrences of u in x of decay^(letters from its first to its last).
 
-    u runs over all words of n letters, which may stand in x with gaps; a gap costs a factor. By
+    u runs over all words of n letters, as subsequences of x: with gaps, whose letters count in the exponent. By
 
         A_1 = decay² M,   A_i[p, q] = M[p, q] Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i−1}[p', q']
 
     with M[p, q] = 1{x_p = z_q}, k = Σ_pq A_n[p, q]: n |x| |z| steps for a pair, compiled with the `fast` extra, else
-    in NumPy over many pairs at once. Where φ itself costs less, that is used: in short strings, at most 1024
-    occurrences of words and no more than those steps (16 letters for n = 3), it is listed, and a block is a product of
-    sparse rows; where letters are few, with up to about 7 n |x| |z| words of n of them (50 letters for n = 3 and
-    strings of 75; in NumPy 90), it is summed over all words, and a block is a product of dense rows. A string of fewer
-    than n letters has ψ(x) = 0. Values shrink as decay^(2n): wrap in `Normalized`.
+    in NumPy for many pairs at once. φ itself is used where it costs less. For short strings, with at most 1024
+    occurrences of words and no more than those steps (16 letters for n = 3), φ is listed, and a block is a product of
+    sparse rows. For small alphabets, with up to about 7 n |x| |z| words (50 letters for n = 3 and strings of 75; 90 in
+    NumPy), φ is summed over all words, and a block is a product of dense rows. A string of fewer than n letters has
+    ψ(x) = 0. Values fall as decay^(2n): wrap in `Normalized`.
 
     Parameters
     ----------
     n : int, default=2
         Letters of the words u.
     decay : float, default=0.5
-        In (0, 1]; smaller punishes gaps more, with 1 they are free.
+        In (0, 1]; smaller penalises gaps more, 1 not at all.
 
     Examples
     --------
@@ -81,8 +82,10 @@ class Subsequence(Kernel):
         return Parts(strings, self._listed(strings))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (x, x_words), (z, z_words) = R, S
-        x_long, z_long = (np.flatnonzero(~self._short(side)) for side in (x, z))
+        x, x_words = R
+        z, z_words = S
+        x_long = np.flatnonzero(~self._short(x))
+        z_long = np.flatnonzero(~self._short(z))
         if len(x_long) == len(x) or len(z_long) == len(z):
             return self._compared(x, z)
         K = inner(x_words, z_words)
@@ -95,14 +98,16 @@ class Subsequence(Kernel):
 
     def diag(self, R: Parts) -> Array:
         strings, words = R
-        k, rest = sq_norms(words), np.flatnonzero(~self._short(strings))
-        k[rest] = pair_tiles(strings[rest], strings[rest], self._compare, paired=True)[:, 0]
+        k = sq_norms(words)
+        rest = strings[~self._short(strings)]
+        k[~self._short(strings)] = pair_tiles(rest, rest, self._compare, paired=True)[:, 0]
         return k
 
     def _short(self, strings: Ragged) -> np.ndarray:
-        """Whose words are listed: each string by its length alone."""
-        sizes, of = np.unique(strings.lengths, return_inverse=True)
-        return np.array([comb(s, self.n) <= min(_OCCURRENCES, self.n * s * s) for s in sizes.tolist()], dtype=bool)[of]
+        """Whether the words of a string are listed, by its length."""
+        sizes, owners = np.unique(strings.lengths, return_inverse=True)
+        few = [comb(size, self.n) <= min(_OCCURRENCES, self.n * size * size) for size in sizes.tolist()]
+        return np.array(few, dtype=bool)[owners]
 
     def _listed(self, strings: Ragged) -> Counts:
         """φ_u(x) of short strings; rows of the others are empty."""
@@ -110,22 +115,26 @@ class Subsequence(Kernel):
         return reduce(Counts.concat, parts) if parts else self._words(strings)
 
     def _words(self, strings: Ragged) -> Counts:
-        """The same, from all occurrences of words in strings of one length at once."""
-        n, short = self.n, self._short(strings)
-        rows, grams, values = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int64)], [np.empty(0)]
-        for size in np.unique(strings.lengths[short]).tolist():
+        """The same, from the occurrences of words in all strings of one length at once."""
+        n = self.n
+        rows = [np.empty(0, dtype=np.intp)]
+        grams = [np.empty((0, n), dtype=np.int64)]
+        values = [np.empty(0)]
+        for size in np.unique(strings.lengths[self._short(strings)]).tolist():
             positions = np.array([*combinations(range(size), n)], dtype=np.intp).reshape(-1, n)
             mine = np.flatnonzero(strings.lengths == size)
             rows.append(np.repeat(mine, len(positions)))
             grams.append(strings.values[strings.starts[mine, None, None] + positions].reshape(-1, n))
-            values.append(np.tile(float(self.decay) ** (positions[:, -1] - positions[:, 0] + 1), len(mine)))
+            extents = positions[:, -1] - positions[:, 0] + 1
+            values.append(np.tile(float(self.decay) ** extents, len(mine)))
         names, words = name_words(np.concatenate(grams))
-        vocabulary = Vocabulary({word: i for i, word in enumerate(words)})
-        return Counts.of(np.concatenate(rows), names, len(strings), vocabulary, values=np.concatenate(values))
+        found = np.concatenate(values)
+        return Counts.of(np.concatenate(rows), names, len(strings), Vocabulary.of(words), values=found)
 
     def _compared(self, R: Ragged, S: Ragged) -> np.ndarray:
-        """k(x_i, z_j) by the shorter way."""
-        if words_pay(R, S, self.n, _NUMPY if compiled(_subsequence) is None else _COMPILED):
+        """k(x_i, z_j) by products of features or by the recursion, whichever is faster."""
+        entries = _NUMPY if compiled(_subsequence) is None else _COMPILED
+        if words_pay(R, S, self.n, entries):
             return word_products(R, S, self.n, float(self.decay))
         return self._recursion(R, S)
 
@@ -135,20 +144,24 @@ class Subsequence(Kernel):
         if loop is None:
             return pair_tiles(R, S, self._compare)
         order, lanes, groups = side_by_side(S, -1)
-        K, sorted_K = np.empty((len(R), len(S))), np.empty((len(R), len(S)))
-        loop(R.values, R.starts, R.lengths, lanes, groups, self.n, float(self.decay), sorted_K)
-        K[:, order] = sorted_K
+        in_order = np.empty((len(R), len(S)))
+        loop(R.values, R.starts, R.lengths, lanes, groups, self.n, float(self.decay), in_order)
+        K = np.empty((len(R), len(S)))
+        K[:, order] = in_order
         return K
 
     def _compare(self, X: Ragged, Z: Ragged) -> np.ndarray:
-        """k(x_i, z_i), all pairs at once: arrays are (|x|, |z|, pairs).
+        """k(x_i, z_i) of all pairs at once, by arrays of shape (|x|, |z|, pairs).
 
-        A_i[p, q] / decay^(p + q) has sums without weights, where numbers of that size can be kept; else sums fade.
+        The sums of A_i[p, q] / decay^(p + q) have no weights; they are used where these numbers are in the range of
+        floats (`fade` = 1).
         """
-        x, z = X.padded(-1).T, Z.padded(-2).T
+        x = X.padded(-1).T
+        z = Z.padded(-2).T
         decay = float(self.decay)
         fade = 1.0 if -np.log(decay) * (len(x) + len(z)) < _RANGE else decay
-        rows, columns = ((decay / fade) ** np.arange(float(side)) for side in (len(x), len(z)))
+        rows = (decay / fade) ** np.arange(float(len(x)))
+        columns = (decay / fade) ** np.arange(float(len(z)))
         M = (x[:, None] == z[None]).astype(np.float64)
         A = M / rows[:, None, None]
         A /= columns[:, None]
@@ -157,11 +170,11 @@ class Subsequence(Kernel):
             _add_before(A, fade)
             _add_before(A.swapaxes(0, 1), fade)
             np.multiply(A[:-1, :-1], M[1:, 1:], out=B[1:, 1:])
-            B[0], B[:, 0] = 0.0, 0.0
+            B[0] = 0.0
+            B[:, 0] = 0.0
             A, B = B, A
-        return np.asarray(
-            decay**2 * fade ** (2 * self.n - 2) * np.einsum("pqi,p,q->i", A, rows, columns, optimize=True)
-        )
+        total = np.einsum("pqi,p,q->i", A, rows, columns, optimize=True)
+        return np.asarray(decay**2 * fade ** (2 * self.n - 2) * total)
 
 
 def _add_before(A: np.ndarray, fade: float) -> None:
@@ -173,18 +186,21 @@ def _add_before(A: np.ndarray, fade: float) -> None:
 def _subsequence(x: Any, starts: Any, lengths: Any, z: Any, groups: Any, n: Any, decay: Any, K: Any) -> None:
     """K[i, j] = k(x_i, z_j) for z in lanes; Numba compiles it.
 
-    When row p is reached, G[i, q] is Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i+1}[p', q'].
+    At row p, G[i, q] is Σ_{p' < p, q' < q} decay^(p − p' + q − q') A_{i+1}[p', q'].
     """
     longest = 1
     for g in range(len(groups)):
         longest = max(longest, groups[g])
-    G, before = np.empty((max(n - 1, 1), longest, LANES)), np.empty((max(n - 1, 1), LANES))
-    same, total = np.empty(LANES), np.empty(LANES)
+    G = np.empty((max(n - 1, 1), longest, LANES))
+    before = np.empty((max(n - 1, 1), LANES))
+    same = np.empty(LANES)
+    total = np.empty(LANES)
     square = decay * decay
     for i in range(len(lengths)):
         offset = 0
         for g in range(len(groups)):
-            G[:], total[:] = 0.0, 0.0
+            G[:] = 0.0
+            total[:] = 0.0
             for p in range(starts[i], starts[i] + lengths[i]):
                 before[:] = 0.0
                 for q in range(groups[g]):
@@ -192,9 +208,10 @@ def _subsequence(x: Any, starts: Any, lengths: Any, z: Any, groups: Any, n: Any,
                         same[w] = 1.0 if z[offset + q, w] == x[p] else 0.0
                     for w in range(LANES):
                         total[w] += same[w] * (square if n == 1 else G[n - 2, q, w])
-                    for level in range(n - 2, 0, -1):  # the longest first: G[level − 1] is still that of row p
+                    for level in range(n - 2, 0, -1):  # from the longest: G[level − 1] is still that of row p
                         for w in range(LANES):
-                            new, old = same[w] * G[level - 1, q, w], before[level, w]
+                            new = same[w] * G[level - 1, q, w]
+                            old = before[level, w]
                             G[level, q, w] = decay * (G[level, q, w] + old)
                             before[level, w] = decay * (old + new)
                     if n > 1:

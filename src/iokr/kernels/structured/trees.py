@@ -23,7 +23,7 @@ class Subtrees(Vocabulary):
         return self._translated(other.columns, grow=False)
 
     def merged(self, other: Subtrees) -> tuple[Subtrees, np.ndarray]:
-        """Both in one, which begins with this one, and the columns of `other` in it."""
+        """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
         columns = dict(self.columns)
         target = other._translated(columns, grow=True)
         return Subtrees(columns), target
@@ -44,27 +44,27 @@ def tree_feature(label: Hashable, children: list[int], ordered: bool) -> tuple[H
 
 @component
 class Subtree(CountKernel):
-    """k(x, z) = Σ_t δ^|t| n_t(x) n_t(z), n_t(x) how many nodes of x have the subtree t below them, |t| its nodes.
+    """k(x, z) = Σ_t δ^|t| n_t(x) n_t(z), n_t(x) the number of subtrees t of x, |t| the number of nodes of t.
 
-    A subtree is a node with all that is below it: two nodes are alike when their labels are and their children are, in
-    order. With `depth`, parts are counted in their place: a node alone, a node with its children, and so on to so many
-    levels below it, as many as there are. Two trees then have parts in common that differ everywhere as subtrees.
+    A subtree is a node with all its descendants: two are equal if their labels and their children, in order, are equal.
+    With `depth` their first levels are counted instead: a node alone, a node with its children, and so on up to `depth`
+    levels below it. Trees without equal subtrees may have such parts in common.
 
     A tree is a tuple or list (label, child, child, …) of a label and trees, where a leaf may be its label alone; or a
     NetworkX `DiGraph` with edges from parents to children, whose labels are the node attribute `label`. Parsing costs
-    the nodes, times 1 + depth; a block is one product of sparse counts. Wrap in `Normalized` when sizes differ.
+    the number of nodes times 1 + depth; a block one product of sparse counts. Wrap in `Normalized` when sizes differ.
 
     Parameters
     ----------
     decay : float, default=1.0
-        δ in (0, 1]: smaller counts large subtrees less, which else make every tree like itself alone.
+        δ in (0, 1]: smaller gives large subtrees less weight, which otherwise make k(x, x) dominate.
     ordered : bool, default=True
         Whether the order of children counts. The children in a NetworkX graph are in the order of its edges.
     label : str, default="label"
         The node attribute of NetworkX graphs.
     depth : int, default=None
-        How many levels below a node make a part, at most: 0 counts labels, 1 also labels with those of the children.
-        None counts subtrees, down to the leaves.
+        The largest number of levels below a node: 0 counts labels, 1 also labels with those of the children. None
+        counts whole subtrees.
 
     Examples
     --------
@@ -98,12 +98,13 @@ class Subtree(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """How many nodes of each tree have each subtree below them."""
+        """The counts of the subtrees of each tree."""
         self.fit(X)
         n_objects(X)
         trees = as_objects(X)
         parts = _Parts(bool(self.ordered), self.depth)
-        rows, columns = [], []
+        rows: list[int] = []
+        columns: list[int] = []
         for i, x in enumerate(trees):
             own = parts.of(tree_nodes(x, self.label, i))
             rows += [i] * len(own)
@@ -113,10 +114,11 @@ class Subtree(CountKernel):
 
 
 class _Parts:
-    """The columns of subtrees, or of their first levels, and how many nodes each has."""
+    """The columns of subtrees, or of their first levels, and the numbers of their nodes."""
 
     def __init__(self, ordered: bool, depth: int | None) -> None:
-        self.ordered, self.depth = ordered, depth
+        self.ordered = ordered
+        self.depth = depth
         self.columns: dict[Hashable, int] = {}
         self.sizes: list[int] = []
 
@@ -124,11 +126,13 @@ class _Parts:
         """A column for every part of a tree."""
         found: list[list[int]] = []  # the columns of each node: of its subtree, or of its first levels
         for label, children in nodes:
-            name, below = key(label), [found[child] for child in children]
+            name = key(label)
+            below = [found[child] for child in children]
             if self.depth is None:
                 found.append([self._column(name, [child[0] for child in below])])
                 continue
-            own, height = [self._column(name, [])], max(map(len, below), default=0)
+            own = [self._column(name, [])]
+            height = max(map(len, below), default=0)
             for level in range(min(self.depth, height)):
                 own.append(self._column(name, [child[min(level, len(child) - 1)] for child in below]))
             found.append(own)
