@@ -8,24 +8,21 @@ from typing import TypeVar, cast, dataclass_transform
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["Component", "ShortArrays", "component"]
+__all__ = ["Component", "component", "short_repr"]
 
 T = TypeVar("T", bound=type)
 
-
-class ShortArrays(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """scikit-learn's `repr`, in which an array of more than a few numbers is told by its shape."""
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        try:
-            shown = np.printoptions(override_repr=_short)
-        except TypeError:  # NumPy before 2.1
-            shown = np.printoptions(threshold=_FEW, edgeitems=1)
-        with shown:
-            return str(super().__repr__(N_CHAR_MAX))
+_FEW = 12  # larger arrays are shown by their shape
 
 
-_FEW = 12  # numbers that a reader may want to see
+def short_repr(self: BaseEstimator, N_CHAR_MAX: int = 700) -> str:
+    """scikit-learn's `repr`, with arrays of more than a few numbers shown by their shape."""
+    try:
+        shown = np.printoptions(override_repr=_short)
+    except TypeError:  # NumPy before 2.1
+        shown = np.printoptions(threshold=_FEW, edgeitems=1)
+    with shown:
+        return str(BaseEstimator.__repr__(self, N_CHAR_MAX))
 
 
 def _short(array: np.ndarray) -> str:
@@ -36,10 +33,12 @@ def _short(array: np.ndarray) -> str:
     return f"array({values})" if plain else f"array({values}, dtype={array.dtype})"
 
 
-class Component(ShortArrays):
+class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A part of a model: stores its parameters, clones, pickles and prints; `fit` fills `name_` attributes."""
 
     refusal: str = ""  # why it cannot be used where a kernel is needed, for what only looks like one
+
+    __repr__ = short_repr
 
 
 @dataclass_transform()

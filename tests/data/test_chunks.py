@@ -191,6 +191,19 @@ def test_several_kernels_and_output_ranks_compare():
     assert_allclose(model.loo_errors_[1], loo + np.mean(1 - np.sum(Z**2, axis=1)), rtol=1e-8)
 
 
+def test_partial_fit_is_solved_by_methods_and_by_no_attribute():
+    model = IOKR(K, alpha=ALPHA).partial_fit(X[:60], Y[:60])
+    model._repr_html_()  # printing solves nothing
+    assert not hasattr(model, "solution_")
+    assert model.finalize() is model
+    first = model.solution_.C
+    assert model.finalize().solution_.C is first
+    model.partial_fit(X[60:], Y[60:])
+    assert not hasattr(model, "solution_")
+    model.predict(X)
+    assert model.solution_.C is not first
+
+
 def test_partial_fit_is_fit_and_can_be_put_away():
     model = IOKR(K, alpha=ALPHA)
     for i, cut in enumerate(CUTS):

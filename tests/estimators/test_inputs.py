@@ -1,10 +1,10 @@
-"""Inputs at the border of estimators: checked, represented, cast, nothing moved silently."""
+"""Inputs of estimators: checked, represented, cast, nothing moved silently."""
 
 import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr.estimators.inputs import Border, check_isotropic, check_kernel, fresh_solver
+from iokr.estimators.inputs import InputAdapter, check_isotropic, check_kernel, fresh_solver
 from iokr.kernels import RBF, Delta, Subsequence, Tanimoto
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Auto, Eigen
@@ -23,38 +23,38 @@ def test_defaults():
 
 def test_a_border_counts_the_features_of_fit():
     model = IOKR().fit(X, X[:, 0])
-    border = Border(model.kernel_, model.solution_.C)
-    assert np.array_equal(border.check(model, X[:3]), X[:3])
+    adapter = InputAdapter(model.kernel_, model.solution_.C)
+    assert np.array_equal(adapter.check(model, X[:3]), X[:3])
     with pytest.raises(ValueError, match="3 features"):
-        border.check(model, np.ones((2, 3)))
+        adapter.check(model, np.ones((2, 3)))
 
 
 def test_a_border_says_which_argument_is_wrong():
-    border = Border(Subsequence(2).fit(["ab", "ba"]), np.empty(0))
+    adapter = InputAdapter(Subsequence(2).fit(["ab", "ba"]), np.empty(0))
     with pytest.raises((TypeError, ValueError), match="`X`"):
-        border.represent(["ab", 3])
+        adapter.represent(["ab", 3])
     with pytest.raises((TypeError, ValueError), match="`X_unlabeled`"):
-        border.represent(["ab", 3], "X_unlabeled")
+        adapter.represent(["ab", 3], "X_unlabeled")
 
 
 @pytest.mark.parametrize("single", [False, True])
 def test_answers_have_the_precision_of_the_data(single):
-    border = Border(RBF().fit(X), X, single)
-    assert border.cast(X).dtype == (np.float32 if single else np.float64)
+    adapter = InputAdapter(RBF().fit(X), X, single)
+    assert adapter.cast(X).dtype == (np.float32 if single else np.float64)
     labels = np.array(["a", "b"], dtype=object)
-    assert border.cast(labels) is labels
+    assert adapter.cast(labels) is labels
 
 
 def test_nothing_is_moved_silently():
     strict = pytest.importorskip("array_api_strict")
     model = IOKR().fit(X, X[:, 0])
     with pytest.raises(TypeError, match="another library or device"):
-        Border(model.kernel_, model.solution_.C).check(model, strict.asarray(X))
+        InputAdapter(model.kernel_, model.solution_.C).check(model, strict.asarray(X))
 
 
 def test_objects_have_no_library():
     model = IOKR(Delta()).fit(["a", "b"], [0.0, 1.0])
-    assert Border(model.kernel_, model.solution_.C).check(model, ["b"]) == ["b"]
+    assert InputAdapter(model.kernel_, model.solution_.C).check(model, ["b"]) == ["b"]
 
 
 def test_an_operator_on_implicit_outputs_is_a_multiple_of_the_identity():

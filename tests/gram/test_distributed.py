@@ -1,6 +1,6 @@
 """Dask: the same model as in one process, bit for bit when workers die; lazy answers; candidates in shards.
 
-Tests of `iokr.gram.distributed` and `iokr.estimators.regression.lazy`.
+Tests of `iokr.gram.distributed` and `iokr.estimators.base`.
 """
 
 import os

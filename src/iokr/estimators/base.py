@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
-from iokr._component import ShortArrays
+from iokr._component import short_repr
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_integer, check_same_length, check_weight
+from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.chunks import is_lazy
 from iokr.data.frames import as_frame
 from iokr.data.objects import is_numeric, keys, n_objects, take
 from iokr.decoders.base import Decoder
@@ -22,7 +25,8 @@ from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
 from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, check_columns, in_precision, like_fitted, r2
 from iokr.estimators.progress import CallbackSupportMixin
-from iokr.estimators.summary import Summarised
+from iokr.estimators.summary import notebook_bundle, notebook_html
+from iokr.gram.distributed import lazy_answer, rank_shards
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -31,47 +35,68 @@ from iokr.solvers.base import Solver
 __all__ = ["KernelModel", "StructuredEstimator", "coordinates_of", "in_kind"]
 
 
-class KernelModel(Summarised, ShortArrays):
-    """What every model made of components shares: they are checked, and answers have the precision of the data."""
+_KINDS: dict[str, tuple[type, str]] = {  # of components, by the parameter that holds them
+    "output_kernel": (Kernel, "kernels"),
+    "embedding": (Embedding, "embeddings"),
+    "loss": (Loss, "losses"),
+    "manifold": (Manifold, "manifolds"),
+    "decoder": (Decoder, "decoders"),
+    "solver": (Solver, "solvers"),
+}
 
-    _components: ClassVar[dict[str, tuple[type, str]]] = {
-        "output_kernel": (Kernel, "kernels"),
-        "embedding": (Embedding, "embeddings"),
-        "loss": (Loss, "losses"),
-        "manifold": (Manifold, "manifolds"),
-        "decoder": (Decoder, "decoders"),
-        "solver": (Solver, "solvers"),
-    }
+
+def check_components(model: Any) -> None:
+    """Raise if a parameter is not a component of its kind; parameters in `_searched` may be lists of them."""
+    for name, given in model.get_params(deep=False).items():
+        if name not in _KINDS:
+            continue
+        kind, folder = _KINDS[name]
+        several = name in model._searched and isinstance(given, (list, tuple))
+        for value in given if several else [given]:
+            if value is not None:
+                check_component(value, kind, name, folder)
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether `fit` came to its end: an interrupted search leaves values, but no model."""
+    fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(model))
+    return fitted and not vars(model).get("interrupted_", False)
+
+
+class KernelModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """What models share that do not map into a feature space of outputs: checks, printing, the precision of answers."""
 
     _searched: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 
-    def _check_components(self) -> None:
-        """Every component is of its kind."""
-        for name, (kind, folder) in self._components.items():
-            given = getattr(self, name, None)
-            for value in given if name in self._searched and isinstance(given, (list, tuple)) else [given]:
-                if value is not None and not isinstance(value, kind):
-                    why = f"; {value.refusal}" if hasattr(value, "refusal") else ""
-                    raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{why}.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` came to its end; an interrupted search keeps its values, but there is no model."""
-        fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(self))
-        return fitted and not vars(self).get("interrupted_", False)
+    __repr__ = short_repr
+    _repr_html_inner = notebook_html
+    _repr_mimebundle_ = notebook_bundle
+    __sklearn_is_fitted__ = is_fitted
+    _check_components = check_components
 
     def _cast(self, H: Array) -> Array:
         """In the precision of the data."""
         return in_precision(H, self._single_precision)
 
 
-class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: ignore[misc]
+class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
 
-    A subclass learns h in `fit`, which ends with `_keep_outputs`, and answers `_values`, h(x) in the embedding's
-    coordinates.
+    A subclass learns h in `fit`, which ends with `_set_outputs`, and returns h(x) in the embedding's coordinates from
+    `_values`. Inputs and candidates may be Dask arrays: answers are lazy, and candidates are ranked where they are.
     """
 
+    _searched: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
+    _single_precision: bool = False  # whether answers are float32
+
+    __repr__ = short_repr
+    _repr_html_inner = notebook_html
+    _repr_mimebundle_ = notebook_bundle
+    __sklearn_is_fitted__ = is_fitted
+    _check_components = check_components
+
+    solver: Solver | None = None  # of models that solve a problem
     output_kernel: Kernel | None
     embedding: Embedding | None
     decoder: Decoder | None
@@ -83,15 +108,23 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         if decoder is None:
             decoder = Identity() if self.output_kernel is None else Candidates()
         embedding = self.embedding
-        if embedding is None and self.output_kernel is not None:
-            embedding = Eigen() if getattr(getattr(self, "solver", None), "needs_coordinates", False) else None
+        in_coordinates = self.solver is not None and self.solver.needs_coordinates
+        if embedding is None and self.output_kernel is not None and in_coordinates:
+            embedding = Eigen()
         parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": embedding}
         return {**parts, "decoder": decoder}
 
-    def _keep_outputs(self, outputs: FittedOutputs) -> None:
+    def _set_outputs(self, outputs: FittedOutputs) -> None:
         """Keep the fitted components of the outputs."""
-        self.outputs_, self.decoder_ = outputs, cast(Decoder, outputs.decoder)
-        self.loss_, self.output_kernel_, self.embedding_ = outputs.loss, outputs.kernel, outputs.embedding
+        self.outputs_ = outputs
+        self.loss_ = outputs.loss
+        self.output_kernel_ = outputs.kernel
+        self.embedding_ = outputs.embedding
+        self.decoder_ = cast(Decoder, outputs.decoder)
+
+    def _cast(self, H: Array) -> Array:
+        """In the precision of the data."""
+        return in_precision(H, self._single_precision)
 
     @abstractmethod
     def _values(self, X: Any) -> Array:
@@ -102,26 +135,26 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         return self._values(X), self.embedding_
 
     def decision_function(self, X: Any) -> Array:
-        """h(x) in the embedding's coordinates, (m, q)."""
+        """h(x) in the embedding's coordinates, (m, q); lazy for a Dask array."""
+        if is_lazy(X):
+            return lazy_answer(X, self.decision_function)
         return self._cast(self._values(X))
 
     @property
     def _by(self) -> str:
         """How candidates are ranked: "distance" or "score"."""
-        by = getattr(self.decoder_, "by", None)
-        return str(by or ("distance" if self.loss_.calibrated else "score"))
+        if self.decoder_.by is not None:
+            return self.decoder_.by
+        return "distance" if self.loss_.calibrated else "score"
 
     def _weights(self, X: Any) -> Array:
         """β(x), for a decoder that takes it. May be overridden."""
-        weights = getattr(self, "weights", None)
-        if not callable(weights):
-            raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model has not.")
-        return weights(X)
+        raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model does not have.")
 
     def _ranked(self, X: Any) -> tuple[Array, Any]:
         """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
         if self.decoder_.weighted:
-            return self._weights(X), cast(Any, self.decoder_).measure()
+            return self._weights(X), self.decoder_.measure()
         return self._for_candidates(X)
 
     def scores(self, X: Any, candidates: Any) -> Any:
@@ -156,7 +189,8 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         Parameters
         ----------
         X : array or sequence of m objects
-        candidates : sequence of c outputs, or `CandidateSets`
+        candidates : sequence of c outputs, `CandidateSets`, or a Dask array
+            The chunks of a Dask array are ranked where they are, and their best merged.
         k : int, default=None
             How many to return; None is all.
 
@@ -171,6 +205,8 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_is_fitted(self)
         if k is not None:
             check_integer(k, "k", minimum=1)
+        if is_lazy(candidates):
+            return self._rank_lazy(X, candidates, k)
         check_columns(self.outputs_.frame, candidates, "candidates")
         if isinstance(candidates, CandidateSets):
             flatten_sets(candidates, n_objects(X))
@@ -180,8 +216,15 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         index, values = rank_shared(*self._ranked(X), candidates, k, by=self._by)
         return asarray_like(index, values), self._cast(values)
 
+    def _rank_lazy(self, X: Any, candidates: Any, k: int | None) -> tuple[Any, Any]:
+        """`rank` of the rows of a Dask array."""
+        H, embedding = self._ranked(X)
+        best = partial(rank_shared, to_numpy(H), embedding, k=k, by=self._by)
+        index, values = rank_shards(candidates, best, k, ascending=self._by == "distance")
+        return index, self._cast(values)
+
     def predict(self, X: Any, candidates: Any = None) -> Any:
-        """Decoded outputs.
+        """Decoded outputs; lazy for a Dask array.
 
         Parameters
         ----------
@@ -197,23 +240,26 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
             Series comes back as an array, as from scikit-learn's estimators.
         """
         check_is_fitted(self)
+        if is_lazy(X):
+            return lazy_answer(X, partial(self._decoded, candidates=candidates))
         return as_frame(self._decoded(X, candidates), self.outputs_.frame, X)
 
     def _decoded(self, X: Any, candidates: Any = None) -> Any:
         """What `predict` answers, as an array."""
         check_is_fitted(self)
+        shape = self.outputs_.shape
+        if candidates is None and isinstance(self.decoder_, Candidates):
+            return as_fitted(self.decoder_.decode(*self._for_candidates(X), by=self._by), shape)
         if candidates is None:
-            if isinstance(self.decoder_, Candidates):
-                return as_fitted(self.decoder_.decode(*self._for_candidates(X), by=self._by), self.outputs_.shape)
             H = self._weights(X) if self.decoder_.weighted else self._values(X)
-            return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), self.outputs_.shape)
+            return as_fitted(self._cast(self.decoder_.decode(H, self.embedding_)), shape)
         best, _ = self.rank(X, candidates, k=1)
         if isinstance(candidates, CandidateSets):
             Y, starts = flatten_sets(candidates, len(best), self.embedding_)
             chosen = np.array([s + b[0] for s, b in zip(starts, best, strict=False)], dtype=np.intp)
-            return as_fitted(take(Y, chosen), self.outputs_.shape)
+            return as_fitted(take(Y, chosen), shape)
         Y = as_outputs(shared_sequence(candidates), self.output_kernel)
-        return as_fitted(take(Y, to_numpy(best)[:, 0]), self.outputs_.shape)
+        return as_fitted(take(Y, to_numpy(best)[:, 0]), shape)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
         """R² in the output feature space; with candidates, the fraction of inputs whose best candidate is y.
@@ -238,18 +284,21 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         check_columns(self.outputs_.frame, y, "y")
         y = as_outputs(y, self.output_kernel)
         if candidates is not None:
-            self.embedding_.represent(y)  # refuses what is no output
-            if self.output_kernel is None and is_numeric(y) and not is_sparse(y) and np.isnan(to_numpy(y)).any():
-                raise ValueError("`y` contains NaN, and no candidate is known to be such an output; drop these rows.")
-            predicted = self._decoded(X, candidates)
-            hits = [a == b for a, b in zip(keys(predicted), keys(like_fitted(y, self.outputs_.shape)), strict=True)]
-            return float(np.average(hits, weights=w))
+            return float(np.average(self._hits(X, y, candidates), weights=w))
         if not self.loss_.calibrated:
             losses = self.outputs_.errors(self._values(X), self.embedding_.represent(y))
             return -float(w @ to_numpy(losses)) / float(w.sum())
         E, H = self._measured(self._values(X))
         S = E.represent(y)
         return r2(float(w @ to_numpy(E.sq_residuals(H, S))), E.spread(S, w), n)
+
+    def _hits(self, X: Any, y: Any, candidates: Any) -> list[bool]:
+        """Whether the best candidate of each input equals y."""
+        self.embedding_.represent(y)  # raises if y does not hold outputs
+        if self.output_kernel is None and is_numeric(y) and not is_sparse(y) and np.isnan(to_numpy(y)).any():
+            raise ValueError("`y` contains NaN, which no candidate can equal; drop these rows.")
+        predicted, true = keys(self._decoded(X, candidates)), keys(like_fitted(y, self.outputs_.shape))
+        return [a == b for a, b in zip(predicted, true, strict=True)]
 
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
         """The embedding that errors are measured in, and h there. May be overridden."""

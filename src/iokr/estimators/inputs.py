@@ -22,7 +22,7 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 
 __all__ = [
-    "Border",
+    "InputAdapter",
     "check_inputs",
     "check_isotropic",
     "check_kernel",
@@ -31,11 +31,12 @@ __all__ = [
     "check_unlabeled",
     "copy_features",
     "fresh_solver",
+    "is_pairwise",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class Border:
+class InputAdapter:
     """Where inputs come in to a fitted model and answers go out: nothing is moved silently, answers are cast."""
 
     kernel: Kernel | OperatorKernel  # fitted
@@ -80,6 +81,12 @@ def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
     raise TypeError(
         f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; {advice}"
     )
+
+
+def is_pairwise(kernel: Any) -> bool:
+    """Whether X is the Gram matrix, for what users give as `kernel`: one, a list, or something that `fit` rejects."""
+    first = kernel[0] if isinstance(kernel, (list, tuple)) and kernel else kernel
+    return isinstance(first, (Kernel, OperatorKernel)) and first.pairwise
 
 
 def check_isotropic(kernel: OperatorKernel) -> None:

@@ -18,7 +18,7 @@ from iokr.data.objects import error_context, n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import Border, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_kernel, is_pairwise
 from iokr.estimators.outputs import encode, known_rows
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -112,13 +112,13 @@ class Neighbors(StructuredEstimator):
         kernel = check_kernel(self.kernel)
         if not isinstance(kernel, Kernel):
             raise TypeError(f"`kernel` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
-        given = check_data(self, X, y, sample_weight, None, kernel)
+        given = check_data(self, X, y, sample_weight, None, kernel, solves=False)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
         outputs, targets = encode(given.y, given.weight, frame=given.frame, **self._output_parts())
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
-        self._keep_outputs(outputs)
+        self._set_outputs(outputs)
         self._single_precision, self.targets_ = given.single, targets
         known, number = (given.X, None) if kernel.pairwise else known_rows(given.X, given.weight)
         with error_context("X", number):
@@ -216,8 +216,8 @@ class Neighbors(StructuredEstimator):
     def _weights(self, X: Any) -> Array:
         check_is_fitted(self)
         check_matrix(n_objects(X), self.targets_.n, X, 2.0, "A weight for every training output")
-        border = Border(self.kernel_, self.squares_)
-        R = border.represent(border.check(self, X))
+        adapter = InputAdapter(self.kernel_, self.squares_)
+        R = adapter.represent(adapter.check(self, X))
         m = int(R.shape[0])
         B = np.zeros((m, self.targets_.n))
         for some in blocks(m, max(1, _ENTRIES // self.targets_.n)):
@@ -235,5 +235,5 @@ class Neighbors(StructuredEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = bool(getattr(self.kernel, "pairwise", False))
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags

@@ -6,9 +6,10 @@ from html import escape
 from typing import Any
 
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
-__all__ = ["Summarised", "chosen", "formula", "summary"]
+__all__ = ["chosen", "formula", "notebook_bundle", "notebook_html", "summary"]
 
 _SHOWN = ("alpha_", "manifold_weight_", "kernel_", "output_kernel_", "embedding_", "decoder_", "solver_", "guarantee_")
 _LENGTH = 160
@@ -21,17 +22,19 @@ def formula(model: Any) -> str:
 
 
 def chosen(model: Any) -> list[tuple[str, str]]:
-    """What `fit` found or took, by name, as text; empty before it. What the model itself lacks is that of `model_`."""
-    found = {name: getattr(model, name, getattr(getattr(model, "model_", None), name, None)) for name in _SHOWN}
+    """What `fit` found or took, by name, as text; empty before it. Models around another show its choices, too."""
+    state = vars(model)
+    inner = state.get("model_")
+    found = {**vars(inner), **state} if isinstance(inner, BaseEstimator) else state
     return [
-        (name.removesuffix("_").replace("_", " "), _text(value)) for name, value in found.items() if value is not None
+        (name.removesuffix("_").replace("_", " "), _text(found[name])) for name in _SHOWN if found.get(name) is not None
     ]
 
 
 def _text(value: Any) -> str:
     """A value in a line, with the numbers that it learned."""
     text = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
-    state = getattr(value, "__dict__", {})
+    state = vars(value) if isinstance(value, BaseEstimator) else {}
     learned = [f"{name} = {v:.4g}" for name, v in state.items() if name.endswith("_") and isinstance(v, float)]
     text = "; ".join([text, *learned])
     return text if len(text) <= _LENGTH else text[: _LENGTH - 1] + "…"
@@ -48,15 +51,15 @@ def summary(model: Any) -> str:
     return f"<div class='iokr-summary'><code>{escape(formula(model))}</code>{table}</div>"
 
 
-class Summarised:
-    """Models that show formula and choices in notebooks, once they are fitted; scikit-learn's diagram stays below."""
+def notebook_html(model: Any) -> str:
+    """scikit-learn's diagram; above it, once the model is fitted, its formula and choices."""
+    diagram = str(estimator_html_repr(model))
+    return summary(model) + diagram if chosen(model) else diagram
 
-    def _repr_html_inner(self) -> str:
-        diagram = str(estimator_html_repr(self))
-        return summary(self) + diagram if chosen(self) else diagram
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle = {"text/plain": repr(self)}
-        if get_config()["display"] == "diagram":
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
+def notebook_bundle(model: Any, **options: Any) -> dict[str, str]:
+    """What a notebook shows, by MIME type."""
+    bundle = {"text/plain": repr(model)}
+    if get_config()["display"] == "diagram":
+        bundle["text/html"] = notebook_html(model)
+    return bundle

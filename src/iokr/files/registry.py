@@ -26,7 +26,7 @@ FOLDERS = (
 
 # Values that fitted models hold: the name in files, the module, the class where it has another name.
 HELD = {
-    "Border": "iokr.estimators.inputs",
+    "Border": "iokr.estimators.inputs:InputAdapter",
     "FittedInputs": "iokr.estimators.regression.posing",
     "FittedOutputs": "iokr.estimators.outputs",
     "Search": "iokr.estimators.search.tally",  # of the first format

@@ -1,4 +1,4 @@
-"""`LinkPredictorCV`, `iokr.estimators.links.search`: every point of the grid against a `LinkPredictor` of its own."""
+"""`LinkPredictorCV`, `iokr.estimators.links.evaluate`: every point of the grid against a `LinkPredictor` of its own."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,7 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.autoencoder.layers import CODE_GRADIENTS, TwoLayers
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import Border, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_kernel
 from iokr.estimators.outputs import FittedOutputs, Targets, as_fitted, encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -147,7 +147,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         check_matrix(n, n, given.X, 6.0, "The kernels on inputs, codes and outputs")
         outputs, targets = encode(given.y, None, frame=given.frame, **self._output_parts())
         _check_outputs(outputs, targets)
-        self._keep_outputs(outputs)
+        self._set_outputs(outputs)
         self._single_precision = given.single
         with error_context("X"):
             self.kernel_ = clone(kernel).fit(given.X)
@@ -228,8 +228,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     def _codes(self, X: Any) -> Array:
         """f₁(x), float64."""
         check_is_fitted(self)
-        border = Border(self.kernel_, self._inner)
-        R = border.represent(border.check(self, X))
+        adapter = InputAdapter(self.kernel_, self._inner)
+        R = adapter.represent(adapter.check(self, X))
         return matmul(asarray_like(self.kernel_.gram(R, self.points_).dense(), self._inner), self._inner)
 
     def transform(self, X: Any) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._array import NotPositiveDefinite, asarray_like, eigh, inverse, to_numpy
 from iokr._system.memory import check_memory
-from iokr.estimators.inputs import Border
+from iokr.estimators.inputs import InputAdapter
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
 from iokr.gram.operators import as_array
 
@@ -107,8 +107,8 @@ class LeftOut:
     def at(self, X: Any, *, variances: bool = True) -> NewInputs:
         """What the model says at new inputs; without `variances` nobody asks for v, and k(x, x) need not be known."""
         model = self.model
-        border = Border(model.kernel_, model.solution_.C)
-        R = border.represent(border.check(model, X))
+        adapter = InputAdapter(model.kernel_, model.solution_.C)
+        R = adapter.represent(adapter.check(model, X))
         cross = to_numpy(model.kernel_.gram(R, model.inputs_.points).K.dense())
         own = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
         return NewInputs(self, cross, own)

@@ -11,12 +11,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array
-from iokr._component import Component, component
+from iokr._component import component
 from iokr._validation.arguments import check_choice, check_number, check_random, check_same_length
 from iokr.data.candidates import CandidateSets
 from iokr.data.objects import as_objects
 from iokr.embeddings.base import EuclideanEmbedding
-from iokr.estimators.base import StructuredEstimator, in_kind
+from iokr.estimators.base import KernelModel, StructuredEstimator, in_kind
 from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import frozen_model, guarantee, learned, node_guarantee, selects
 from iokr.estimators.conformal.nodes import NodeScores
@@ -27,7 +27,6 @@ from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import check_columns, require_y
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR, KernelRegression
-from iokr.estimators.summary import Summarised
 
 __all__ = ["Conformal"]
 
@@ -37,7 +36,7 @@ _SPLIT = 'use `method="split"`, which takes any model.'
 
 
 @component
-class Conformal(Summarised, Component):
+class Conformal(KernelModel):
     """C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}: the outputs that look no stranger than n known ones.
 
     s(x, y) is how far ψ(y) is from h(x); c is the coverage asked for. If rows are exchangeable, the set of a new row

@@ -17,7 +17,7 @@ from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator
-from iokr.estimators.inputs import Border, check_inputs, check_unlabeled, fresh_solver
+from iokr.estimators.inputs import InputAdapter, check_inputs, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem, left_out_values
 from iokr.estimators.regression.posing import Data, Fit, Given
@@ -65,7 +65,7 @@ class FunctionalRegression(KernelRegression):
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
         """Keep what predictions anywhere need."""
-        self.keep(data, fit)
+        self._set_fit(data, fit)
         self.curves_ = data.given.y
         self.operator_ = operator
         self.curve_kernel_ = operator.kernel
@@ -113,8 +113,8 @@ class FunctionalRegression(KernelRegression):
         atoms = self.operator_.atoms(theta, derivative)
         if atoms is None:
             return self._cast(self.embedding_.at(self._values(X), theta, derivative))
-        border = Border(self.kernel_, self.solution_.C)
-        R = border.represent(border.check(self, X))
+        adapter = InputAdapter(self.kernel_, self.solution_.C)
+        R = adapter.represent(adapter.check(self, X))
         kernel: Any = self.kernel_.scalar
         Z = kernel.gram(R, self.inputs_.points) @ self.solution_.C  # k_xᵀC
         mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)

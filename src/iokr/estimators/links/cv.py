@@ -177,7 +177,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         if manifold is not None:
             manifold = clone(manifold).set_params(weight=fit.manifold_weight)
         model.set_params(kernel=grid.kernels[i], alpha=fit.alpha, manifold=manifold)
-        model.keep(data(b, manifold), fit)
+        model._set_fit(data(b, manifold), fit)
         self._keep(links, fitted[b][0], model)
         self.kernel_ = model.kernel_
         end(context, self, X=X, y=None)

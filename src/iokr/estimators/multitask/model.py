@@ -82,7 +82,7 @@ class TaskRegression(KernelRegression):
         Psi, task_weight = tasks.problem.Psi, tasks.problem.manifold_weight
         coupled = Decomposable.of_fitted(inputs.kernel, asarray_like(A, Psi))
         solution = Solution(tasks.path(A).coefficients(Psi, alpha), **how)
-        self.keep(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, task_weight))
+        self._set_fit(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, task_weight))
         self.A_ = A
 
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
@@ -222,7 +222,7 @@ class MultiTask(TaskRegression):
         else:
             tasks, A = self._operator(data)
             coupled = Decomposable(kernel, A) if self.coupling == "operator" else kernel
-            self.keep(data, solve(data, coupled, alpha, manifold=self.manifold, solver=self.solver))
+            self._set_fit(data, solve(data, coupled, alpha, manifold=self.manifold, solver=self.solver))
             self.tasks_, self.A_ = tasks, A
         end(progress, self, X=X, y=y)
         return self

@@ -15,7 +15,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import Border, check_inputs, check_kernel, fresh_solver
+from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel, fresh_solver
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
@@ -233,8 +233,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         f : array of shape (k,)
         """
         check_is_fitted(self)
-        border, m = Border(self.kernel_, self.solution_.C), int(self.R_fit_.shape[0])
-        new = None if X is None else border.represent(border.check(self, X))
+        adapter, m = InputAdapter(self.kernel_, self.solution_.C), int(self.R_fit_.shape[0])
+        new = None if X is None else adapter.represent(adapter.check(self, X))
         size = m + (0 if new is None else int(new.shape[0]))
         pairs = check_pairs(pairs, size, where="fitted nodes" if new is None else "fitted nodes and the rows of X")
         nodes, left = np.unique(pairs, return_inverse=True)

@@ -15,7 +15,7 @@ from iokr._validation.arguments import check_choice, check_numbers, check_same_l
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.conformal.order import check_coverage, kth, rank_of
-from iokr.estimators.inputs import Border, check_inputs, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.quantiles.levels import Levels
@@ -222,8 +222,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     def _quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
         """h(x)(θ) as it comes, (m, L)."""
         check_is_fitted(self)
-        border = Border(self.kernel_, self.solution_.C)
-        K = self.points_.cross(border.represent(border.check(self, X)))
+        adapter = InputAdapter(self.kernel_, self.solution_.C)
+        K = self.points_.cross(adapter.represent(adapter.check(self, X)))
         return QuantileFit(self.points_, self.levels_, self.solution_.C, self.center_).evaluate(K, theta)
 
     def predict(self, X: Any, levels: Any = None, sort: bool = True) -> Any:
@@ -289,7 +289,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         check_is_fitted(self)
         check_choice(calibration, "calibration", ("cv+", "split"))
         coverage = check_coverage(coverage)
-        X = Border(self.kernel_, self.solution_.C).check(self, X)
+        X = InputAdapter(self.kernel_, self.solution_.C).check(self, X)
         ends = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
         lower, upper = [], []
         for fit, held_out in self._fits(calibration):

@@ -21,7 +21,7 @@ from iokr.estimators.progress import begin, end, report, track, with_callbacks
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
 from iokr.estimators.regression.iokr import KernelRegression
 from iokr.estimators.regression.posing import Data, Fit, Given, check_data, check_observed, solve, square
-from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, settle
+from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
 from iokr.estimators.search.engine import cv_results, n_points, select
 from iokr.estimators.search.grid import ALPHAS
 from iokr.estimators.search.result import SearchResult
@@ -155,13 +155,13 @@ class IOKRCV(KernelRegression):
         name = "loo_errors_" if self.cv is None else "cv_errors_"
         found = select(self, grid.axes, evaluate, name=name)
         state, alpha = found.solution
-        self._set_choice(*settle(state, alpha, self.solver))
+        self._set_choice(*solve_moments(state, alpha, self.solver))
         end(progress, self)
         return self
 
     def _set_choice(self, data: Data, fit: Fit) -> None:
         """Keep the model at the chosen point."""
-        self.keep(data, fit)
+        self._set_fit(data, fit)
         self.alpha_ = fit.alpha
         self.manifold_weight_ = fit.manifold_weight
 

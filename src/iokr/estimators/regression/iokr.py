@@ -14,21 +14,21 @@ from iokr._component import component
 from iokr._validation.arguments import check_choice, check_groups, check_number, check_same_length, check_weight
 from iokr.data.chunks import as_source, row_blocks
 from iokr.decoders.base import Decoder
-from iokr.embeddings.base import CoordinateEmbedding, Embedding
-from iokr.estimators.inputs import Border, check_inputs, check_kernel
-from iokr.estimators.outputs import check_columns, encode
+from iokr.embeddings.base import Embedding
+from iokr.estimators.base import StructuredEstimator
+from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel, is_pairwise
+from iokr.estimators.outputs import Targets, check_columns, encode
 from iokr.estimators.progress import begin, end, track, with_callbacks
-from iokr.estimators.regression.lazy import LazyAnswers
-from iokr.estimators.regression.posing import Data, Fit, check_data, solve
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, solve
 from iokr.estimators.regression.probability import candidate_probabilities
 from iokr.estimators.regression.streaming import (
-    SETTLED,
-    Settled,
+    SOLVED,
+    PartialFit,
     begin_partial,
     check_alone,
     chunk_moments,
     fit_chunks,
-    settle,
+    solve_moments,
     takes_chunks,
 )
 from iokr.estimators.regression.variance import column_variances, covariances
@@ -37,7 +37,7 @@ from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
-from iokr.problem import Problem
+from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
@@ -52,32 +52,45 @@ def has_probabilities(model: Any) -> bool:
     return True
 
 
-class KernelRegression(LazyAnswers):
+class KernelRegression(StructuredEstimator):
     """What `IOKR` and `IOKRCV` share: the fit that is kept, h(x), leave-one-out, weights."""
 
     kernel: Any
     manifold: Manifold | None
     solver: Solver | None
 
-    inputs_, targets_, solver_, solution_, _at = (Settled() for _ in range(5))
+    inputs_: FittedInputs
+    targets_: Targets
+    solution_: Solution
+    solver_: Solver
+    _at: tuple[float, float]  # the alpha and manifold weight of the solution
 
-    def keep(self, data: Data, fit: Fit) -> None:
+    def _set_fit(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, manifold_weight) that they were found at."""
         self.__dict__.pop("partial_", None)
-        self._keep_outputs(data.outputs)
-        self.inputs_, self.targets_, self._single_precision = fit.inputs, data.targets, data.given.single
-        self.kernel_, self.solver_, self._at = fit.inputs.kernel, fit.solver, (fit.alpha, fit.manifold_weight)
+        self._set_outputs(data.outputs)
+        self._single_precision = data.given.single
+        self.kernel_ = fit.inputs.kernel
+        self.inputs_ = fit.inputs
+        self.targets_ = data.targets
+        self.solver_ = fit.solver
         self.solution_ = replace(fit.solution, state=None)
+        self._at = fit.alpha, fit.manifold_weight
+
+    def _check_solved(self) -> None:
+        """Raise unless the model is fitted. May be overridden: solve first."""
+        check_is_fitted(self)
 
     def _values(self, X: Any, C: Array | None = None) -> Array:
         """h(x) = A Cᵀ k_x, with the coefficients of the solution unless others are given."""
-        check_is_fitted(self)
-        border, C = Border(self.kernel_, self.solution_.C), self.solution_.C if C is None else C
-        X = border.check(self, X)
+        self._check_solved()
+        C = self.solution_.C if C is None else C
+        adapter = InputAdapter(self.kernel_, self.solution_.C)
+        X = adapter.check(self, X)
         parts = row_blocks(X, int(self.inputs_.points.shape[0]))
         if parts is None:
-            return self.inputs_.values(border.represent(X), C)
-        found = [self.inputs_.values(border.represent(take_rows(X, rows)), C) for rows in parts]
+            return self.inputs_.values(adapter.represent(X), C)
+        found = [self.inputs_.values(adapter.represent(take_rows(X, rows)), C) for rows in parts]
         return array_namespace(found[0]).concat(found, axis=0)
 
     def _require_rows(self, what: str) -> None:
@@ -88,21 +101,25 @@ class KernelRegression(LazyAnswers):
 
     def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
         """After `ReducedRank`, Vᵀh(x) and candidates by p numbers each."""
-        V, C = (getattr(self.solver_, name, None) for name in ("directions_", "coefficients_"))
-        if V is None or C is None or not isinstance(self.embedding_, CoordinateEmbedding):
+        self._check_solved()
+        reduced = self.solver_.reduced
+        if reduced is None or reduced.coefficients is None:
             return super()._for_candidates(X)
-        return self._values(X, C), self.embedding_.along(V)
+        along = self.embedding_.along(reduced.directions)
+        if along is None:
+            return super()._for_candidates(X)
+        return self._values(X, reduced.coefficients), along
 
     @property
     def projected(self) -> bool:
         """Whether h is a projection on directions that were learned from the labels, as with `ReducedRank`."""
-        return hasattr(self.solver_, "directions_")
+        return self.solver_.reduced is not None
 
     def _require_all_directions(self, what: str) -> None:
         if self.projected:
             raise ValueError(
-                f"{what} is that of h with all its directions, and {self.solver_!r:.60} keeps those that the labels "
-                "chose; fit without it."
+                f"{what} is that of h in all directions, and {self.solver_!r:.60} keeps those that it learned from the "
+                "labels; fit with another solver."
             )
 
     def _closed_form(self, problem: Problem, what: str) -> ClosedForm:
@@ -127,18 +144,21 @@ class KernelRegression(LazyAnswers):
 
     def weights(self, X: Any) -> Array:
         """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
-        check_is_fitted(self)
+        problem = fitted_problem(self)
         self._require_rows("A weight for each training output")
         self._require_all_directions("A weight for each training output")
         if self.targets_.mask is not None:
-            raise ValueError("With missing targets each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
-        problem = fitted_problem(self)
-        spans = getattr(self.kernel_, "spans", False)
+            raise ValueError(
+                "With missing targets each coordinate has its own weights, so h is not a sum Σ β_i(x) ψ(y_i)."
+            )
+        spans = self.kernel_.spans
         operator = problem.gram.operator
         if (operator is None or operator.scale is None) and not spans:
-            raise ValueError("With `A` other than a·I the outputs are mixed, so h is no Σ β_i(x) ψ(y_i).")
+            raise ValueError("With `A` other than a·I the outputs are mixed, so h is not a sum Σ β_i(x) ψ(y_i).")
         if self.loss_.entrywise:
-            raise ValueError(f"With {self.loss_!r} each coordinate has its own weights, so h is no Σ β_i(x) ψ(y_i).")
+            raise ValueError(
+                f"With {self.loss_!r} each coordinate has its own weights, so h is not a sum Σ β_i(x) ψ(y_i)."
+            )
         if self.embedding_.is_identity:
             return self.decision_function(X)
         if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least weights that give it
@@ -146,6 +166,9 @@ class KernelRegression(LazyAnswers):
         scalar = replace(problem, Psi=IdentityMatrix(problem.n_labeled, problem.like))
         C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
         return self._cast(self.embedding_.span(self._values(X, C)))
+
+    def _weights(self, X: Any) -> Array:
+        return self.weights(X)
 
     def variance(self, X: Any, full: bool = False) -> Array:
         """k(x, x) − k_xᵀ(K + αI)⁻¹k_x, (m,): the variance of h(x) given the training inputs, in units of the prior.
@@ -170,9 +193,10 @@ class KernelRegression(LazyAnswers):
         self._require_all_directions("The variance")
         full = check_choice(full, "full", (True, False))
         self._closed_form(problem, "The variance")
-        border = Border(self.kernel_, self.solution_.C)
-        R = border.represent(border.check(self, X))
-        operator, implicit = problem.gram.operator, self.embedding_.is_identity
+        adapter = InputAdapter(self.kernel_, self.solution_.C)
+        R = adapter.represent(adapter.check(self, X))
+        operator = problem.gram.operator
+        implicit = self.embedding_.is_identity
         if implicit and (full or problem.operator.oblique):
             raise ValueError(
                 "Outputs known through their kernel alone have no coordinates to give a variance to; "
@@ -218,19 +242,18 @@ class KernelRegression(LazyAnswers):
         if not self.loss_.calibrated:
             raise ValueError(f"{self.loss_!r} does not fix the length of h, so distances to h(x) have no scale.")
         if candidates is None:
-            candidates = getattr(self.decoder_, "Y_fit_", None)
+            candidates = self.decoder_.Y_fit_
             if candidates is None:
-                raise ValueError(f"{self.decoder_!r} keeps no candidates; give `candidates`.")
+                raise ValueError(f"{self.decoder_!r} does not keep candidates; give `candidates`.")
         H = left_out_values(self)
         return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.kernel[0] if isinstance(self.kernel, (list, tuple)) and self.kernel else self.kernel
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = bool(getattr(kernel, "pairwise", False))
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
 
 
@@ -315,26 +338,28 @@ class IOKR(KernelRegression):
         source = as_source(X, y)
         progress = begin(self, 0 if source is None else None, X=X, y=y)
         self._check_components()
-        alpha, kernel = check_number(self.alpha, "alpha", minimum=0.0, strict=True), check_kernel(self.kernel)
+        alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
+        kernel = check_kernel(self.kernel)
         if source is not None:
             check_alone(sample_weight, X_unlabeled)
-            watch = partial(track, progress, self, name="chunk")
-            state, parts = fit_chunks(self, source, kernel, self._output_parts(), watch)
-            self.keep(*settle(state.add(parts[0]), alpha, self.solver))
+            chunks = partial(track, progress, self, name="chunk")
+            state, [moments] = fit_chunks(self, source, kernel, self._output_parts(), chunks)
+            self._set_fit(*solve_moments(state.add(moments), alpha, self.solver))
         else:
             given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
             data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
-            self.keep(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
+            self._set_fit(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
         return self
 
     @available_if(takes_chunks)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKR:
-        """Learn from some rows more; for kernels with few features, such as `Nystroem`.
+        """Learn from more rows; for kernels with few features, such as `Nystroem`.
 
         The first call fits kernel, landmarks and outputs to its rows, which have to represent the data; each call adds
-        the moments of its rows, and h is solved for when it is next asked for. Equal to `fit` of all rows with the same
-        landmarks, up to rounding. A model can be pickled and saved at any time, and taken up again.
+        the moments of its rows. `finalize` solves for h; `predict` and all other methods call it where rows were added
+        since. Equal to `fit` of all rows with the same landmarks, up to rounding. A model can be pickled and saved at
+        any time, and continued later.
 
         Parameters
         ----------
@@ -343,24 +368,41 @@ class IOKR(KernelRegression):
         """
         self._check_components()
         kernel = check_kernel(self.kernel)
-        state = vars(self).get("partial_")
+        state: PartialFit | None = vars(self).get("partial_")
         if state is None:
             state = begin_partial(self, kernel, self._output_parts(), X, y, sample_weight)
-            self._keep_outputs(state.outputs)
+            self._set_outputs(state.outputs)
             self.kernel_ = state.kernel
         else:
             X = check_inputs(self, X, state.kernel, reset=False)
             check_columns(state.outputs.frame, y, "y")
         weight = check_weight(sample_weight, check_same_length(X, y), X)
         self.partial_ = state.add(chunk_moments(state, X, y, weight))
-        for name in SETTLED:
+        for name in SOLVED:
             self.__dict__.pop(name, None)
         return self
+
+    def finalize(self) -> IOKR:
+        """Solve for h from the moments of `partial_fit`; then `solution_` and `solver_` are there.
+
+        Methods that need h call this themselves. Call it before several threads share the model.
+        """
+        check_is_fitted(self)
+        state: PartialFit | None = vars(self).get("partial_")
+        if state is not None and "solution_" not in vars(self):
+            alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
+            self._set_fit(*solve_moments(state, alpha, self.solver))
+            self.partial_ = state
+        return self
+
+    def _check_solved(self) -> None:
+        """Raise unless the model is fitted; solve for h if rows were added since."""
+        self.finalize()
 
 
 def fitted_problem(model: KernelRegression) -> Problem:
     """The problem that the coefficients of a fitted model solve, rebuilt from the points, so that models stay small."""
-    check_is_fitted(model)
+    model._check_solved()
     alpha, manifold_weight = model._at
     problem: Problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
     return replace(problem, alpha=alpha, manifold_weight=manifold_weight)

@@ -117,10 +117,20 @@ class Fit:
 
 
 def check_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel | OperatorKernel
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    X_unlabeled: Any,
+    kernel: Kernel | OperatorKernel,
+    *,
+    solves: bool = True,
 ) -> Given:
-    """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features."""
-    if X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
+    """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features.
+
+    If it `solves` a problem of all rows, many rows are refused early where no exact fit has the memory.
+    """
+    if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
         _ask_by_shapes(estimator, X, y, kernel)
     single, frame = single_precision(X, y), frame_of(y)
     X = check_inputs(estimator, X, kernel, reset=True)
@@ -133,7 +143,7 @@ def check_data(
 
 def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
     """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
-    if not isinstance(kernel, Kernel) or kernel.pairwise or not hasattr(estimator, "solver"):  # neighbours
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
         return
     quadratic = estimator.loss is None or estimator.loss.quadratic
     stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix

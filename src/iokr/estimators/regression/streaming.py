@@ -24,7 +24,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._system.memory import human_bytes
-from iokr._validation.arguments import check_integer, check_number
+from iokr._validation.arguments import check_integer
 from iokr.data.objects import Parts, error_context, n_objects, take
 from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
@@ -42,15 +42,14 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.closed_form.lowrank import LowRank, left_out_errors
 
 __all__ = [
-    "SETTLED",
+    "SOLVED",
     "PartialFit",
-    "Settled",
     "begin_partial",
     "check_alone",
     "chunk_moments",
     "evaluate_chunks",
     "fit_chunks",
-    "settle",
+    "solve_moments",
     "takes_chunks",
 ]
 
@@ -59,22 +58,8 @@ _SAMPLE = 1000  # rows of one at least
 _NO_ROWS = 1e-5  # 1 − h_ii below which leave-one-out from moments has lost too many digits
 
 
-SETTLED = ("inputs_", "targets_", "solver_", "solution_", "_at", "_single_precision")  # what follows from moments
-
-
-class Settled:
-    """An attribute that `keep` sets; after `partial_fit` it is computed when it is first asked for."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        state = None if model is None else vars(model).get("partial_")
-        if state is None:
-            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
-        model.keep(*settle(state, check_number(model.alpha, "alpha", minimum=0.0, strict=True), model.solver))
-        model.partial_ = state
-        return vars(model)[self.name]
+# what follows from the moments, and is solved for again when rows were added
+SOLVED = ("inputs_", "targets_", "solver_", "solution_", "_at", "_single_precision")
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +239,7 @@ def _points(kernel: Any, Phi: Array) -> Any:
     return Parts(Phi) if isinstance(kernel.scalar, ProjectedKernel) else Phi
 
 
-def settle(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
+def solve_moments(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
     """The model of the rows so far."""
     moments = state.moments
     assert moments is not None

@@ -131,7 +131,7 @@ class Surrogate(StructuredEstimator):
             )
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which regressors cannot learn; drop these rows, or use `IOKR`.")
-        self._keep_outputs(outputs)
+        self._set_outputs(outputs)
         dtype = np.float32 if self._single_precision else np.float64
         Psi = np.ascontiguousarray(to_numpy(targets.Psi), dtype=dtype)
         self.rank_ = int(Psi.shape[1])

@@ -119,7 +119,7 @@ class OutputTrees(StructuredEstimator):
         outputs, targets = encode(y, weight, embed=embed, frame=frame, **self._output_parts())
         if targets.mask is not None:
             raise ValueError("`y` contains NaN, which trees cannot split on; drop these rows, or use `IOKR`.")
-        self._keep_outputs(outputs)
+        self._set_outputs(outputs)
         Z = np.ascontiguousarray(to_numpy(self.embedding_.euclidean(targets.Psi)), dtype=np.float64)
         w = np.ones(n) if weight is None else weight
         vectors = self.output_kernel_ is None

@@ -14,7 +14,7 @@ from iokr._array import Array, asarray_like, eigh, empty_like, gemm, take_rows, 
 from iokr._component import Component, component
 from iokr._system.memory import check_matrix, check_memory
 from iokr.data.objects import n_objects, take
-from iokr.estimators.inputs import Border, check_inputs, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
 from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
@@ -107,7 +107,7 @@ class LinkBaseline(Component, ABC):
         check_memory(32.0 * n * n, f"{type(self).__name__} of {n} labelled nodes", _TO_REDUCE_MEMORY, R)
         check_gram(self.kernel_.gram(R), self.kernel_.trusted, "kernel")
         K = self.kernel_.block(R, R)
-        self._border = Border(self.kernel_, empty_like((0, 0), K), single_precision(X))
+        self._border = InputAdapter(self.kernel_, empty_like((0, 0), K), single_precision(X))
         self.learn((K + K.T) / 2, asarray_like(self.network_.graph.toarray(), K))
         return self
 
