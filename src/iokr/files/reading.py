@@ -9,6 +9,7 @@ import numpy as np
 
 from iokr.data.objects import as_objects
 from iokr.files.arrays import ArrayReader, check_dtype
+from iokr.files.format1 import RENAMED, renewed
 from iokr.files.objects import SPARSE, Unpacker, make_sparse
 from iokr.files.registry import class_of
 from iokr.files.structure import BIT_GENERATORS, TYPES, Hole
@@ -75,7 +76,7 @@ class Reader:
             cls = _class(entry["class"])
             if not issubclass(cls, tuple):
                 shell = self._made[number] = cls.__new__(cls)
-                _fill(shell, {f: self.value(node) for f, node in entry["fields"].items()})
+                _fill(shell, entry["class"], {f: self.value(node) for f, node in entry["fields"].items()})
                 return shell
         self._begun.add(number)
         fields = {f: self.value(node) for f, node in entry["fields"].items()}
@@ -84,13 +85,15 @@ class Reader:
 
 
 def _class(name: Any) -> Any:
-    cls = class_of(name)
+    cls = class_of(renewed(name))
     if cls is None:
         raise UnknownClass(f"{name!r:.60}")
     return cls
 
 
-def _fill(shell: Any, fields: dict[str, Any]) -> None:
+def _fill(shell: Any, name: Any, fields: dict[str, Any]) -> None:
+    if name in RENAMED:
+        fields = RENAMED[name][1](fields)
     if not all(name.isidentifier() for name in fields):
         raise ValueError("a field has no name")
     vars(shell).update(fields)
@@ -102,7 +105,7 @@ def _make(name: Any, fields: dict[str, Any]) -> Any:
     if issubclass(cls, tuple):
         return cls(**fields)
     shell = cls.__new__(cls)
-    _fill(shell, fields)
+    _fill(shell, name, fields)
     return shell
 
 

@@ -29,7 +29,6 @@ HELD = {
     "Border": "iokr.estimators.inputs:InputAdapter",
     "FittedInputs": "iokr.estimators.regression.posing",
     "FittedOutputs": "iokr.estimators.outputs",
-    "Search": "iokr.estimators.search.tally",  # of the first format
     "SearchResult": "iokr.estimators.search.result",
     "Axis": "iokr.estimators.search.result",
     "Targets": "iokr.estimators.outputs",

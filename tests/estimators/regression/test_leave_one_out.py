@@ -1,6 +1,6 @@
 """Leave-one-out in closed form equals refitting, over paths of alpha, manifold weight and kernel.
 
-Tests of `iokr.estimators.regression.cv` and `iokr.estimators.regression.selection`.
+Tests of `iokr.estimators.regression.cv` and `iokr.estimators.regression.evaluate`.
 """
 
 import numpy as np

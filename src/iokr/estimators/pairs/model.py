@@ -22,7 +22,7 @@ from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.local import OnePerNode
 from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
-from iokr.estimators.regression.selection import check_values
+from iokr.estimators.search.grid import check_values
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss
