@@ -1,15 +1,16 @@
-"""
+r"""
 Curves from a few noisy points
 ==============================
 
-Each output is a function, seen at a handful of points of its own, with noise. A kernel
-L on the points says how values at different points go together, so that curves learn
-from each other where they were not seen themselves.
+Each output is a function, observed with noise at a few points of its own. A kernel
+:math:`L` on the points couples the values at different points, so that curves inform
+each other where they were not observed.
 
-.. rst-class:: formula
+.. math::
 
-| min_h Σ_i ∫(y_i − h(x_i))² + (α/2)‖h‖²,  𝒦(x, z) = k(x, z) T_L
-| h(x)(θ) = Σ_t (k_xᵀC)_t √w_t L(θ_t, θ)
+   &\min_h \sum_i \int(y_i - h(x_i))^2 + \frac{\alpha}{2}\lVert h\rVert^2, \quad
+   \mathcal{K}(x, z) = k(x, z) T_L \\
+   &h(x)(\theta) = \sum_t (k_x^{\top}C)_t \sqrt{w_t} L(\theta_t, \theta)
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,8 @@ from iokr.kernels import RBF
 # %%
 # The data
 # --------
-# A bump whose place and height depend on x: 60 curves, 6 points each, given as pairs
-# (points, values). A matrix with NaN, a long table or scikit-fda's grids would do, too.
+# A bump whose position and height depend on x: 60 curves with 6 points each, as pairs
+# (points, values). A matrix with NaN, a long table or scikit-fda's grids work as well.
 
 rng = np.random.default_rng(0)
 
@@ -40,7 +41,7 @@ curves = list(zip(points, values, strict=True))
 # %%
 # Three widths of the curve kernel
 # --------------------------------
-# Widths and ``alpha`` are chosen by leaving out one curve at a time.
+# Widths and ``alpha`` are selected by leave-one-curve-out.
 
 widths = (0.03, 0.1, 0.3)
 model = FunctionalCV(
@@ -53,9 +54,9 @@ model = FunctionalCV(
 print(f"width {widths[model.best_index_[0]]}, alpha {model.alpha_:.3g}")
 
 # %%
-# Anywhere, and slopes
-# --------------------
-# Predictions are functions: they can be asked for at any point, and for their slope.
+# Predictions and derivatives
+# ---------------------------
+# Predictions are functions, with values and derivatives at any point.
 
 x_new = rng.uniform(size=(3, 2))
 theta = np.linspace(0, 1, 200)
@@ -64,13 +65,13 @@ found, slope = (
     model.predict(x_new, at=theta, derivative=1),
 )
 error = np.sqrt(np.mean((found - bump(x_new, theta)) ** 2))
-print(f"root mean squared error {error:.3f}, where noise has 0.1")
+print(f"root mean squared error {error:.3f}, noise 0.1")
 
 # %%
-# Two pictures
-# ------------
-# Left: new inputs, the truth dashed. Right: training curves with what was seen of them;
-# bands are two standard deviations of leave-one-out residuals.
+# The figure
+# ----------
+# Left: new inputs, with the true curves dashed. Right: training curves and their
+# observations; bands are two standard deviations of leave-one-out residuals.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for k, colour in enumerate(("C0", "C1", "C2")):

@@ -1,16 +1,17 @@
-"""
-Graph barycentres: a graph that nobody has seen
-===============================================
+r"""
+Graph barycentres: predicting new graphs
+========================================
 
-A number goes in, a graph of twenty nodes comes out: its blocks divide as the number
-grows. No list of candidates has the answer. ``GraphBarycenter(rounded=False)`` averages
-the training graphs on which the regression puts its weight, by the fused
-Gromov–Wasserstein distance: nodes are matched softly, then edges and labels averaged.
+The input is a number, the output a graph of twenty nodes, whose blocks divide as the
+number increases. No list of candidates contains the output.
+``GraphBarycenter(rounded=False)`` averages training graphs with the weights of the
+regression, in the fused Gromov–Wasserstein distance: nodes are matched softly, then
+edges and labels are averaged.
 
-.. rst-class:: formula
+.. math::
 
-| ŷ = argmin over y of Σᵢ βᵢ(x) FGW(y, yᵢ)
-| β(x) = (K + αI)⁻¹ kₓ
+   \hat{y} = \operatorname*{arg\,min}_y \sum_i \beta_i(x) \text{FGW}(y, y_i), \qquad
+   \beta(x) = (K + \alpha I)^{-1} k_x
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ from iokr.metrics import fgw
 # %%
 # The data
 # --------
-# Nodes come in no order, so that two graphs cannot be compared entry by entry. The
+# The order of nodes is arbitrary, so graphs cannot be compared entry by entry. The
 # label of a node is the number of its block.
 
 X, y = make_blocks(40, n_nodes=20, seed=0)
@@ -34,9 +35,8 @@ X_test, y_test = make_blocks(x=[1.0, 1.5, 2.0, 2.5, 3.0, 3.5], n_nodes=20, seed=
 # %%
 # The model
 # ---------
-# Leave-one-out chooses width and ``alpha``, and measures its errors under an output
-# kernel, here the counts of labels (depth 0). The answers do not depend on it: FGW
-# itself decides.
+# Leave-one-out selects bandwidth and ``alpha`` by errors under an output kernel, here
+# the counts of labels (depth 0). Predictions do not depend on it, as FGW decodes.
 
 decoder = GraphBarycenter(rounded=False)
 outputs = Normalized(WeisfeilerLehman(0))
@@ -44,14 +44,14 @@ model = IOKRCV(
     [RBF(g) for g in (0.3, 1, 3, 10)], output_kernel=outputs, decoder=decoder
 )
 found = model.fit(X, y).predict(X_test)
-print(f"chosen: gamma {model.kernel_.gamma:g}, alpha {model.alpha_:.2g}")
+print(f"selected: gamma {model.kernel_.gamma:g}, alpha {model.alpha_:.2g}")
 
 # %%
-# How near
-# --------
-# The distance to the truth, beside that of the training graph with the nearest input
-# and that of a second graph drawn for the same number: half an edge is a good bet where
-# edges come and go by chance.
+# Distances
+# ---------
+# The distance to the true graph, compared with that of the training graph with the
+# nearest input and that of a second graph drawn for the same number. Edges are random,
+# so relaxed predictions can be closer than another draw.
 
 nearest = y[np.argmin(np.abs(X_test - X.T), axis=1)]
 _, again = make_blocks(x=X_test[:, 0], n_nodes=20, seed=2)
@@ -61,8 +61,8 @@ for name, answers in {"barycentre": found, "nearest": nearest, "again": again}.i
 # %%
 # The figure
 # ----------
-# Adjacency matrices, nodes sorted by label. Barycentres are grey where the graphs that
-# they average disagree.
+# Adjacency matrices, with nodes sorted by label. Barycentres are grey where the
+# averaged graphs disagree.
 
 figure, grid = plt.subplots(2, 6, figsize=(10, 3.6), layout="constrained")
 for row, graphs in zip(grid, (y_test, found), strict=True):

@@ -1,17 +1,17 @@
-"""
-Graph prediction: which molecule was measured?
-==============================================
+r"""
+Graph prediction from noisy measurements
+========================================
 
-Small graphs with coloured nodes stand for molecules; all that is measured is a noisy
-vector. The graphs to be found are not in the training set. With the Weisfeiler–Lehman
-kernel the regression learns which neighbourhoods of nodes a graph should have. By that
-any list of candidates can be ranked; without a list, ``GraphEdits`` starts from the
-nearest training graph and changes edges, nodes and colours while that helps.
+Small graphs with coloured nodes stand for molecules; the input is a noisy vector of
+measurements. The graphs to be predicted are not in the training set. With the
+Weisfeiler–Lehman kernel the regression predicts which neighbourhoods of nodes a graph
+has. These rank any list of candidates; without a list, ``GraphEdits`` improves the
+nearest training graphs by edits of edges, nodes and colours.
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = cosine of the counts of neighbourhoods
-| candidates ranked by ‖h(x) − ψ(y)‖²
+   k(y, z) = \text{cosine of the counts of neighbourhoods}, \qquad
+   \hat{y} = \operatorname*{arg\,min}_y \lVert h(x) - \psi(y)\rVert^2
 """
 
 import itertools
@@ -28,9 +28,9 @@ from iokr.metrics import top_k_accuracy
 # %%
 # The data
 # --------
-# Random trees of five to eight nodes with three colours, some closed to a ring; no two
-# are alike. The measurement counts how many pairs of nodes of which colours are how
-# far apart, and adds noise.
+# Random trees of five to eight nodes with three colours, some with an additional edge;
+# all are different. The measurement counts pairs of nodes by colours and distance, with
+# noise.
 
 rng = np.random.default_rng(0)
 KINDS = list(itertools.product(("CC", "CN", "CO", "NN", "NO", "OO"), range(1, 7)))
@@ -68,9 +68,9 @@ train, test = np.arange(400), np.arange(400, 500)
 # %%
 # The model
 # ---------
-# ``depth`` says how large the neighbourhoods are that graphs are compared by: larger
-# tells more graphs apart, and asks for more to be predicted. For each test vector all
-# 500 graphs are ranked, those of the training set too.
+# ``depth`` is the size of the neighbourhoods: a larger one distinguishes more graphs,
+# but more has to be predicted. For each test vector all 500 graphs are ranked,
+# including the training set.
 
 inputs = [RBF(0.003), RBF(0.01), RBF(0.03)]
 models, ranks = {}, {}
@@ -80,30 +80,30 @@ for depth in (0, 1, 2, 3):
     best, _ = models[depth].fit(X[train], y[train]).rank(X[test], y)
     ranks[depth] = 1 + np.argmax(best == test[:, None], axis=1)
     first, five = (top_k_accuracy(ranks[depth], k=k) for k in (1, 5))
-    print(f"depth {depth}: first {first:.0%}, among the first five {five:.0%}")
+    print(f"depth {depth}: top-1 {first:.0%}, top-5 {five:.0%}")
 
 # %%
 # With and without candidates
 # ---------------------------
-# The best of the training graphs, what edits make of it, and the best of all
-# candidates; how like the truth they are, by the kernel of depth 2.
+# The best training graph, the result of edits, and the best of all candidates, with
+# their similarity to the true graph by the kernel of depth 2.
 
 some = test[:20]
 answers = {
-    "in training": models[1].predict(X[some], y[train]),
+    "training graph": models[1].predict(X[some], y[train]),
     "edited": models[1].predict(X[some]),
-    "of all 500": models[1].predict(X[some], y),
+    "candidate": models[1].predict(X[some], y),
 }
 kernel = Normalized(WeisfeilerLehman(2)).fit(y)
-alike = {name: np.diag(kernel(found, y[some])) for name, found in answers.items()}
-for name, values in alike.items():
-    print(f"{name}: similarity to the truth {values.mean():.2f}")
+similar = {name: np.diag(kernel(found, y[some])) for name, found in answers.items()}
+for name, values in similar.items():
+    print(f"{name}: similarity to the true graph {values.mean():.2f}")
 
 # %%
 # The figure
 # ----------
-# Left, how often the true graph is among the first k. Right, four measurements: the
-# truth, then the answers, with their similarity to it.
+# Left, the top-k accuracy. Right, the true graphs and the predictions for four
+# measurements, with their similarities.
 
 
 def draw(axes, graph):
@@ -129,8 +129,8 @@ for i, row in enumerate(panels):
     draw(row[0], y[some[i]])
     for cell, (name, found) in zip(row[1:], answers.items(), strict=True):
         draw(cell, found[i])
-        value = f"{alike[name][i]:.2f}"
+        value = f"{similar[name][i]:.2f}"
         cell.text(0.5, -0.12, value, color="0.4", ha="center", transform=cell.transAxes)
-for cell, title in zip(panels[0], ("truth", *answers), strict=True):
+for cell, title in zip(panels[0], ("true", *answers), strict=True):
     cell.set_title(title, fontsize=10)
 plt.show()

@@ -1,17 +1,17 @@
-"""
-Hierarchical classification: better mistakes
-============================================
+r"""
+Hierarchical classification
+===========================
 
-Animals are classes of classes. A plain classifier counts every mistake alike; it would
-as soon take a trout for a wolf as for a salmon. With shared ancestors as output kernel
-the squared distance of two classes is the number of steps between them in the tree, so
-the model that is learned and the answer that is nearest care for the tree. Inner nodes
-are outputs as well: a model that is not sure may answer *bird*.
+Animals are classes of classes. A flat classifier treats all errors equally: predicting
+trout for a wolf costs as much as for a salmon. With the number of shared ancestors as
+output kernel, the squared distance of two classes is the path length between them in
+the tree, so that both the regression and the decoding use the tree. Inner nodes are
+outputs as well: an uncertain model may predict *bird*.
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = number of ancestors that y and z share
-| ‖ψ(y) − ψ(z)‖² = steps from y to z in the tree
+   k(y, z) = \text{number of shared ancestors of } y \text{ and } z, \qquad
+   \lVert\psi(y) - \psi(z)\rVert^2 = \text{path length from } y \text{ to } z
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ from iokr.kernels import RBF, Delta, FromFunction
 # %%
 # The tree
 # --------
-# A class is the path to it from the root, so that ancestors are its beginnings.
+# A class is the path to it from the root; its ancestors are the prefixes of the path.
 
 TREE = {
     "mammal": {"dog": ["wolf", "fox", "jackal"], "cat": ["lion", "lynx", "puma"]},
@@ -45,7 +45,7 @@ leaves = np.array(leaves, dtype=object)
 
 
 def ancestors(y):
-    """Of *bird/raptor/kite*: *bird*, *bird/raptor* and the class itself."""
+    """For *bird/raptor/kite*: *bird*, *bird/raptor* and the class itself."""
     names = y.split("/")
     return ["/".join(names[:depth]) for depth in range(1, len(names) + 1)]
 
@@ -61,8 +61,8 @@ def steps(y, z):
 # %%
 # The data
 # --------
-# What animals look like follows the tree: each node adds its own part. Six examples of
-# each class.
+# Features follow the tree: each node contributes a random vector. Six examples per
+# class.
 
 rng = np.random.default_rng(5)
 nodes = sorted({node for leaf in leaves for node in ancestors(leaf)})
@@ -79,29 +79,32 @@ X, y = animals(6)
 X_test, y_test = animals(30)
 
 # %%
-# Flat and by the tree
-# --------------------
+# Flat and hierarchical models
+# ----------------------------
 
 inputs = [RBF(gamma) for gamma in (0.003, 0.01, 0.03)]
 flat = IOKRCV(inputs, output_kernel=Delta()).fit(X, y)
 tree = IOKRCV(inputs, output_kernel=FromFunction(shared_ancestors)).fit(X, y)
 answers = {
-    "every mistake alike": flat.predict(X_test, leaves),
-    "by the tree": tree.predict(X_test, leaves),
-    "by the tree, inner nodes too": tree.predict(X_test, nodes),
+    "flat": flat.predict(X_test, leaves),
+    "hierarchical": tree.predict(X_test, leaves),
+    "hierarchical, with inner nodes": tree.predict(X_test, nodes),
 }
 far = {
     name: np.array([steps(a, b) for a, b in zip(y_test, found, strict=True)])
     for name, found in answers.items()
 }
 for name, distance in far.items():
-    print(f"{name}: {distance.mean():.2f} steps, {np.mean(distance == 0):.0%} exact")
+    print(
+        f"{name}: path length {distance.mean():.2f}, {np.mean(distance == 0):.0%} exact"
+    )
 
 # %%
 # The figure
 # ----------
-# Who is taken for whom, classes in the order of the tree; the lines part mammals,
-# birds and fish. Right, how far the answers are from the truth.
+# Confusion matrices, with classes in the order of the tree; lines separate mammals,
+# birds and fish. Right, the distribution of path lengths between true and predicted
+# classes.
 
 names = [leaf.split("/")[-1] for leaf in leaves]
 figure, panels = plt.subplots(1, 3, figsize=(11.5, 4.2), layout="constrained")
@@ -113,8 +116,8 @@ for axes, name in zip(panels, list(answers)[:2], strict=False):
         axes.axvline(edge, color="C1", linewidth=1)
     axes.set_xticks(range(18), names, rotation=90, fontsize=8)
     axes.set_yticks(range(18), names, fontsize=8)
-    axes.set(title=name, xlabel="answer")
-panels[0].set_ylabel("truth")
+    axes.set(title=name, xlabel="predicted")
+panels[0].set_ylabel("true")
 for place, (name, distance) in enumerate(far.items()):
     shares = [np.mean(distance == step) for step in range(7)]
     label = f"{name}: {distance.mean():.2f}"
@@ -122,7 +125,7 @@ for place, (name, distance) in enumerate(far.items()):
     panels[2].bar(
         np.arange(7) + 0.27 * (place - 1), shares, 0.27, color=color, label=label
     )
-panels[2].set(xlabel="steps from the truth", ylabel="fraction of test animals")
-panels[2].legend(title="mean number of steps", frameon=False, fontsize=8)
+panels[2].set(xlabel="path length to the true class", ylabel="fraction of test animals")
+panels[2].legend(title="mean path length", frameon=False, fontsize=8)
 panels[2].spines[["top", "right"]].set_visible(False)
 plt.show()

@@ -1,17 +1,17 @@
-"""
-Image completion: the mean of what is possible, or one of them
-==============================================================
+r"""
+Image completion
+================
 
-The upper half of a handwritten digit is given, the lower half is asked for. As
-vectors, halves are averaged: the answer is blurred where several are possible. Under a
-Gaussian output kernel far away halves count nothing, and the answer is near one of
-them: the nearest half seen in training, or a point between them that ``FixedPoint``
-climbs to.
+Predict the lower half of a handwritten digit from its upper half. As vectors, halves
+are averaged, and the prediction is blurred where several are possible. With a Gaussian
+output kernel only similar halves are averaged: the prediction is the nearest training
+half, or a point between halves that ``FixedPoint`` finds by ascent.
 
-.. rst-class:: formula
+.. math::
 
-| h(x) = Σ_i β_i(x) ψ(y_i)
-| ŷ = argmin over images y of ‖h(x) − ψ(y)‖²
+   h(x) = \sum_i \beta_i(x) \psi(y_i), \qquad
+   \hat{y} = \operatorname*{arg\,min}_y \lVert h(x) - \psi(y)\rVert^2
+   \text{ over images } y
 """
 
 import matplotlib.pyplot as plt
@@ -26,24 +26,23 @@ from iokr.metrics import rbf_loss
 # %%
 # The data
 # --------
-# Scikit-learn's digits, 8 × 8 pixels: 600 to learn from, 300 to test on.
+# Digits of scikit-learn, 8 × 8 pixels: 600 for training, 300 for testing.
 
 images = load_digits().data / 16
 upper, lower = images[:, :32], images[:, 32:]
 train, test = slice(0, 600), slice(600, 900)
 
 # %%
-# Three ways back
-# ---------------
-# The same inputs; ``alpha`` by leave-one-out. Judged by the loss that belongs to the
-# Gaussian output kernel, 0 for the true half and near 2 for one that has nothing to do
-# with it.
+# Three decoders
+# --------------
+# The inputs are the same; ``alpha`` is selected by leave-one-out. The metric is the
+# loss of the Gaussian output kernel: 0 for the true half, near 2 for an unrelated one.
 
 inputs, outputs = [RBF(0.1), RBF(0.3)], RBF(0.5)
 models = {
     "mean of halves": IOKRCV(inputs),
-    "nearest half seen": IOKRCV(inputs, output_kernel=outputs),
-    "between halves": IOKRCV(inputs, output_kernel=outputs, decoder=FixedPoint(3)),
+    "nearest training half": IOKRCV(inputs, output_kernel=outputs),
+    "fixed point": IOKRCV(inputs, output_kernel=outputs, decoder=FixedPoint(3)),
 }
 answers, losses = {}, {}
 for name, model in models.items():
@@ -54,11 +53,11 @@ for name, model in models.items():
 # %%
 # The figure
 # ----------
-# A row for each answer, below the true digits. The upper half, above the line, is what
-# the models see.
+# The true digits and a row of predictions per decoder. The upper half, above the line,
+# is the input.
 
 shown = np.arange(0, 300, 25)
-rows = {"truth": lower[test], **answers}
+rows = {"true": lower[test], **answers}
 figure = plt.figure(figsize=(9.5, 3.3), layout="constrained")
 panels = figure.subplots(len(rows), len(shown))
 for (name, halves), line in zip(rows.items(), panels, strict=True):
@@ -68,6 +67,6 @@ for (name, halves), line in zip(rows.items(), panels, strict=True):
         axes.axhline(3.5, color="C1", linewidth=1)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_color("0.8")
-    title = name if name == "truth" else f"{name}\nloss {losses[name]:.2f}"
+    title = name if name == "true" else f"{name}\nloss {losses[name]:.2f}"
     line[0].set_ylabel(title, rotation=0, ha="right", va="center", labelpad=8)
 plt.show()

@@ -1,16 +1,17 @@
-"""
-Rankings: the best of all orders
-================================
+r"""
+Label ranking
+=============
 
-Five shops in a town; people rank them by distance. From where a hundred and fifty
-people live and how they rank, predict the ranking of everybody else. Nobody tells all:
-a third of the ranks is unknown. Kendall's kernel compares what two rankings have in
-common, and ``Assignment`` finds the best complete order exactly.
+People in a town rank five shops by distance. From the positions of a hundred and fifty
+people and their rankings, predict the ranking of everybody else. A third of the ranks
+is missing. Kendall's kernel counts concordant pairs of two rankings, and ``Assignment``
+finds the best complete ranking exactly.
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = (concordant − discordant pairs) / pairs
-| ŷ = argmax over all d! orders of ⟨h(x), ψ(y)⟩
+   k(y, z) = \frac{\text{concordant} - \text{discordant pairs}}{\text{pairs}}, \qquad
+   \hat{y} = \operatorname*{arg\,max}_y \langle h(x), \psi(y)\rangle
+   \text{ over all } d! \text{ rankings}
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,7 @@ from iokr.metrics import kendall_tau
 # %%
 # The data
 # --------
-# A ranking is a row of ranks, 1 for the nearest shop, NaN where it is unknown.
+# A ranking is a row of ranks, 1 for the nearest shop; NaN is unknown.
 
 rng = np.random.default_rng(3)
 shops = np.array([[0.2, 0.25], [0.75, 0.15], [0.5, 0.5], [0.25, 0.8], [0.85, 0.75]])
@@ -36,20 +37,20 @@ def ranks_at(points):
 
 
 homes = rng.random((150, 2))
-told = np.where(rng.random((150, 5)) < 1 / 3, np.nan, ranks_at(homes))
-enough = (~np.isnan(told)).sum(axis=1) >= 2
-homes, told = homes[enough], told[enough]
-print(told[:3])
+given = np.where(rng.random((150, 5)) < 1 / 3, np.nan, ranks_at(homes))
+enough = (~np.isnan(given)).sum(axis=1) >= 2
+homes, given = homes[enough], given[enough]
+print(given[:3])
 
 # %%
 # The model
 # ---------
-# Kernel and ``alpha`` by leave-one-out. The answers are complete rankings, although no
-# training ranking needs to be.
+# Kernel and ``alpha`` are selected by leave-one-out. Predictions are complete rankings;
+# training rankings need not be.
 
 inputs = [RBF(1.0), RBF(3.0), RBF(10.0)]
 model = IOKRCV(inputs, output_kernel=Kendall(), decoder=Assignment())
-model.fit(homes, told)
+model.fit(homes, given)
 side = np.linspace(0.005, 0.995, 100)
 town = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 predicted, truth = np.stack(model.predict(town)), ranks_at(town)
@@ -59,8 +60,7 @@ print(f"Kendall's τ over the town: {tau:.3f}")
 # %%
 # The figure
 # ----------
-# A colour for every order, alike where orders are alike: the first shop gives the hue,
-# the second the shade.
+# A colour for every ranking: the first shop gives the hue, the second the shade.
 
 
 def colours(ranks):
@@ -73,7 +73,7 @@ agree = (predicted == truth).all(axis=1).reshape(100, 100)
 pictures = {
     "true rankings": colours(truth),
     f"predicted, τ = {tau:.2f}": colours(predicted),
-    f"whole order right: {agree.mean():.0%}, by chance 1 in 120": np.where(
+    f"exactly correct: {agree.mean():.0%}; at random 1 in 120": np.where(
         agree[..., None], 0.96, [0.9, 0.55, 0.4]
     ),
 }

@@ -1,16 +1,16 @@
-"""
-Links of a network from a part of its nodes
-===========================================
+r"""
+Link prediction
+===============
 
-All nodes have features, the links are known among a few nodes only. A diffusion kernel
-turns the known network into an output kernel: nodes are alike if many short paths lead
-from one to the other. The regression learns from features into its feature space, so
-that two nodes, known or new, are compared by their images there.
+All nodes have features; the links are known among some of them. A diffusion kernel of
+the known network is the output kernel: nodes are similar if many short paths connect
+them. The regression maps features into its feature space, where any two nodes, labelled
+or new, are compared.
 
-.. rst-class:: formula
+.. math::
 
-| k_Y = exp(−βL) on the known network
-| κ̂(u, v) = ⟨h(u), h(v)⟩
+   k_Y = \exp(-\beta L) \text{ on the known network}, \qquad
+   \hat{\kappa}(u, v) = \langle h(u), h(v)\rangle
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ from iokr.metrics import pair_metrics
 # %%
 # The data
 # --------
-# Two hundred nodes on a ring, linked when they are close. Where a node is, is hidden;
-# its features are a noisy view of it. The links among a third of the nodes are known.
+# Two hundred nodes on a ring, linked if they are close. The positions are hidden; the
+# features are noisy functions of them. The links among a third of the nodes are known.
 
 rng = np.random.default_rng(0)
 angle, radius = rng.uniform(0, 2 * np.pi, size=200), rng.uniform(0.5, 1.0, size=200)
@@ -40,23 +40,23 @@ new = np.setdiff1d(np.arange(200), known)
 # %%
 # The model
 # ---------
-# Kernel and ``alpha`` are chosen by leave-one-out on the known nodes. The scores of
-# all pairs of new nodes are evaluated.
+# Kernel and ``alpha`` are selected by leave-one-out on the labelled nodes. The scores
+# of all pairs of new nodes are evaluated.
 
 model = LinkPredictorCV([RBF(0.01), RBF(0.03), RBF(0.1)])
 model.fit(features, truth, labeled=known)
 scores = model.decision_function()[np.ix_(new, new)]
-figures = pair_metrics(truth[np.ix_(new, new)], scores)
-print({name: round(float(value), 3) for name, value in figures.items()})
+metrics = pair_metrics(truth[np.ix_(new, new)], scores)
+print({name: round(float(value), 3) for name, value in metrics.items()})
 
 # %%
 # The figure
 # ----------
-# Left, what is known. Right, as many of the best scored pairs of new nodes as there
-# are links between them.
+# Left, the known links. Right, the best pairs of new nodes; their number is that of the
+# true links between them.
 
 first, second = np.triu_indices(len(new), 1)
-best = np.argsort(-scores[first, second])[: figures["n_links"]]
+best = np.argsort(-scores[first, second])[: metrics["n_links"]]
 found = np.column_stack([new[first[best]], new[second[best]]])
 hit = truth[found[:, 0], found[:, 1]]
 within = known[np.argwhere(np.triu(truth[np.ix_(known, known)]))]
@@ -70,10 +70,12 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.4), layout="constraine
 draw(left, within, "C0")
 draw(right, found[~hit], "C1")
 draw(right, found[hit], "C0")
-left.set_title(f"known: {len(within)} links of {len(known)} nodes\nthe others are grey")
+left.set_title(
+    f"known: {len(within)} links of {len(known)} nodes\nother nodes are grey"
+)
 right.set_title(
     f"the {len(best)} best pairs of {len(new)} new nodes\n"
-    f"{hit.mean():.0%} are links (blue), at random {figures['prevalence']:.0%}"
+    f"{hit.mean():.0%} are links (blue), at random {metrics['prevalence']:.0%}"
 )
 for axes, bright in ((left, known), (right, new)):
     axes.scatter(*place.T, s=8, color="0.8", zorder=2)

@@ -1,17 +1,17 @@
-"""
-Links: two models together
-==========================
+r"""
+Stacking two models of links
+============================
 
-Two views of the nodes of a network. ``LinkPredictor`` maps a node into the network by
-the first one and compares nodes there; ridge on all pairs of nodes, ``PairLinks``,
-learns from the second one which kinds of nodes are linked. They find different links.
-``LinkStack`` makes log-odds of their scores and adds them, with the weights that are
-best on nodes which were left out with all their links. Averages of ranks, its default,
-are for models of the same links: a pair would have to rank high in both.
+The nodes of a network have two views. ``LinkPredictor`` maps a node into the network by
+the first view; ridge on all pairs of nodes, ``PairLinks``, learns from the second which
+kinds of nodes are linked. They find different links. ``LinkStack`` adds the log-odds of
+their scores, with the weights that are best on nodes held out with all their links.
+Averages of ranks, its default, suit models of the same links: a pair would have to rank
+high in both.
 
-.. rst-class:: formula
+.. math::
 
-| s(u, v) = Σ_m w_m t_m(s_m(u, v)),    w ≥ 0
+   s(u, v) = \sum_m w_m t_m(s_m(u, v)), \quad w \ge 0
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ from iokr_lab.baselines import PairLinks
 # %%
 # The network
 # -----------
-# Some links join nodes that are alike in the first view, others nodes of opposite kinds
-# in the second, and some are there by chance.
+# Some links connect nodes that are similar in the first view, others nodes of opposite
+# kinds in the second, and some are random.
 
 rng = np.random.default_rng(2)
 n = 160
@@ -40,15 +40,15 @@ known, new = np.arange(120), np.arange(120, n)
 print(f"{int(links.sum() / 2)} links between {n} nodes")
 
 # %%
-# Each alone, and the stack
-# -------------------------
+# Single models and the stack
+# ---------------------------
 
-alike = LinkPredictor(Columns(RBF(0.3), [0, 1, 2]), alpha=0.3)
+similar = LinkPredictor(Columns(RBF(0.3), [0, 1, 2]), alpha=0.3)
 pairs = PairLinks(Columns(RBF(0.3), [3, 4, 5]), alpha=1.0)
 models = {
-    "LinkPredictor": alike,
+    "LinkPredictor": similar,
     "PairLinks": pairs,
-    "stack": LinkStack([alike, pairs], combine="logits"),
+    "stack": LinkStack([similar, pairs], combine="logits"),
 }
 truth, found = links[np.ix_(new, known)] > 0, {}
 for name, model in models.items():
@@ -64,8 +64,8 @@ print("weights:", models["stack"].weights_)
 # %%
 # The figure
 # ----------
-# Areas on pairs of a new and a known node, and how often a link is there where the
-# stack says so: its probabilities are calibrated on nodes left out.
+# Areas on known-new pairs, and the calibration of the probabilities of the stack, which
+# are fitted on held-out nodes.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.4), layout="constrained")
 for k, area in enumerate(("ROC", "PR")):

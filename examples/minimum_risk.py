@@ -1,16 +1,16 @@
-"""
-Decoding by the loss itself
+r"""
+Decoding by the target loss
 ===========================
 
-Which set of labels to answer depends on how answers are evaluated. If every wrong label
-costs the same (Hamming loss), a label has to be more likely than not. If whole sets are
-compared (F1), it pays to name labels that are less likely than that. ``MinimumRisk``
-takes the weights β of any model and the loss, and searches all sets, exactly.
+The best label set depends on the loss. Under the Hamming loss a label should be
+predicted if it is more likely than not; for F1, which compares whole sets, less likely
+labels are predicted as well. ``MinimumRisk`` takes the weights :math:`β` of a model and
+the loss, and searches all sets exactly.
 
-.. rst-class:: formula
+.. math::
 
-| h(x) = Σ_i β_i(x) ψ(y_i)
-| ŷ = argmin over y of Σ_i β_i(x) Δ(y_i, y)
+   h(x) = \sum_i \beta_i(x) \psi(y_i), \qquad
+   \hat{y} = \operatorname*{arg\,min}_y \sum_i \beta_i(x) \Delta(y_i, y)
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ from iokr.metrics import f1_samples, hamming
 # %%
 # The data
 # --------
-# Texts as counts of twenty words, and their topics: two of twelve on average.
+# Texts as counts of twenty words, with two of twelve topics on average.
 
 X, Y = make_multilabel_classification(
     700, n_features=20, n_classes=12, n_labels=2, length=15, random_state=1
@@ -36,7 +36,7 @@ train, test = slice(0, 400), slice(400, 700)
 # %%
 # One model, two losses
 # ---------------------
-# The weights are the same; only the decision is not.
+# The weights are the same; only the decoding differs.
 
 ways = {
     "ridge": lambda loss: IOKR(RBF(2.0), alpha=0.3, decoder=MinimumRisk(loss)),
@@ -54,9 +54,9 @@ for name, make in ways.items():
         print(name, loss, *(f"{value:.1f}" for value in found[name, loss]))
 
 # %%
-# A loss of one's own is a function of the truth and of the answer; then candidates are
-# compared, those of the training part unless others are given. Here a forgotten topic
-# costs three times as much as one too many.
+# A custom loss is a function of the true output and the prediction. Candidates are then
+# compared, the training outputs unless others are given. Here a missed topic costs
+# three times as much as a false one.
 
 
 def forgetful(truth, answer):
@@ -67,26 +67,26 @@ def forgetful(truth, answer):
 
 careful = Neighbors(15, decoder=MinimumRisk(forgetful)).fit(X[train], Y[train])
 some = slice(400, 440)
-print("topics an answer:", careful.predict(X[some]).sum(axis=1).mean())
+print("topics per prediction:", careful.predict(X[some]).sum(axis=1).mean())
 
 # %%
 # The figure
 # ----------
-# Each decoder wins in its own loss.
+# Each decoder is the best for its own loss.
 
 figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.2), layout="constrained")
 titles = (
-    "F1, %: more is better",
-    "Hamming loss, %: less is better",
-    "labels an answer",
+    "F1, % (larger is better)",
+    "Hamming loss, % (smaller is better)",
+    "labels per prediction",
 )
 for k, (axes, title) in enumerate(zip(panels, titles, strict=True)):
     for shift, loss, words in ((-0.18, "f1", "F1"), (0.18, "hamming", "Hamming loss")):
         values = [found[name, loss][k] for name in ways]
-        label = f"decided by {words}"
+        label = f"decoded for {words}"
         axes.bar(np.arange(len(ways)) + shift, values, 0.34, label=label)
     axes.set(title=title, xticks=range(len(ways)), xticklabels=ways)
-panels[2].axhline(Y[test].sum(axis=1).mean(), color="0.4", label="labels in truth")
+panels[2].axhline(Y[test].sum(axis=1).mean(), color="0.4", label="true labels")
 figure.legend(
     *panels[2].get_legend_handles_labels(), ncols=3, loc="outside lower center"
 )

@@ -1,15 +1,16 @@
-"""
-Tasks that help each other
-==========================
+r"""
+Multi-task regression with missing values
+=========================================
 
-Six sensors follow the same wave, each with a little delay, and each reports only now
-and then. A model for each sensor bridges its gaps with nothing. With an operator A
-that says which sensors go together, the others fill the gap.
+Six sensors follow the same wave with different delays, and report rarely. A model for
+each sensor has no information in its gaps. An operator :math:`A` that couples the
+sensors fills them from the others.
 
-.. rst-class:: formula
+.. math::
 
-| min over h of ½ Σ over known y_ij of (y_ij − h_j(x_i))² + (α/2)‖h‖²
-| K(x, z) = k(x, z) A
+   \min_h \tfrac12 \sum_{y_{ij} \text{ observed}} (y_{ij} - h_j(x_i))^2
+   + \frac{\alpha}{2}\lVert h\rVert^2, \qquad
+   \mathcal{K}(x, z) = k(x, z) A
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,8 @@ from iokr.kernels import RBF
 # %%
 # The data
 # --------
-# NaN is a value that is not there. Each sensor has a gap of its own, and a third of
-# the rest is missing too.
+# NaN is a missing value. Each sensor has a gap, and a third of the other values is
+# missing.
 
 rng = np.random.default_rng(0)
 time = np.sort(rng.uniform(0, 10, size=90))
@@ -43,13 +44,14 @@ time, truth, seen, gaps = time[some], truth[some], seen[some], gaps[some]
 # %%
 # The model
 # ---------
-# ``task_weight`` couples the tasks, 0 not at all; it is chosen with ``alpha`` by
-# leave-one-out. How alike two sensors are is estimated from the values that both have.
+# ``task_weight`` couples the tasks; 0 means independent tasks. It is selected with
+# ``alpha`` by leave-one-out. The similarity of two sensors is estimated from the values
+# that both have.
 
 alphas = np.logspace(-3, 0, 7)
 models = {
-    "each by itself": MultiTaskCV(RBF(2.0), task_weights=[0.0], alphas=alphas),
-    "together": MultiTaskCV(RBF(2.0), task_weights=[0.5, 0.8, 0.95], alphas=alphas),
+    "separately": MultiTaskCV(RBF(2.0), task_weights=[0.0], alphas=alphas),
+    "jointly": MultiTaskCV(RBF(2.0), task_weights=[0.5, 0.8, 0.95], alphas=alphas),
 }
 grid = np.linspace(0, 10, 400)
 for name, model in models.items():
@@ -60,14 +62,14 @@ for name, model in models.items():
 # %%
 # The figure
 # ----------
-# The sensor is silent where the ground is grey.
+# Gaps are grey.
 
 figure = plt.figure(figsize=(10.5, 4.6), layout="constrained")
 panels = figure.subplots(2, 3, sharex=True, sharey=True)
 for j, axes in enumerate(panels.flat):
     axes.axvspan(0.6 + 1.4 * j, 2.4 + 1.4 * j, color="0.93")
-    axes.plot(grid, wave(grid, delay[j]), color="black", linewidth=0.8, label="truth")
-    axes.plot(time, seen[:, j], ".", color="0.5", markersize=4, label="reported")
+    axes.plot(grid, wave(grid, delay[j]), color="black", linewidth=0.8, label="true")
+    axes.plot(time, seen[:, j], ".", color="0.5", markersize=4, label="observed")
     for (name, model), color in zip(models.items(), ("C1", "C0"), strict=True):
         axes.plot(grid, model.predict(grid[:, None])[:, j], color=color, label=name)
     axes.set_title(f"sensor {j + 1}", fontsize=10)

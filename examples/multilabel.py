@@ -1,15 +1,16 @@
-"""
+r"""
 Label sets: whole sets or single labels
 =======================================
 
-Each picture has a set of labels: *beach* comes with *sea* and *sky*, hardly ever with
-*snow*. A model for each label by itself cannot use that. With the Tanimoto kernel on
-outputs a set is compared, learned and answered as a whole.
+Each picture has a set of correlated labels: *beach* occurs with *sea* and *sky*, rarely
+with *snow*. A model for each label ignores this. With the Tanimoto kernel on outputs
+whole sets are compared, learned and predicted.
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = \\|y ∩ z\\| / \\|y ∪ z\\|
-| ŷ = argmin over sets y of ‖h(x) − ψ(y)‖²
+   k(y, z) = \frac{\lvert y \cap z\rvert}{\lvert y \cup z\rvert}, \qquad
+   \hat{y} = \operatorname*{arg\,min}_y \lVert h(x) - \psi(y)\rVert^2
+   \text{ over sets } y
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +24,8 @@ from iokr.metrics import f1_samples
 # %%
 # The data
 # --------
-# Six scenes, each a set of labels. A picture has the set of its scene with a few
-# changes; its features are a blurred mix of what the labels look like.
+# Six scenes, each a set of labels. A picture has the labels of its scene with a few
+# changes; its features are a noisy sum of one vector per label.
 
 SCENES = [
     ["sky", "sea", "beach", "people"],
@@ -53,10 +54,9 @@ X_test, Y_test = pictures(300)
 # %%
 # Two models
 # ----------
-# They differ in the output kernel and in the way back from features to sets. Both
-# choose the input kernel and ``alpha`` by leave-one-out. With linear outputs
-# ``Threshold`` rounds each label by itself; with Tanimoto outputs the answer is the
-# nearest of the sets that occur in training.
+# They differ in the output kernel and in the decoder. Both select the input kernel and
+# ``alpha`` by leave-one-out. With linear outputs ``Threshold`` rounds each label
+# separately; with Tanimoto outputs the prediction is the nearest training set.
 
 inputs = [RBF(gamma) for gamma in (1e-3, 3e-3, 1e-2)]
 models = {
@@ -73,8 +73,8 @@ for name, model in models.items():
 # %%
 # The figure
 # ----------
-# Left, the F1 of the sets that are answered. Right, thirty pictures answered by
-# Tanimoto outputs: labels that are right, that were missed, and that are too many.
+# Left, the F1 of the predicted sets. Right, thirty predictions with Tanimoto outputs:
+# correct, missed and false labels.
 
 figure = plt.figure(figsize=(10, 4), layout="constrained")
 left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
@@ -88,9 +88,9 @@ left.legend(loc="lower right", frameon=False)
 truth = Y_test[:30].T > 0
 answer = models["Tanimoto outputs"].predict(X_test[:30]).T > 0
 kinds = {
-    "right": (truth & answer, "C0", "s"),
+    "correct": (truth & answer, "C0", "s"),
     "missed": (truth & ~answer, "C1", "x"),
-    "too many": (answer & ~truth, "C3", "+"),
+    "false": (answer & ~truth, "C3", "+"),
 }
 for name, (where, color, marker) in kinds.items():
     rows, columns = np.nonzero(where)

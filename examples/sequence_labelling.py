@@ -1,16 +1,15 @@
-"""
-Sequence labelling: neighbours help to read
-===========================================
+r"""
+Sequence labelling
+==================
 
-Rows of blurred digits, in which every digit is one or two more than the one before it.
-Read one by one, many are hard to tell. With a weight τ > 0 the output kernel also
-counts the steps from one digit to the next on which two rows agree; the best of all 10⁶
-rows is then found exactly by ``Positions``, along the row (Viterbi).
+Rows of noisy digits, in which every digit is one or two more than the previous one.
+Predicted one by one, many are wrong. With a weight :math:`τ > 0` the output kernel also
+counts equal transitions between neighbouring digits; ``Positions`` then finds the best
+of all :math:`10⁶` rows exactly, by dynamic programming (Viterbi).
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = Σ_t 1{y_t = z_t} + τ Σ_t 1{y_t = z_t, y_t+1 = z_t+1}
-| ŷ by dynamic programming
+   k(y, z) = \sum_t 1_{y_t = z_t} + \tau \sum_t 1_{y_t = z_t,\; y_{t+1} = z_{t+1}}
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +24,7 @@ from iokr.metrics import character_accuracy, subset_accuracy
 # %%
 # The data
 # --------
-# Rows of six of scikit-learn's digits with noise on them. Rows for training and for
-# testing are made of different images.
+# Rows of six noisy digits of scikit-learn. Training and test rows use different images.
 
 rng = np.random.default_rng(0)
 digits = load_digits()
@@ -49,9 +47,9 @@ print(X.shape, y[:3])
 # %%
 # The model
 # ---------
-# Inputs are compared image by image. Output kernels with different τ are different
-# feature spaces, in which errors cannot be compared; what counts is how many digits,
-# and how many whole rows, are read right.
+# Inputs are compared image by image. Output kernels with different τ have different
+# feature spaces, whose errors are not comparable; the metrics are the fractions of
+# correct digits and of correct rows.
 
 weights = [0.0, 0.5, 1.0, 2.0]
 answers = {}
@@ -64,13 +62,15 @@ shares = {
     "whole rows": [subset_accuracy(y_test, found) for found in answers.values()],
 }
 for weight, digit, row in zip(weights, *shares.values(), strict=True):
-    print(f"τ = {weight:g}: {digit:.1%} of the digits, {row:.1%} of the rows are right")
+    print(
+        f"τ = {weight:g}: {digit:.1%} of the digits, {row:.1%} of the rows are correct"
+    )
 
 # %%
 # The figure
 # ----------
-# Test rows that only the model with steps reads right, and beside each digit what both
-# make of it.
+# Test rows that only the model with transitions predicts correctly, with the
+# predictions of both models.
 
 better = np.flatnonzero((answers[1.0] == y_test) & (answers[0.0] != y_test))[:4]
 figure = plt.figure(figsize=(10, 4.4), layout="constrained")
@@ -78,7 +78,11 @@ left, right = figure.subfigures(1, 2, width_ratios=(1, 1.7))
 axes = left.subplots()
 for (name, values), color in zip(shares.items(), ("0.6", "C0"), strict=True):
     axes.plot(weights, values, "o-", color=color, label=name)
-axes.set(xlabel="τ, the weight of steps", ylabel="right, of 200 test rows", ylim=(0, 1))
+axes.set(
+    xlabel="τ, the weight of transitions",
+    ylabel="correct, of 200 test rows",
+    ylim=(0, 1),
+)
 axes.legend(frameon=False, loc="lower right")
 axes.spines[["top", "right"]].set_visible(False)
 panels = right.subplots(len(better), 6)
@@ -90,5 +94,7 @@ for line, i in zip(panels, better, strict=True):
             cell.text(8, 2 + 4 * place, answers[weight][i][t], color=color, va="center")
         cell.set(xticks=[], yticks=[])
         cell.spines[:].set_color("0.8")
-right.suptitle("upper: digit by digit, lower: with steps; wrong is red", fontsize=10)
+right.suptitle(
+    "upper: digit by digit, lower: with transitions; errors are red", fontsize=10
+)
 plt.show()

@@ -1,16 +1,17 @@
-"""
-String to string: words that nobody has seen
-============================================
+r"""
+String to string
+================
 
-Digits in, Roman numerals out: 147 is CXLVII. The model is told nothing about either;
-it sees pairs of strings. Outputs are compared by the pairs of letters in them, so what
-it predicts is how often each pair should occur. ``NGramPath`` puts such pairs
-together, end to end, to a string, most often to one that is not in the training set.
+The input is a string of digits, the output the Roman numeral: 147 is CXLVII. The model
+only receives pairs of strings. The output kernel counts pairs of letters, so the model
+predicts their counts; ``NGramPath`` constructs a string from them, usually one that is
+not in the training set.
 
-.. rst-class:: formula
+.. math::
 
-| k(y, z) = Σ_u n_u(y) n_u(z) over pairs of letters u
-| ŷ ≈ argmin over all strings y of ‖h(x) − ψ(y)‖²
+   k(y, z) = \sum_u n_u(y) n_u(z) \text{ over pairs of letters } u, \qquad
+   \hat{y} \approx \operatorname*{arg\,min}_y \lVert h(x) - \psi(y)\rVert^2
+   \text{ over all strings}
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +25,7 @@ from iokr.metrics import edit_distance
 # %%
 # The data
 # --------
-# The numbers from 1 to 399 in random order; marks at both ends say where a numeral
-# begins and ends.
+# The numbers from 1 to 399 in random order; ``^`` and ``$`` mark the ends of a numeral.
 
 UNITS = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"]
 TENS = ["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX", "XC"]
@@ -43,16 +43,16 @@ X_test, truth = X[-100:], np.array([text[1:-1] for text in Y[-100:]], dtype=obje
 # %%
 # The model
 # ---------
-# The inputs are compared by the digits at the same place, and by two such places at
-# once. Three ways back: strings made of pairs of letters, the nearest numeral seen in
-# training, and, for those who know what numerals there are, the nearest of all.
+# Inputs are compared by the digits at equal positions, and by pairs of positions. Three
+# decoders: strings constructed from pairs of letters, the nearest training numeral, and
+# the nearest of all numerals as candidates.
 
 same = Positional(Delta())
 inputs, outputs = same + 0.3 * same * same, Spectrum(2)
 sizes = [25, 50, 100, 200]
 right = {
-    "put together from pairs of letters": [],
-    "nearest numeral seen in training": [],
+    "constructed from pairs of letters": [],
+    "nearest training numeral": [],
     "nearest of all numerals": [],
 }
 for n in sizes:
@@ -64,19 +64,21 @@ for n in sizes:
         if candidates is None:
             built = answers
 for name, shares in right.items():
-    print(f"{name}: {shares[-1]:.0%} right with {n} training pairs")
-print(f"mean edit distance of what was put together: {edit_distance(truth, built):.2f}")
+    print(f"{name}: {shares[-1]:.0%} correct with {n} training pairs")
+print(
+    f"mean edit distance of the constructed numerals: {edit_distance(truth, built):.2f}"
+)
 
 # %%
 # The figure
 # ----------
-# Left, the fraction of numerals that are right to the last letter. Right, some test
-# numbers, and what is true where the answer is wrong.
+# Left, the fraction of exactly correct numerals. Right, some test numbers with their
+# predictions, and the true numeral below wrong ones.
 
 figure, (left, listed) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for (name, shares), color in zip(right.items(), ("C0", "0.6", "C1"), strict=True):
     left.plot(sizes, shares, "o-", color=color, label=name)
-left.set(xlabel="training pairs", ylabel="right numerals", xscale="log")
+left.set(xlabel="training pairs", ylabel="correct numerals", xscale="log")
 left.set_xticks(sizes, sizes)
 left.minorticks_off()
 left.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))

@@ -1,16 +1,17 @@
-"""
+r"""
 Any regressor for any output
 ============================
 
-The lower half of a digit from its upper half. ``Surrogate`` holds a Gaussian output
-kernel in some fifty numbers and hands them to whatever predicts numbers: a network, a
-forest, neighbours. Its answers are decoded like those of ``IOKRCV``, the closed form,
-which stands beside them on the same numbers.
+Predict the lower half of a digit from its upper half. ``Surrogate`` represents a
+Gaussian output kernel by fifty coordinates, which any regressor can predict: a network,
+a forest, neighbours. Predictions are decoded as in ``IOKRCV``, the closed form, which
+is fitted to the same coordinates for comparison.
 
-.. rst-class:: formula
+.. math::
 
-| z(y) = L⁻¹ k_Y(P, y),    L Lᵀ = k_Y(P, P)
-| f(x) ≈ z(y),    ŷ = argmin over y of k_Y(y, y) − 2⟨f(x), z(y)⟩
+   z(y) = L^{-1} k_Y(P, y), \quad L L^{\top} = k_Y(P, P), \qquad
+   f(x) \approx z(y), \quad
+   \hat{y} = \operatorname*{arg\,min}_y k_Y(y, y) - 2\langle f(x), z(y)\rangle
 """
 
 import time
@@ -30,7 +31,7 @@ from iokr.metrics import rbf_loss
 # %%
 # The data
 # --------
-# 8 × 8 pixels, four rows given and four asked for.
+# 8 × 8 pixels: four rows are the input, four the output.
 
 images = load_digits().data / 16
 order = np.random.default_rng(0).permutation(len(images))
@@ -40,8 +41,8 @@ test = slice(1000, 1300)
 # %%
 # The models
 # ----------
-# All learn the same coordinates z(y). With PyTorch ``NeuralRegressor()`` takes the
-# place of scikit-learn's network; nothing else changes.
+# All learn the same coordinates z(y). With PyTorch, ``NeuralRegressor()`` can replace
+# scikit-learn's network.
 
 outputs = {
     "output_kernel": RBF(0.2),
@@ -77,8 +78,8 @@ for n in sizes:
 # %%
 # The figure
 # ----------
-# With hundreds of rows the closed form is hard to beat, and chooses its own parameters.
-# Regressors are for inputs without a kernel, and for far more rows.
+# With hundreds of rows the closed form performs well, and selects its own parameters.
+# Other regressors are useful for inputs without a kernel and for many more rows.
 
 figure = plt.figure(figsize=(10.5, 3.8), layout="constrained")
 part, pictures = figure.subfigures(1, 2, width_ratios=(1, 1.2))
@@ -90,7 +91,7 @@ left.set_xticks(sizes, sizes)
 left.minorticks_off()
 left.legend(fontsize=8)
 shown = slice(test.start, test.start + 6)
-rows = {"truth": Y[shown]}
+rows = {"true": Y[shown]}
 rows |= {name: np.asarray(model.predict(X[shown])) for name, model in models.items()}
 grid = pictures.subplots(len(rows), 6)
 for line, (name, halves) in zip(grid, rows.items(), strict=True):

@@ -1,17 +1,17 @@
-"""
-Trees: the structure of what was said
-=====================================
+r"""
+Tree prediction
+===============
 
-.. rst-class:: formula
+The input is a formula such as a+b*c, observed symbol by symbol with noise; the output
+is its tree, in which b*c is computed first. The model has no knowledge of the symbols
+or the grammar. The output kernel counts labels and parent-child pairs, so the model
+predicts their counts. ``TreeEdits`` starts from the nearest training trees and edits
+labels, nodes and subtrees.
 
-| k(y, z) = Σ_t n_t(y) n_t(z) over labels t, and labels t with those of their children
-| ŷ ≈ argmin over trees y of ‖h(x) − ψ(y)‖²
+.. math::
 
-A formula such as a+b*c is heard symbol by symbol, with noise; what is asked for is its
-tree, in which b*c is done first. The model is told neither the symbols nor the rules.
-Outputs are compared by what stands above what, so what it predicts is how often each
-such part should occur. ``TreeEdits`` starts from the nearest training trees and changes
-labels, nodes and subtrees while that helps, to a tree that was never seen.
+   k(y, z) = \sum_t n_t(y) n_t(z) \text{ over labels } t
+   \text{, and labels } t \text{ with those of their children}
 """
 
 import ast
@@ -28,9 +28,8 @@ from iokr.metrics import tree_edit_distance
 # %%
 # The data
 # --------
-# All formulas with three letters and two operations, in random order. Python's own
-# parser knows their trees. Each symbol is heard as seven numbers, of which one is
-# larger than the others but for the noise.
+# All formulas with three letters and two operations, in random order. Python's parser
+# gives their trees. Each symbol is a noisy indicator vector of seven numbers.
 
 SYMBOLS = "abc+-*/"
 NAMES = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -55,15 +54,14 @@ X_test, truth = X[-50:], y[-50:]
 # %%
 # The model
 # ---------
-# Three ways back: trees made by edits, which keep to nodes with children as some
-# training node has (``grammar``); the nearest tree seen in training, none of which is
-# right; and, for those who know what trees there are, the nearest of all. How often
-# they are right, and how many edits away from the truth.
+# Three decoders: edits restricted to nodes with children as some training node has
+# (``grammar``); the nearest training tree, which is never correct; and the nearest of
+# all trees as candidates. Evaluated by accuracy and by the tree edit distance.
 
 sizes = [25, 50, 100, 200]
 right = {
     "edited": [],
-    "nearest tree seen in training": [],
+    "nearest training tree": [],
     "nearest of all trees": [],
 }
 for n in sizes:
@@ -76,15 +74,15 @@ for n in sizes:
         found = model.predict(X_test, candidates)
         shares.append(np.mean([a == b for a, b in zip(found, truth, strict=True)]))
         edits = tree_edit_distance(truth, found)
-        print(f"{n} trees, {name}: {shares[-1]:.0%} right, {edits:.2f} edits away")
+        print(f"{n} trees, {name}: {shares[-1]:.0%} correct, edit distance {edits:.2f}")
         if candidates is None:
             answers = found
 
 # %%
 # The figure
 # ----------
-# Left, the share of trees that are right to the last node. Right, some that were heard,
-# and their trees with 200 training trees; in red where an answer is wrong.
+# Left, the fraction of exactly correct trees. Right, predictions with 200 training
+# trees; wrong ones are red.
 
 
 def draw(axes, node, place, width, color):
@@ -102,7 +100,7 @@ left, right_side = figure.subfigures(1, 2, width_ratios=(1, 1.3))
 axes = left.subplots()
 for (name, shares), color in zip(right.items(), ("C0", "0.6", "C1"), strict=True):
     axes.plot(sizes, shares, "o-", color=color, label=name)
-axes.set(xlabel="training trees", ylabel="right trees", xscale="log", ylim=(-0.05, 1))
+axes.set(xlabel="training trees", ylabel="correct trees", xscale="log", ylim=(-0.05, 1))
 axes.set_xticks(sizes, sizes)
 axes.minorticks_off()
 axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))

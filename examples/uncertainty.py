@@ -1,16 +1,16 @@
-"""
-How sure: sets, bands and probabilities
-=======================================
+r"""
+Prediction sets, bands and probabilities
+========================================
 
-An answer without its error is half an answer. A conformal set holds every output that
-looks no stranger at x than known outputs look at their own inputs, after (x, y) has
-joined them. It holds the truth as often as asked for, whatever the distribution. Five
-displays show a model from its choice to its errors.
+A prediction set contains the outputs whose nonconformity score at :math:`x`, computed
+with :math:`(x, y)` included in the fit, is at most the calibration quantile. Its
+coverage is guaranteed for every distribution of exchangeable rows. Displays show model
+selection, coverage and errors.
 
-.. rst-class:: formula
+.. math::
 
-| C(x) = {y : #{i : s_i < s(x, y)} < ⌈c(n + 1)⌉}
-| s(x, y) = ‖ψ(y) − h(x)‖, and s_i the same for row i
+   C(x) = \{y : \#\{i : s_i < s(x, y)\} < \lceil c(n + 1)\rceil\}, \qquad
+   s(x, y) = \lVert\psi(y) - h(x)\rVert
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ from iokr.metrics import (
 # %%
 # The data
 # --------
-# A wave whose noise grows to the right, and few inputs beyond 4.
+# A wave whose noise increases with x, and few inputs above 4.
 
 rng = np.random.default_rng(0)
 
@@ -44,20 +44,21 @@ X, y = waves(120)
 X_test, y_test = waves(500)
 
 # %%
-# Choose on other rows
-# --------------------
-# Kernel and ``alpha`` chosen on the rows that sets are made of would void their
-# guarantee, so a part of the data is spent on the choice. ``PathDisplay`` shows it.
+# Model selection on other rows
+# -----------------------------
+# Selecting kernel and ``alpha`` on the calibration rows would void the guarantee, so a
+# part of the data is used for the selection. ``PathDisplay`` shows it.
 
 choice = IOKRCV([RBF(0.1), RBF(1.0), RBF(10.0)], alphas=np.logspace(-4, 2, 25))
 choice.fit(X_choice, y_choice)
 model = IOKR(choice.kernel_, alpha=choice.alpha_)
 
 # %%
-# Two kinds of sets
-# -----------------
-# By distance all intervals are about as long; scaled by the deviation of h(x), they
-# grow where inputs are few. Both keep the promise, on average over the inputs.
+# Two nonconformity scores
+# ------------------------
+# With distances all intervals have about the same length; scaled by the standard
+# deviation of h(x), they are longer where inputs are few. Both have the guaranteed
+# coverage on average over inputs.
 
 sets = Conformal(model).fit(X, y)
 scaled = Conformal(model, conformity="scaled").fit(X, y)
@@ -70,38 +71,38 @@ for name, one in {"distance": sets, "scaled": scaled}.items():
 # %%
 # Probabilities of candidates
 # ---------------------------
-# Which of five stretches of the axis is an input from? The temperature of
-# ``predict_proba`` is the one with the smallest log loss on leave-one-out.
+# Which of five segments of the axis does an input belong to? The temperature of
+# ``predict_proba`` minimises the leave-one-out log loss.
 
 NAMES = np.array(["first", "second", "third", "fourth", "fifth"], dtype=object)
 
 
-def stretches(x):
+def segments(x):
     return NAMES[np.clip(x[:, 0] + 0.4 * rng.normal(size=len(x)), 0, 4.99).astype(int)]
 
 
-places, truth = stretches(X), stretches(X_test)
+places, truth = segments(X), segments(X_test)
 classes = IOKR(RBF(1.0), output_kernel=Delta(), alpha=1.0).fit(X, places)
 P = classes.predict_proba(X_test, NAMES)
 right = NAMES[P.argmax(axis=1)] == truth
-print(f"mean probability of the answer {P.max(axis=1).mean():.2f}", end=", ")
-print(f"fraction that is right {right.mean():.2f}")
+print(f"mean probability of the prediction {P.max(axis=1).mean():.2f}", end=", ")
+print(f"accuracy {right.mean():.2f}")
 
 # %%
 # Weights of kernels
 # ------------------
-# ``Aligned`` weighs kernels by how well they go with the outputs.
+# ``Aligned`` weights kernels by their alignment with the outputs.
 
 kernels = [Linear(), RBF(0.1), RBF(1.0), RBF(10.0)]
 aligned = IOKR(Aligned(kernels), alpha=0.1).fit(X, y)
 
 # %%
-# Six pictures
-# ------------
+# The figure
+# ----------
 
 figure, axes = plt.subplots(3, 2, figsize=(9, 11), layout="constrained")
 PathDisplay.from_estimator(choice, ax=axes[0, 0])
-axes[0, 0].set_title("the choice")
+axes[0, 0].set_title("model selection")
 grid = np.linspace(0, 5, 200)[:, None]
 axes[0, 1].plot(X[:, 0], y, ".", color="#888888", markersize=4)
 for one, colour, name in ((sets, "C0", "distance"), (scaled, "C1", "scaled")):
@@ -115,7 +116,7 @@ axes[1, 0].set_title("coverage of 500 new rows")
 PredictionDisplay.from_estimator(scaled, X_test[:80], y_test[:80], ax=axes[1, 1])
 axes[1, 1].set_title("80 predictions")
 RankDisplay.from_estimator(classes, X_test, truth, NAMES, ax=axes[2, 0])
-axes[2, 0].set_title("ranks of the true stretch")
+axes[2, 0].set_title("ranks of the true segment")
 WeightsDisplay.from_estimator(aligned, ax=axes[2, 1])
 axes[2, 1].set_title("weights of kernels")
 plt.show()

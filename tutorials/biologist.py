@@ -1,18 +1,18 @@
-"""
-For a biologist: ten interactions worth testing
-===============================================
+r"""
+For a biologist: ten interactions to test
+=========================================
 
-You have a list of interactions and a table of measurements of each protein, and you can
-afford ten experiments. Which ten? This tutorial goes from two files to that list, and
-says beforehand how many of the ten should succeed.
+You have a list of known interactions, a table of measurements for each protein, and
+resources for ten experiments. This tutorial goes from two files to a list of ten pairs,
+with the expected number of true interactions among them: the sum of their calibrated
+probabilities,
 
-.. rst-class:: formula
+.. math::
 
-| links known among proteins, and a profile of each protein
-| → pairs that are not known, best first, and how many of them to expect true
+   \mathbb{E}[\text{true pairs}] = \sum_{i=1}^{10} p_i
 
-It runs on the protein network of yeast where that is found (``IOKR_DATA``), and on a
-network made in its shape elsewhere. Nothing else differs.
+It uses the protein network of yeast if it is found (``IOKR_DATA``), otherwise a
+simulated network of similar shape.
 """
 
 import shlex
@@ -31,25 +31,25 @@ from iokr.datasets import DataNotFound, find_data, make_communities
 # Two files
 # ---------
 # A table of proteins: the first column is the name, the others are measurements, here
-# the expression along a time course. And a list of interactions that are trusted. Some
-# cells of the table are empty, as they always are.
+# the expression along a time course, with some missing values. And a list of trusted
+# interactions.
 #
-# A third list stays in the drawer: interactions seen by other methods, which the model
-# never gets to know. We shall look at it once, at the end.
+# A third list, of interactions reported by other methods, is held out for the
+# evaluation at the end.
 
 
 def yeast():
-    """Proteins with three trusted interactions or more, to keep this short."""
+    """Proteins with at least three trusted interactions."""
     data = np.load(find_data("yeast_ppi/yeast_ppi.npz"))
     names, trusted = data["orf"], data["edges"]
     keep = np.bincount(trusted.ravel(), minlength=len(names)) >= 3
     profiles = pd.DataFrame(data["expr_spellman"], names, data["cond_spellman"])
-    drawer = np.concatenate([data["edges_medium"], data["edges_y2h_full"]])
-    return profiles[keep], names[trusted[keep[trusted].all(axis=1)]], names[drawer]
+    held_out = np.concatenate([data["edges_medium"], data["edges_y2h_full"]])
+    return profiles[keep], names[trusted[keep[trusted].all(axis=1)]], names[held_out]
 
 
 def made():
-    """200 proteins in complexes; two in three of their interactions are trusted."""
+    """200 simulated proteins in complexes; two thirds of the interactions are trusted."""
     network, rng = make_communities(200, seed=1), np.random.default_rng(1)
     names = np.array([f"P{i:03d}" for i in range(200)])
     hours = [f"t{10 * i}" for i in range(network.X.shape[1])]
@@ -61,9 +61,9 @@ def made():
 
 
 try:
-    profiles, trusted, drawer = yeast()
+    profiles, trusted, held_out = yeast()
 except DataNotFound:
-    profiles, trusted, drawer = made()
+    profiles, trusted, held_out = made()
 
 temporary = TemporaryDirectory()
 folder = Path(temporary.name)
@@ -77,10 +77,10 @@ for name in ("proteins.tsv", "interactions.tsv"):
 # %%
 # One command
 # -----------
-# ``iokr links predict`` reads both files. It compares two models, and both together, by
-# hiding proteins from them, takes the best, and lists the pairs that are not among the
-# known ones. ``--missing mean`` fills the empty cells; without it such proteins are
-# left out, and listed. In a terminal you type what stands after the ``$``.
+# ``iokr links predict`` reads both files. It compares two models and their combination
+# on held-out proteins, uses the best, and ranks the pairs that are not known to
+# interact. ``--missing mean`` imputes missing values; without it such proteins are
+# rejected and listed. The command is shown after the ``$``.
 
 
 def shell(command):
@@ -97,69 +97,67 @@ shell(
 )
 
 # %%
-# Read three things before the list itself. *Expected precision*: of so many first
-# pairs, the fraction that should be true, estimated on pairs that were hidden from the
-# model. *AUC-ROC* and *AUC-PR*, for proteins that the model had never seen: chance is
-# 50 % for the first, and for the second the fraction of all pairs that are linked,
-# often below 1 %. And the *input*: how many rows were used, and what became of the
-# others (``links/rejected.tsv``).
+# Three results to check first. *Expected precision*: the expected fraction of true
+# interactions among the first pairs, estimated on held-out pairs. *AUC-ROC* and
+# *AUC-PR* for held-out proteins: a random ranking has 50 % and the prevalence of links,
+# often below 1 %. *Input*: the numbers of rows that were used and rejected
+# (``links/rejected.tsv``).
 #
-# ``links/report.html`` is the page to work with: sort, filter, search, see the network,
-# and ask why a pair is listed. ``links/network.graphml`` opens in Cytoscape.
+# ``links/report.html`` is an interactive page with the table, the network and the
+# evidence for each pair. ``links/network.graphml`` opens in Cytoscape.
 #
-# What speaks for a pair
-# ----------------------
-# ``edges.tsv`` opens in a spreadsheet. For each pair it says how likely it is, how many
-# partners the two share already, and how similar their profiles are. A high probability
-# with no shared partner is a claim from the measurements alone: bolder, and more of a
-# discovery when it holds.
+# Evidence for a pair
+# -------------------
+# ``edges.tsv`` opens in a spreadsheet. For each pair it has the probability, the number
+# of shared partners and the similarity of the profiles. A high probability without
+# shared partners is based on the measurements alone.
 
 ranked = pd.read_table(folder / "links" / "edges.tsv")
 columns = ["rank", "source", "target", "probability", "shared_partners", "similarity"]
 print(ranked[columns].head(8).round(2).to_string(index=False))
 
 # %%
-# Ten bets
-# --------
-# The first ten pairs are seldom the best ten experiments: one busy protein may be in
-# half of them, and if it was a poor choice all of these fail together. So go down the
-# list and take a pair only if neither protein is in two bets already.
+# Ten pairs
+# ---------
+# The first ten pairs are rarely the best ten experiments: one protein may be in half of
+# them, so that their errors are correlated. Select pairs in the order of the list such
+# that no protein is in more than two of them.
 
-bets, used = [], {}
+selected, used = [], {}
 for pair in ranked.itertuples():
     if max(used.get(pair.source, 0), used.get(pair.target, 0)) < 2:
-        bets.append(pair)
+        selected.append(pair)
         used[pair.source] = used.get(pair.source, 0) + 1
         used[pair.target] = used.get(pair.target, 0) + 1
-    if len(bets) == 10:
+    if len(selected) == 10:
         break
-bets = pd.DataFrame(bets)[columns]
-bets.to_csv(folder / "bets.tsv", sep="\t", index=False)
-print(bets.round(2).to_string(index=False))
+selected = pd.DataFrame(selected)[columns]
+selected.to_csv(folder / "selected.tsv", sep="\t", index=False)
+print(selected.round(2).to_string(index=False))
 
 n = len(profiles)
 possible = n * (n - 1) / 2 - len(trusted)
-print(f"to expect: {bets.probability.sum():.1f} of 10 true")
+print(f"expected: {selected.probability.sum():.1f} of 10 true")
 
 # %%
-# That sum is the decision. If five of ten are worth the work, test them. If not, ask
-# for the partners of the one protein that you care about (``--for NAME``), or bring
-# more measurements: a second table is a second ``--nodes``, see
-# :doc:`/guide/command_line`.
+# This sum is the basis of the decision. If it is too low, restrict the list to the
+# partners of a protein of interest (``--for NAME``), or add measurements: a second
+# table is a second ``--nodes``, see :doc:`/guide/command_line`.
 #
-# The drawer
+# Evaluation
 # ----------
-# Now the list that the model has not seen. For the yeast network these are pairs that
-# weaker experiments reported: many true ones are not in it and many in it are false, so
-# it can only count too few. What matters is how much more often than by chance.
+# The held-out list. For the yeast network it has pairs reported by less reliable
+# experiments: many true interactions are missing and some are false, so the number of
+# confirmed pairs is a lower bound. Compare it with a random selection.
 
-seen = {frozenset(pair) for pair in drawer} - {frozenset(pair) for pair in trusted}
+seen = {frozenset(pair) for pair in held_out} - {frozenset(pair) for pair in trusted}
 inside = {pair for pair in seen if pair <= set(profiles.index)}
 confirmed = [
-    frozenset(pair) in inside for pair in zip(bets.source, bets.target, strict=True)
+    frozenset(pair) in inside
+    for pair in zip(selected.source, selected.target, strict=True)
 ]
 chance = len(inside) / possible
-print(f"in the drawer: {sum(confirmed)} of our 10, by chance {10 * chance:.2f}")
+print(f"in the held-out list: {sum(confirmed)} of 10, at random {10 * chance:.2f}")
 
 found = np.cumsum(
     [
@@ -167,11 +165,16 @@ found = np.cumsum(
         for pair in zip(ranked.source, ranked.target, strict=True)
     ]
 )
-places = np.arange(1, len(ranked) + 1)
+positions = np.arange(1, len(ranked) + 1)
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-axes.plot(places, found, color="C0", label="in the list that was hidden")
-axes.plot(places, ranked.probability.cumsum(), color="C1", label="expected to be true")
-axes.plot(places, places * chance, color="0.6", label="hidden list, by chance")
+axes.plot(positions, found, color="C0", label="in the held-out list")
+axes.plot(
+    positions,
+    ranked.probability.cumsum(),
+    color="C1",
+    label="expected number of true pairs",
+)
+axes.plot(positions, positions * chance, color="0.6", label="held-out list, at random")
 axes.set(
     xlabel="first pairs of the list",
     ylabel="pairs",

@@ -1,21 +1,21 @@
-"""
-For a chemist: which molecule is this spectrum of?
-==================================================
+r"""
+For a chemist: molecules of tandem mass spectra
+===============================================
 
-You have tandem mass spectra that no library search explains. For each there is a list
-of molecules that it could be, from a database by formula or by mass. This tutorial
-ranks them, asks how often such a ranking is right, and ends with three piles: report,
-look again, leave.
+You have tandem mass spectra without a match in a library, and for each a list of
+candidate molecules, from a database by formula or by mass. This tutorial ranks the
+candidates, estimates the accuracy of the ranking, and sorts the spectra into three
+groups: report, look again, leave.
 
-.. rst-class:: formula
+.. math::
 
-| a library of spectra with structures, unknown spectra, candidates of each
-| → candidates ranked, with probabilities and sets that hold the truth nine times in ten
+   p(y) = \frac{\exp(f(x, y)/T)}{\sum_{y'} \exp(f(x, y')/T)} \quad
+   \text{over the candidates of } x
 
-The spectra are made by ``iokr msms demo``: rings, chains and ends, a peak for each part
-that a broken bond leaves, half of the peaks lost, and noise. They are toys, so expect
-real ones to be harder; the commands are those that you need. It takes the extra
-``chem`` (RDKit): ``pip install '.[chem,report]'`` in a clone of the repository.
+The spectra are simulated by ``iokr msms demo``: a peak for each fragment of a broken
+bond, half of the peaks missing, and noise. Real spectra are harder; the commands are
+the same. The tutorial needs the extra ``chem`` (RDKit):
+``pip install '.[chem,report]'`` in a clone of the repository.
 """
 
 import shlex
@@ -44,7 +44,7 @@ def shell(command):
 # Five files, two commands
 # ------------------------
 # ``iokr msms demo`` writes the files, trains on the library and identifies the
-# unknowns. With your own files you type its two commands yourself:
+# unknowns. For your own files use its two commands:
 #
 # .. code-block:: console
 #
@@ -58,11 +58,10 @@ for name in ("unknowns.mgf", "candidates.tsv"):
     print(name, *lines, sep="\n", end="\n\n")
 
 # %%
-# How often is it right?
-# ----------------------
-# Before you believe any name above, ask what to expect. ``iokr msms evaluate`` hides
-# each molecule of the library with all of its spectra, ranks its candidates as if it
-# were unknown, and sets a library search beside that.
+# Accuracy
+# --------
+# ``iokr msms evaluate`` holds out each molecule of the library with all of its spectra,
+# ranks its candidates, and compares the result with a library search.
 
 shell(
     "iokr msms evaluate --quiet -i demo/data/library.mgf"
@@ -70,17 +69,16 @@ shell(
 )
 
 # %%
-# Two lines decide whether the rest is worth your time. *top-1* beside *chance* and
-# beside the library search: is there anything to gain? And *of these right*: of the
-# answers with a probability of 0.9 or more, how many were true? That number should be
-# near the probability, or the probabilities mean nothing.
+# Two results to check first. *top-1*, compared with *chance* and with the library
+# search. And the fraction of correct predictions among those with a probability of 0.9
+# or more: it should be close to the probability.
 #
-# What is said of one spectrum
-# ----------------------------
-# ``results/candidates.tsv`` has a row for each candidate. ``in_set`` marks the smallest
-# set that holds the truth in nine of ten cases, provided that the truth is among the
-# candidates: no model can know that it is not. ``evidence`` names the library spectra
-# that speak for the candidate; look at them as you would at the hits of a search.
+# Results for one spectrum
+# ------------------------
+# ``results/candidates.tsv`` has a row for each candidate. ``in_set`` marks the
+# prediction set with 90 % coverage, provided that the true molecule is among the
+# candidates; no model can detect that it is not. ``evidence`` lists the library spectra
+# that contribute most to the score; examine them like the hits of a library search.
 
 ranked = pd.read_table(folder / "demo" / "results" / "candidates.tsv")
 first = ranked[ranked["rank"] == 1].set_index("spectrum_id")
@@ -88,21 +86,21 @@ doubtful = first.probability.idxmin()
 columns = ["rank", "smiles", "probability", "in_set", "evidence"]
 rows = ranked[ranked.spectrum_id == doubtful].head(4)[columns].copy()
 rows["evidence"] = [text.split(":")[0] for text in rows.evidence]
-print(f"{doubtful}, the least certain, with the first witness of each:")
+print(f"{doubtful}, the least certain, with the strongest evidence for each:")
 print(rows.round(2).to_string(index=False))
 
 # %%
-# Three piles
-# -----------
-# *Report* an answer whose set holds one molecule and whose probability is at least 0.9.
-# *Look again* where the set holds up to three, or one of a lower probability: such
-# molecules often differ in one part, and a standard, a second collision energy or a
-# retention time tells them apart. *Leave* the others.
+# Three groups
+# ------------
+# *Report* a prediction whose set has one molecule and whose probability is at least
+# 0.9. *Look again* if the set has up to three molecules, or one with a lower
+# probability: such molecules often differ in one part, and a standard, a second
+# collision energy or a retention time distinguishes them. *Leave* the others.
 
 sizes = ranked[ranked.in_set == "yes"].groupby("spectrum_id").size()
 answers = first[["smiles", "formula", "probability"]].join(sizes.rename("set_size"))
 answers["set_size"] = answers.set_size.fillna(0).astype(int)
-answers["pile"] = np.select(
+answers["group"] = np.select(
     [
         (answers.set_size == 1) & (answers.probability >= 0.9),
         answers.set_size.between(1, 3),
@@ -115,25 +113,25 @@ answers.to_csv(folder / "answers.tsv", sep="\t")
 print(answers.round(3).to_string())
 
 # %%
-# Was that honest?
-# ----------------
-# The demo knows the truth, so here it can be counted. With your own unknowns you
-# cannot, which is what ``evaluate`` is for.
+# Evaluation
+# ----------
+# The true molecules of the simulated spectra are known. For real unknowns they are not;
+# use ``evaluate`` instead.
 
 truth = pd.read_table(folder / "demo" / "data" / "truth.tsv", index_col="spectrum_id")
-answers["right"] = answers.smiles == truth.smiles.reindex(answers.index)
-print(answers.groupby("pile").right.agg(["sum", "size"]))
+answers["correct"] = answers.smiles == truth.smiles.reindex(answers.index)
+print(answers.groupby("group").correct.agg(["sum", "size"]))
 print(
-    f"expected right, by the probabilities: {answers.probability.sum():.1f}"
-    f" of {len(answers)}; right: {answers.right.sum()}"
+    f"expected correct, by the probabilities: {answers.probability.sum():.1f}"
+    f" of {len(answers)}; correct: {answers.correct.sum()}"
 )
 
 colors = {"report": "C0", "look again": "C1", "leave": "0.6"}
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-for pile, rows in answers.groupby("pile"):
-    places = [len(answers) - 1 - answers.index.get_loc(name) for name in rows.index]
-    axes.barh(places, rows.probability, color=colors[pile], label=pile)
-wrong = np.flatnonzero(~answers.right)
+for group, rows in answers.groupby("group"):
+    positions = [len(answers) - 1 - answers.index.get_loc(name) for name in rows.index]
+    axes.barh(positions, rows.probability, color=colors[group], label=group)
+wrong = np.flatnonzero(~answers.correct)
 axes.plot(
     answers.probability.iloc[wrong], len(answers) - 1 - wrong, "kx", label="wrong"
 )

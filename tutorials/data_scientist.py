@@ -1,16 +1,18 @@
-"""
-For a data scientist: tags that you can trust
-=============================================
+r"""
+For a data scientist: label sets with confidence
+================================================
 
-A table in which each row has a *set* of tags, and new rows that have none. The model
-learns whole sets, leave-one-out chooses its parameters from one factorisation, and
-conformal sets say where an answer can be trusted. The decision at the end: which rows
-are tagged by the machine, and which by a person.
+A table in which each row has a *set* of tags, and new rows without tags. The model
+learns whole sets, exact leave-one-out selects its parameters, and prediction sets
+identify the rows for which the prediction is reliable. The result is a decision: which
+rows are tagged automatically, and which by a person.
 
-.. rst-class:: formula
+.. math::
 
-| k_Y(y, z) = \\|y ∩ z\\| / \\|y ∪ z\\| between sets of tags
-| C(x) = the sets that fit x no worse than the true ones fit nine in ten known rows
+   &k_Y(y, z) = \lvert y \cap z\rvert / \lvert y \cup z\rvert \quad
+   \text{between sets of tags} \\
+   &C(x) = \text{sets } y
+   \text{ whose nonconformity score is at most the 90 \% quantile}
 """
 
 from pathlib import Path
@@ -29,11 +31,10 @@ from iokr.metrics import decoded_scorer, f1_samples
 # %%
 # The file
 # --------
-# Tickets of a support desk: how often each of 40 words occurs, and the tags that a
-# person gave, in one column. The file is made here, and made so that tags go together:
-# how far whole sets beat single tags below is a property of these data, which is why
-# you compare the two on yours. A file of yours comes from ``read_csv`` or
-# ``read_excel`` alike.
+# Tickets of a support desk: counts of 40 words, and the tags given by a person, in one
+# column. The data are simulated with correlated tags, which favours whole sets over
+# single tags below; compare both on your own data, read by ``read_csv`` or
+# ``read_excel``.
 
 KINDS = ["login;mobile", "login;password", "billing;refund", "billing;invoice;export"]
 KINDS += ["crash;mobile", "crash;export", "slow;export", "slow;api", "api;login;crash"]
@@ -61,22 +62,21 @@ table = pd.read_csv(path, index_col="ticket")
 print(table.iloc[:3, [0, 1, 2, 3, -1]])
 
 # %%
-# A set of tags is a row of zeros and ones, which pandas makes in one call. The last 500
-# rows play the tickets of next week: no model sees their tags, which are there to count
-# with at the end.
+# pandas converts sets of tags to rows of zeros and ones. The last 500 rows are the test
+# set: their tags are used for the evaluation only.
 
 tags = table.pop("tags").fillna("").str.get_dummies(";")
 X, Y = np.sqrt(table), tags
 known, new = table.index[:500], table.index[500:]
-print(f"{len(known)} tickets to learn from, {Y.shape[1]} tags")
+print(f"{len(known)} training tickets, {Y.shape[1]} tags")
 
 # %%
 # Whole sets or single tags?
 # --------------------------
-# :class:`~iokr.IOKRCV` is a scikit-learn estimator. It takes the frames, and chooses
+# :class:`~iokr.IOKRCV` is a scikit-learn estimator. It accepts the frames and selects
 # bandwidth and ``alpha`` by exact leave-one-out: 3 × 19 models from three
-# eigendecompositions. Under two output kernels those errors are not in the same units,
-# so the two ways to answer are compared by what counts, the F1 of tags, on folds.
+# eigendecompositions. These errors are not comparable between output kernels, so the
+# two models are compared by the F1 of tags, on folds.
 
 widths = [RBF(0.01), RBF(0.02), RBF(0.05)]
 models = {
@@ -93,19 +93,20 @@ for name, model in models.items():
 model = models["whole sets"].fit(X.loc[known], Y.loc[known])
 print(model.kernel_, f"alpha = {model.alpha_:.2g}")
 answers = model.predict(X.loc[new])
-print(f"F1 on next week's tickets: {f1_samples(Y.loc[new], answers):.3f}")
+print(f"F1 on the test tickets: {f1_samples(Y.loc[new], answers):.3f}")
 
 # %%
-# How sure?
-# ---------
-# The mean hides that some tickets are easy and some are hopeless.
-# :class:`~iokr.Conformal` answers with every set of tags that cannot be excluded.
-# ``method="split"`` learns from half of the rows and calibrates on the others, which
-# the model has not seen: then the coverage is a theorem and not a hope. ``guarantee_``
-# says what is promised, and under which condition.
+# Confidence
+# ----------
+# Some tickets are easier than others. :class:`~iokr.Conformal` returns, for each
+# ticket, a prediction set: the sets of tags whose nonconformity score is at most the
+# calibration quantile. ``method="split"`` fits on half of the rows and calibrates on
+# the others, which guarantees the coverage for exchangeable rows, as ``guarantee_``
+# states.
 #
-# Candidates are the sets of tags that have occurred. ``conformity="relative"`` compares
-# each with the best of them, so that sets are small where one answer stands out.
+# Candidates are the sets of tags in the training data. ``conformity="relative"``
+# compares each with the best of them, so that prediction sets are small if one
+# candidate is much better than the others.
 
 candidates = Y.loc[known].drop_duplicates().to_numpy()
 sure = Conformal(
@@ -115,43 +116,44 @@ sure.fit(X.loc[known], Y.loc[known])
 print(sure.guarantee_)
 for coverage in (0.8, 0.9, 0.95):
     held = sure.contains(X.loc[new], Y.loc[new], coverage, candidates).mean()
-    print(f"asked {coverage:.0%}, found {held:.1%}")
+    print(f"requested {coverage:.0%}, observed {held:.1%}")
 
 # %%
 # The decision
 # ------------
-# One set of tags left: the machine tags the ticket. Several: a person chooses among
-# these few. None: the ticket is like nothing before, and a person reads it.
+# If the prediction set has one element, the ticket is tagged automatically. If it has
+# several, a person chooses among them. If it is empty, the ticket is unlike the
+# training data, and a person reads it.
 
 possible = sure.predict_set(X.loc[new], candidates, coverage=0.9)
 sizes = np.array([len(found) for found in possible])
-pile = np.select([sizes == 1, sizes > 1], ["machine", "choose"], "read")
+group = np.select([sizes == 1, sizes > 1], ["automatic", "choose"], "read")
 right = (np.asarray(answers) == Y.loc[new].to_numpy()).all(axis=1)
-done = pd.DataFrame({"pile": pile, "sets": sizes, "right": right}, index=new)
-report = done.groupby("pile").agg(
-    tickets=("right", "size"), right=("right", "mean"), sets=("sets", "mean")
+done = pd.DataFrame({"group": group, "sets": sizes, "correct": right}, index=new)
+report = done.groupby("group").agg(
+    tickets=("correct", "size"), correct=("correct", "mean"), sets=("sets", "mean")
 )
 print(report.round(2))
 
 # %%
-# Tags that are not right as a whole are often right in part, so look at the F1 of each
-# pile too before you decide. If the machine's pile is not good enough, ask for a higher
-# coverage: it shrinks, and gets better.
+# Sets of tags that are not exactly correct are often partly correct, so also consider
+# the F1 of each group. A higher coverage gives a smaller and more accurate automatic
+# group.
 
-shares = []
+fractions = []
 for coverage in np.linspace(0.85, 0.98, 14):
     found = sure.predict_set(X.loc[new], candidates, coverage=coverage)
     alone = np.array([len(some) == 1 for some in found])
-    shares.append((coverage, alone.mean(), right[alone].mean()))
-shares = pd.DataFrame(
-    shares, columns=["coverage", "tagged by the machine", "of these right"]
+    fractions.append((coverage, alone.mean(), right[alone].mean()))
+fractions = pd.DataFrame(
+    fractions, columns=["coverage", "tagged automatically", "accuracy of these"]
 )
 
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-for name, color in (("tagged by the machine", "C0"), ("of these right", "C1")):
-    axes.plot(shares.coverage, shares[name], color=color, label=name)
-axes.axhline(right.mean(), color="0.6", linestyle=":", label="right without a choice")
-axes.set(xlabel="coverage asked for", ylabel="fraction of tickets", ylim=(0, 1.02))
+for name, color in (("tagged automatically", "C0"), ("accuracy of these", "C1")):
+    axes.plot(fractions.coverage, fractions[name], color=color, label=name)
+axes.axhline(right.mean(), color="0.6", linestyle=":", label="accuracy on all tickets")
+axes.set(xlabel="requested coverage", ylabel="fraction of tickets", ylim=(0, 1.02))
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 plt.show()

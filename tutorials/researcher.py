@@ -1,19 +1,18 @@
-"""
+r"""
 For a researcher: a new loss, and whether it helps
 ==================================================
 
-You have an idea for a loss. This tutorial writes it down in four short methods, checks
-each against its definition, fits it to a certified duality gap, and compares it with
-two others on the same splits, with a test that takes into account that splits overlap.
-It ends with a sentence that you can print.
+This tutorial implements a new loss in four short methods, checks each against its
+definition, fits it to a certified duality gap, and compares it with two other losses on
+the same splits, by a test that accounts for their overlap.
 
-.. rst-class:: formula
+.. math::
 
-| ℓ(h, ψ) = κ² (√(1 + r²/κ²) − 1),  r = ‖h − ψ‖
-| primal − dual ≥ 0: how far the fit can be from its minimum
+   \ell(h, \psi) = \kappa^2 \big(\sqrt{1 + r^2/\kappa^2} - 1\big), \quad
+   r = \lVert h - \psi\rVert
 
-The idea here: Huber's loss has a corner in its second derivative. The pseudo-Huber loss
-does the same without one. Is it any better?
+Huber's loss has a discontinuous second derivative; this pseudo-Huber loss is smooth. Is
+it more accurate?
 """
 
 import matplotlib.pyplot as plt
@@ -34,15 +33,18 @@ from iokr_lab.tables import difference, paired
 # %%
 # Four methods
 # ------------
-# ``value`` and ``gradient`` say what the loss is, by rows; a smooth loss needs no more,
-# ``LBFGS`` solves it. With two more methods ``ADMM`` does, and its certificate is
-# sharper: ``prox`` is the minimiser of ℓ(u, ψ) + (t/2)‖u − z‖², ``dual`` is minus the
-# conjugate. :mod:`iokr.extend` has everything that a class of yours may need.
+# ``value`` and ``gradient`` define the loss by rows; for a smooth loss this is
+# sufficient, and ``LBFGS`` minimises it. With two more methods ``ADMM`` does, with a
+# sharper certificate: ``prox`` is the minimiser of :math:`\ell(u, \psi) +
+# \frac{t}{2}\lVert u - z\rVert^2`, ``dual`` is minus the conjugate. :mod:`iokr.extend`
+# has the base classes.
 #
-# With s = √(1 + r²/κ²) the gradient is (h − ψ)/s, and its conjugate κ² (1 − √(1 −
-# a²/κ²)) for a = ‖W‖ ≤ κ. The prox keeps the direction z − ψ; its length ρ solves ρ/√(1
-# + ρ²/κ²) = t (m − ρ), m = ‖z − ψ‖, which is increasing on one side and decreasing on
-# the other: bisection.
+# With :math:`s = \sqrt{1 + r^2/\kappa^2}` the gradient is :math:`(h - \psi)/s`, and the
+# conjugate is :math:`\kappa^2 (1 - \sqrt{1 - a^2/\kappa^2})` for :math:`a = \lVert
+# W\rVert \le \kappa`. The proximal point has the direction :math:`z - \psi`; its
+# distance :math:`\rho` from :math:`\psi` solves :math:`\rho/\sqrt{1 + \rho^2/\kappa^2}
+# = t (m - \rho)` with :math:`m = \lVert z - \psi\rVert`, whose sides are increasing and
+# decreasing in :math:`\rho`: bisection.
 
 
 class PseudoHuber(Loss):
@@ -75,11 +77,12 @@ class PseudoHuber(Loss):
 
 
 # %%
-# Is it what it says?
-# -------------------
-# Three identities, each of which fails if a formula is wrong: the gradient against
-# finite differences; the prox, where t (z − u) must be the gradient at u; and Fenchel's
-# equality, ℓ(h) − dual(W) = −⟨W, h⟩ at W = −∇ℓ(h).
+# Checks
+# ------
+# Three identities: the gradient against finite differences; the proximal point
+# :math:`u`, where :math:`t (z - u)` is the gradient at :math:`u`; and Fenchel's
+# equality, :math:`\ell(h) - \text{dual}(W) = -\langle W, h\rangle` at :math:`W =
+# -\nabla\ell(h)`.
 
 rng = np.random.default_rng(0)
 H, Psi, t = (
@@ -107,10 +110,9 @@ print(f"dual:     {np.abs(equality).max():.0e}")
 # %%
 # A certified fit
 # ---------------
-# 442 patients with ten measurements, and how far their illness went; one in ten of the
-# outcomes is wrong by a lot. ``solution_.gap`` bounds the distance to the minimum,
-# whatever the solver did on its way (:doc:`/guide/certificates`). Without it
-# "converged" is a claim about steps.
+# 442 patients with ten measurements and the progression of their disease.
+# ``solution_.gap`` bounds the distance to the minimum for any solver
+# (:doc:`/guide/certificates`).
 
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X), scale(y)
@@ -122,20 +124,20 @@ other = IOKR(RBF(0.02), alpha=1.0, loss=PseudoHuber(0.5), solver=LBFGS(tol=1e-8)
     X, y
 )
 apart = np.abs(other.predict(X) - model.predict(X)).max()
-print(f"by LBFGS, from the gradient alone: {apart:.0e} away")
+print(f"LBFGS, from the gradient alone: difference {apart:.0e}")
 wide = IOKR(RBF(0.02), alpha=1.0, loss=PseudoHuber(1e4), solver=ADMM(tol=1e-10)).fit(
     X, y
 )
 ridge = IOKR(RBF(0.02), alpha=1.0).fit(X, y)
-print(f"κ → ∞ is ridge: {np.abs(wide.predict(X) - ridge.predict(X)).max():.0e}")
+limit = np.abs(wide.predict(X) - ridge.predict(X)).max()
+print(f"for κ → ∞, difference to ridge: {limit:.0e}")
 
 # %%
 # The comparison
 # --------------
-# Five folds, twice. In each training part one outcome in ten is moved far away; the
-# test parts are clean. Width of the loss and ``alpha`` are chosen inside the training
-# part, wrong outcomes and all, by a median, and by the same rule for every loss: a loss
-# may not win because its parameters were chosen better.
+# Five folds, twice. In each training part one outcome in ten is an outlier; the test
+# parts are clean. :math:`\kappa` and ``alpha`` are selected on the contaminated
+# training part by a median, by the same procedure for every loss.
 
 GRIDS = {
     "square": (Square(), {}),
@@ -160,28 +162,30 @@ for name in GRIDS:
     print(f"{name:12}  mean square {mean:.3f}, largest gap {gap:.0e}")
 
 # %%
-# Is the difference real?
-# -----------------------
-# Ten splits of one sample share most of their rows, so a plain t-test finds far too
-# much. The corrected resampled test of Nadeau and Bengio adds the ratio of test to
-# training rows, and Holm's correction pays for asking twice. It is what every page of
-# ``iokr reproduce`` uses.
+# Significance
+# ------------
+# Ten splits of one sample share most of their rows, so the p-values of a plain t-test
+# are too small. The corrected resampled t-test of Nadeau and Bengio adds the ratio of
+# test to training rows to the variance; Holm's correction accounts for two comparisons.
+# All experiments of ``iokr reproduce`` use it.
 
 rows = []
-for rival in ("square", "Huber"):
-    found = difference(errors["pseudo-Huber"], errors[rival], ratio=1 / 4, larger=False)
-    rows.append(({"pseudo-Huber minus": rival}, found))
+for baseline in ("square", "Huber"):
+    found = difference(
+        errors["pseudo-Huber"], errors[baseline], ratio=1 / 4, larger=False
+    )
+    rows.append(({"pseudo-Huber minus": baseline}, found))
 table = paired("Mean square on clean outcomes", rows)
 print(pd.DataFrame(table.rows).to_string(index=False))
 
 # %%
-# That is the sentence to print: what was gained over the square and over Huber, each
-# with its error and a corrected p, at fits whose gaps are known. If a difference is not
-# there, say that too. :doc:`/guide/reproduction` shows how studies like this one are
-# run, kept and taken up again.
+# The table is the result to report: the differences from the square and the Huber loss,
+# each with its standard error and a corrected p-value, from fits with certified gaps.
+# Report differences that are not significant as well. :doc:`/guide/reproduction`
+# describes how such studies are run and resumed.
 #
-# To keep the loss, ``CONTRIBUTING.md`` says which file it goes to and which contracts
-# it then meets by itself.
+# ``CONTRIBUTING.md`` and :doc:`/guide/extending` describe how to add the loss to a
+# package and which contract tests it has to pass.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 r = np.linspace(0, 4, 200)[:, None]

@@ -47,11 +47,11 @@ def test_runs_and_shows_a_figure(script, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_reads_as_a_page(script):
-    """A title, a formula, then cells with headings; and nothing that must be there before."""
+    """A title, a formula, then cells with headings; no data that must be present."""
     text = script.read_text(encoding="utf-8")
     title, rule = text.split("\n")[1:3]
-    assert text.startswith('"""\n') and set(rule) == {"="} and len(rule) == len(title)
-    assert ".. rst-class:: formula" in text
+    assert text.startswith('r"""\n') and set(rule) == {"="} and len(rule) == len(title)
+    assert ".. math::" in text
     assert len(re.findall(r"^# %%\n# .+\n# -+$", text, flags=re.MULTILINE)) >= 3
     assert text.count("plt.show()") == 1 and text.endswith("plt.show()\n")
     assert not re.search(r"find_data|load_(?!digits)\w+\(|fetch_\w+\(|open\(", text)

@@ -14,9 +14,9 @@ DOCS = ROOT / "docs"
 SCRIPTS = sorted((ROOT / "tutorials").glob("*.py"))
 USERS = {"biologist", "chemist", "data_scientist", "researcher"}
 ANSWERS = {  # what the decision of each is read from
-    "biologist": r"to expect: [\d.]+ of 10 true",
-    "chemist": r"expected right, by the probabilities: [\d.]+ of 12; right: \d+",
-    "data_scientist": r"machine +\d+",
+    "biologist": r"expected: [\d.]+ of 10 true",
+    "chemist": r"expected correct, by the probabilities: [\d.]+ of 12; correct: \d+",
+    "data_scientist": r"automatic +\d+",
     "researcher": r"Holm\n +square",
 }
 
@@ -49,9 +49,9 @@ def test_goes_from_files_to_a_decision(script, monkeypatch, tmp_path, capsys):
 def test_reads_as_a_page(script):
     text = script.read_text(encoding="utf-8")
     title, rule = text.split("\n")[1:3]
-    assert text.startswith('"""\n') and set(rule) == {"="} and len(rule) == len(title)
+    assert text.startswith('r"""\n') and set(rule) == {"="} and len(rule) == len(title)
     assert title.startswith(f"For a {script.stem.replace('_', ' ')}: ")
-    assert ".. rst-class:: formula" in text
+    assert ".. math::" in text
     assert len(re.findall(r"^# .+\n# -+$", text, flags=re.MULTILINE)) >= 4
     assert text.count("plt.show()") == 1 and text.endswith("plt.show()\n")
 
