@@ -55,7 +55,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-# Formulas are typeset in the browser by the copy of MathJax that lies beside the pages.
+# Formulas are typeset in the browser by the copy of MathJax in _static of the pages.
 mathjax_path = "mathjax/tex-chtml.js"
 mathjax3_config = {"options": {"enableMenu": False}}
 

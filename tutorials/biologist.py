@@ -49,7 +49,7 @@ def yeast():
 
 
 def made():
-    """200 simulated proteins in complexes; two thirds of the interactions are trusted."""
+    """200 simulated proteins in complexes; two thirds of the links are trusted."""
     network, rng = make_communities(200, seed=1), np.random.default_rng(1)
     names = np.array([f"P{i:03d}" for i in range(200)])
     hours = [f"t{10 * i}" for i in range(network.X.shape[1])]
