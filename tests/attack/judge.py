@@ -142,7 +142,7 @@ def _raised_here(trace: TracebackType) -> bool:
 
 def clear(words: str, arguments: tuple[str, ...]) -> bool:
     """Whether a message names an argument, or something else in backticks, and says more than a word."""
-    if words.endswith(" is not there."):
+    if words.endswith(" does not exist."):
         return True
     if len(words) < 20:
         return False

@@ -233,8 +233,8 @@ def test_links_to_unlabelled_nodes_are_not_predicted_again(folder):
             "edges.csv, line 3: the link n1 – n0 has weight 2, but 1 in line 1",
         ),
         ("edges.csv", "n0,n1,1\nn1,n2,x\n", "edges.csv, line 2, column 3: 'x' is not a number"),
-        ("edges.csv", "a,b\nc,d\n", "none of its 2 rows joins two nodes"),
-        ("edges.csv", "", "edges.csv holds no rows"),
+        ("edges.csv", "a,b\nc,d\n", "none of its 2 rows joins two known nodes"),
+        ("edges.csv", "", "edges.csv is empty"),
         ("nodes.tsv", "id\tx\nn0\t1\nn0\t2\n", "nodes.tsv, line 3: node 'n0' has other values than in line 2"),
         ("nodes.tsv", "id\tx\nn0\t1\nn1\tone\n", "nodes.tsv, line 3, column 'x': 'one' is not a number"),
     ],
@@ -251,7 +251,7 @@ def test_bad_files_are_one_line_and_exit_1(folder, command, name, content, messa
 
 def test_a_file_that_is_not_there(folder):
     result = invoke("predict", "-i", "no.tsv", "-e", "edges.csv", "-q")
-    assert (result.exit_code, result.stderr) == (1, "iokr: no.tsv is not there.\n")
+    assert (result.exit_code, result.stderr) == (1, "iokr: no.tsv does not exist.\n")
 
 
 @pytest.mark.parametrize(

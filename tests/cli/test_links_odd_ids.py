@@ -239,11 +239,11 @@ def test_without_script_names_are_what_they_are(out):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('"tab\there"\t1\t2', r"'tab\\there' holds a tab; an id has none"),
-        ('"new\nline"\t1\t2', r"holds a line end; an id is one line"),
-        ("bell\x07\t1\t2", r"'bell\\x07' holds a character that cannot be printed"),
-        ('"open\t1\t2', r"line 5: a quote begins a cell here, and none ends it"),
-        ('"a" b\t1\t2', r"line 5: after the quote that ends a cell something follows"),
+        ('"tab\there"\t1\t2', r"'tab\\there' contains a tab, which ids must not contain"),
+        ('"new\nline"\t1\t2', r"contains a line end; an id is a single line"),
+        ("bell\x07\t1\t2", r"'bell\\x07' contains a control character"),
+        ('"open\t1\t2', r"line 5: unclosed quote"),
+        ('"a" b\t1\t2', r"line 5: text after a closing quote"),
     ],
 )
 def test_what_cannot_be_an_id_is_refused_in_words(tmp_path, line, words):
@@ -264,7 +264,7 @@ def test_a_line_that_begins_with_a_mark_is_a_comment_unless_it_is_quoted(tmp_pat
     ("named", "words"),
     [
         (("A", "B"), "they differ in case"),
-        ((unicodedata.normalize("NFD", "é"), unicodedata.normalize("NFD", "ö")), "the forms NFC and NFD"),
+        ((unicodedata.normalize("NFD", "é"), unicodedata.normalize("NFD", "ö")), "forms NFC and NFD"),
         (("ﬁ", "ﬂ"), "they differ in forms of letters"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_header_whose_words_are_nodes(tmp_path):
         (tmp_path / "nodes.tsv").write_text("id\tx\n" + text)
         network = read_network(tmp_path / "edges.tsv", nodes=tmp_path / "nodes.tsv")
         assert network.n_links == links and network.rejections == ()
-        assert any("was taken for a link" in note for note in network.notes) == (links == 2)
+        assert any("is read as a link" in note for note in network.notes) == (links == 2)
 
 
 def test_truth_is_a_word_among_words_and_a_number_among_numbers(tmp_path):

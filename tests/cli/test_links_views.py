@@ -104,7 +104,7 @@ def test_what_a_view_lacks_is_filled_in_like_other_gaps(folder, tmp_path):
 
 def test_views_without_a_common_node(folder, tmp_path):
     write(tmp_path / "far.tsv", ["x", "y"], np.eye(2), "ab")
-    with pytest.raises(ValueError, match=r"No node is in every one of .* nodes like 'n0' and 'x'; --missing mean"):
+    with pytest.raises(ValueError, match=r"No node is in all of .* nodes like 'n0' and 'x'; `missing=.mean.` imputes"):
         read_views([folder / "one.tsv", tmp_path / "far.tsv"])
 
 

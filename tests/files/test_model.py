@@ -269,7 +269,7 @@ def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     iokr.save(iokr.IOKR().fit(torch.asarray(vectors()), torch.asarray(vectors(seed=3))), tmp_path / "m")
     iokr.save(fitted("IOKR networkx").model, tmp_path / "g")
-    for name, words, path in (("torch", r"iokr\[torch\]", "m"), ("networkx", r"iokr\[network\]", "g")):
+    for name, words, path in (("torch", r"iokr\[torch\]", "m"), ("networkx", r"iokr\[report\]", "g")):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(ImportError, match=words):
             iokr.load(tmp_path / path)

@@ -283,7 +283,7 @@ class Unpacker:
             cls = getattr(import_module("networkx"), part["class"])
         except ImportError as error:
             raise ImportError(
-                "This model holds graphs of NetworkX, which is not installed; install iokr[network]."
+                "This model holds graphs of NetworkX, which is not installed; install iokr[report]."
             ) from error
         nodes, data = self._nested(part["nodes"]), iter(self.unpack(part["data"]))
         pairs = self._arrays.numbers(part["pairs"], "<i8", 2).tolist()

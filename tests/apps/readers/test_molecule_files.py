@@ -91,12 +91,12 @@ def test_candidates_of_json(tmp_path):
         (
             "cands.tsv",
             "spectrum_id\tsmiles\nF1\tC\nF2\tC\n",
-            "cands.tsv: none of its 2 spectrum ids is in lib.mgf (first: F1; the spectra are named s0).",
+            "cands.tsv: none of its 2 spectrum ids is in lib.mgf (first: F1; ids of the spectra: s0).",
         ),
-        ("cands.json", "[1, 2]", "cands.json: must be an object of lists of SMILES"),
-        ("cands.json", '{"a": "CC"}', "cands.json: must be an object of lists of SMILES"),
-        ("cands.json", "{", "cands.json is no JSON"),
-        ("cands.json", "[" * 100_000, "cands.json is no JSON"),
+        ("cands.json", "[1, 2]", "cands.json: expected an object of lists of SMILES"),
+        ("cands.json", '{"a": "CC"}', "cands.json: expected an object of lists of SMILES"),
+        ("cands.json", "{", "cands.json is not JSON"),
+        ("cands.json", "[" * 100_000, "cands.json is not JSON"),
     ],
 )
 def test_fatal(tmp_path, name, text, message):
@@ -169,14 +169,14 @@ def test_sdf(tmp_path, suffix):
         ("db.smi", "C1CC\n", "db.smi: no molecule found in 1 entries."),
         ("db.smi", "", "db.smi: no molecule found in 0 entries."),
         ("db.sdf", "", "db.sdf: no molecule found; is it an SDF file?"),
-        ("db.mol2", "", "db.mol2: cannot tell what kind of file"),
+        ("db.mol2", "", "db.mol2: unknown format"),
     ],
 )
-def test_databases_that_are_none(tmp_path, name, text, words):
+def test_invalid_databases(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError) as error:
         read_database(tmp_path / name)
-    assert str(error.value).startswith(words)
+    assert words in str(error.value)
 
 
 def test_candidates_and_databases_in_memory():

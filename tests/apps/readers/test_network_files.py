@@ -1,4 +1,4 @@
-"""Networks from files: what does not fit is counted and listed, contradictions stop with file and line.
+"""Networks from files: rejected entries are listed, contradictions raise with file and line.
 
 Tests of `iokr.apps.readers.node_files` and `iokr.datasets.edges`.
 """
@@ -90,7 +90,7 @@ def test_row_numbers_count_the_rows_of_the_file_also_those_left_out(tmp_path):
     }
 
 
-def test_what_does_not_fit_is_listed_with_its_line(read):
+def test_rejected_rows_are_listed_with_their_lines(read):
     edges = "a\tb\nb\ta\na\tb\nc\tc\nb\tc\na\tz\ny\tz\n\tb\n"
     assert rejected(read(edges)) == [
         (2, "b", "a", "duplicate, the other way round", "counted once", "as in line 1"),
@@ -109,7 +109,7 @@ def test_a_list_of_both_directions_is_one_network(read):
     assert network.counts() == {"edge: duplicate, the other way round": 2}
 
 
-def test_weights_are_kept_and_zero_is_no_link(read):
+def test_weights_and_zero_weights(read):
     network = read("source\ttarget\tweight\na\tb\t0.5\nb\tc\t2\nc\td\t0\n")
     assert network.adjacency.toarray()[0, 1] == 0.5 and network.adjacency.toarray()[2, 1] == 2
     assert rejected(network) == [(4, "c", "d", "weight 0", "taken as no link", "")]
@@ -121,22 +121,28 @@ def test_weights_are_kept_and_zero_is_no_link(read):
         ("a\tb\t1\nb\tc\t1\nb\ta\t2\n", r"edges\.tsv, line 3: the link b – a has weight 2, but 1 in line 1"),
         ("a\tb\t1\na\tb\t0\n", r"edges\.tsv, line 2: the link a – b has weight 0, but 1 in line 1"),
         ("a\tz\t1\nz\ta\t2\nb\tc\t1\n", r"edges\.tsv, line 2: the link z – a has weight 2, but 1 in line 1"),
-        ("a\tb\t1\nb\tc\t\n", r"edges\.tsv, line 2, column weight: there is no value"),
-        ("a\tb\t1\nb\tc\t-1\n", r"edges\.tsv, line 2, column weight: a weight must not be negative, got -1"),
+        ("a\tb\t1\nb\tc\t\n", r"edges\.tsv, line 2, column weight: the value is missing"),
+        ("a\tb\t1\nb\tc\t-1\n", r"edges\.tsv, line 2, column weight: must not be negative, got -1"),
         ("a\tb\t1\nb\tc\tx\n", r"edges\.tsv, line 2, column 3: 'x' is not a number"),
         (
             "a\tb\t1\t1\n",
-            r"edges\.tsv: expected source, target and perhaps weight, got 4 columns, .* --source, --target",
+            r"edges\.tsv: expected source, target and perhaps weight, got 4 columns, .* with `source`, `target`",
         ),
-        ("a\tb\tx\nb\tc\t1\n", r"its first row, 'a b x', reads like a header, as 'x' is not a number, but names two"),
+        ("a\tb\tx\nb\tc\t1\n", r"the first row, 'a b x', names two nodes, but 'x' is not a weight"),
         ("a\tb\nb\n", r"edges\.tsv, line 2: expected 2 columns as in line 1, got 1"),
-        ("a\tz\nb\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'z', `nodes` are like 'a'"),
-        ("y\tz\nz\tx\n", r"edges\.tsv: none of its 2 rows joins two nodes .* like 'y', `nodes` are like 'a'"),
+        (
+            "a\tz\nb\tx\n",
+            r"edges\.tsv: none of its 2 rows joins two known nodes; .* like 'z', `nodes` names nodes like 'a'",
+        ),
+        (
+            "y\tz\nz\tx\n",
+            r"edges\.tsv: none of its 2 rows joins two known nodes; .* like 'y', `nodes` names nodes like 'a'",
+        ),
         ("a\ta\n", r"edges\.tsv: none of its 1 rows is a link: self-loop \(1\)"),
         ("a\tb\t0\nb\tc\t0\nc\tc\t1\n", r"none of its 3 rows is a link: weight 0 \(2\), self-loop \(1\)"),
     ],
 )
-def test_contradictions_stop_with_file_and_line(read, edges, message):
+def test_contradictions_raise_with_file_and_line(read, edges, message):
     with pytest.raises(ValueError, match=message):
         read(edges)
 
@@ -145,7 +151,7 @@ def test_contradictions_stop_with_file_and_line(read, edges, message):
 def test_row_numbers_from_one_are_a_mistake(tmp_path, named):
     """Taken as they are, nearly all of them would be links of other nodes."""
     np.savez(tmp_path / "n.npz", X=np.eye(4), E=np.array([[1, 2], [2, 4]]), **({"ids": list("abcd")} if named else {}))
-    with pytest.raises(ValueError, match="names rows from 1 to 4, but rows count from 0; subtract 1"):
+    with pytest.raises(ValueError, match="row numbers go from 1 to 4, but rows count from 0; subtract 1"):
         read_network(f"{tmp_path}/n.npz:E", nodes=f"{tmp_path}/n.npz:X")
 
 
@@ -158,12 +164,12 @@ def test_comments_are_counted_in_both_files(read):
     [("a 1 2", r"spaces \(.txt\)"), ("a", None)],
 )
 def test_other_separators_are_recognised(read, row, hint):
-    with pytest.raises(ValueError, match="has ids and no features") as error:
+    with pytest.raises(ValueError, match="has ids but no features") as error:
         read(nodes=row + "\n")
     assert (f"seem to be separated by {hint}".replace("\\", "") in str(error.value)) is (hint is not None)
 
 
-def test_nodes_called_like_a_header_are_nodes(read):
+def test_nodes_with_the_names_of_a_header(read):
     network = read("source\ttarget\n", "id\tu\nsource\t1\ntarget\t2\n")
     assert network.n_links == 1
 
@@ -192,14 +198,22 @@ def test_nodes_with_missing_features(tmp_path):
     ("nodes", "options", "message"),
     [
         ("id\tu\na\t1\na\t2\n", {}, r"nodes\.tsv, line 3: node 'a' has other values than in line 2"),
-        ("id\tu\na\t\nb\t1\nc\t\n", {"missing": "best"}, "`missing` must be one of reject, mean, zero, got 'best'"),
-        ("id\tu\tv\na\t\t1\nb\t1\t\n", {}, r"every node has missing features \(1 of 2 in line 2\); .* --missing mean"),
-        ("id\tu\tv\na\t1\t\nb\t1\t\n", {"missing": "mean"}, r"nodes\.tsv, column 'v': there is no value in it"),
-        ("id\na\nb\n", {}, r"has ids and no features"),
+        (
+            "id\tu\na\t\nb\t1\nc\t\n",
+            {"missing": "best"},
+            "`missing` must be one of 'reject', 'mean', 'zero', got 'best'",
+        ),
+        (
+            "id\tu\tv\na\t\t1\nb\t1\t\n",
+            {},
+            r"every node has missing features \(1 of 2 in line 2\); impute .*`missing=.mean.`",
+        ),
+        ("id\tu\tv\na\t1\t\nb\t1\t\n", {"missing": "mean"}, r"nodes\.tsv, column 'v': every value is missing"),
+        ("id\na\nb\n", {}, r"has ids but no features"),
         ("id\tu\n\t1\n", {}, r"nodes\.tsv has no ids"),
     ],
 )
-def test_nodes_that_make_no_sense(tmp_path, nodes, options, message):
+def test_invalid_nodes(tmp_path, nodes, options, message):
     with pytest.raises(ValueError, match=message):
         read_nodes(write(tmp_path, "nodes.tsv", nodes), **options)
 
@@ -217,7 +231,7 @@ def test_features_in_an_array_with_ids_beside_it(tmp_path):
     assert read_nodes(tmp_path / "X.npy", ids=ids).ids.tolist() == ["a", "b", "c"]
     with pytest.raises(ValueError, match=r"has 3 rows but .* has 2 ids"):
         read_nodes(tmp_path / "X.npy", ids=write(tmp_path, "few.txt", "a\nb\n"))
-    with pytest.raises(ValueError, match="has ids of its own"):
+    with pytest.raises(ValueError, match="has its own ids"):
         read_nodes(write(tmp_path, "nodes.tsv", NODES), ids=ids)
 
 
@@ -261,7 +275,7 @@ def test_a_network_of_kernels(tmp_path):
     network = read_network(edges, kernels=[f"{tmp_path}/k.npz:K", f"{tmp_path}/k.npz:other"])
     assert network.nodes.X is None and list(network.nodes.kernels) == ["K", "other"]
     np.testing.assert_array_equal(network.nodes.kernels["K"], K)
-    with pytest.raises(ValueError, match="either a table of features or kernel matrices"):
+    with pytest.raises(ValueError, match="either tables of features, `nodes`, or kernel matrices"):
         read_network(edges)
 
 
@@ -271,12 +285,15 @@ def test_a_network_of_kernels(tmp_path):
         ("id\ta\tb\na\t2\t1\nb\t0\t2\n", r"k\.tsv, line 2: a kernel must be symmetric, but k\(a, b\) = 1 and .* = 0"),
         ("id\ta\tb\na\t2\t1\n", r"k\.tsv: a kernel must be square, got 1 rows and 2 columns"),
         ("id\ta\tz\na\t2\t1\nb\t1\t2\n", r"k\.tsv: rows and columns must name the same nodes, but '[bz]' is not"),
-        ("id\ta\tb\na\t2\t\nb\t1\t2\n", r"k\.tsv, line 2, column 'b': a kernel has no missing values"),
-        ("id\ta\tb\na\t2\t1\na\t2\t1\n", r"k\.tsv, line 3: node 'a' appears twice"),
+        ("id\ta\tb\na\t2\t\nb\t1\t2\n", r"k\.tsv, line 2, column 'b': missing value; a kernel must be complete"),
+        (
+            "id\ta\tb\na\t2\t1\na\t2\t1\n",
+            r"k\.tsv, line 3: a kernel needs one row for each node, but 'a' is a duplicate",
+        ),
         ("id\ta\tb\na\t0\t1\nb\t1\t0\n", r"k\.tsv` must be positive semi-definite"),
     ],
 )
-def test_kernels_that_are_none(tmp_path, content, message):
+def test_invalid_kernels(tmp_path, content, message):
     with pytest.raises(ValueError, match=message):
         read_kernels([write(tmp_path, "k.tsv", content)])
 
@@ -287,11 +304,11 @@ def test_kernels_without_a_common_node(tmp_path):
         read_kernels([one, two])
 
 
-def test_where_nodes_with_gaps_take_all_links_along_the_option_that_fills_them_is_named(tmp_path):
+def test_when_all_links_are_lost_to_missing_features_imputation_is_suggested(tmp_path):
     nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
     nodes.write_text("id\tx\ty\na\t1\t\nb\t\t1\nc\t1\t2\nd\t2\t1\n")
     edges.write_text("a\tb\na\tc\n")
-    with pytest.raises(ValueError, match=r"a node that was left out \(2\)\. .*--missing mean fills them in"):
+    with pytest.raises(ValueError, match=r"a node that was left out \(2\)\. .*`missing=.mean.` imputes them"):
         read_network(edges, nodes=nodes)
 
 
@@ -300,6 +317,6 @@ def test_columns_without_a_common_node_may_be_two_kinds(tmp_path):
     nodes.write_text("id\tx\n" + "".join(f"{kind}{i}\t{i}\n" for kind in "dt" for i in range(6)))
     links = [f"d{i}\tt{j}" for i in range(6) for j in range(6) if (i + j) % 3]
     edges.write_text("\n".join(links) + "\n")
-    assert any("--bipartite lists pairs across only" in note for note in read_network(edges, nodes=nodes).notes)
+    assert any("read them as bipartite" in note for note in read_network(edges, nodes=nodes).notes)
     edges.write_text("\n".join([*links, "t1\td0"]) + "\n")  # the other way round: a list without kinds
-    assert not any("--bipartite" in note for note in read_network(edges, nodes=nodes).notes)
+    assert not any("bipartite" in note for note in read_network(edges, nodes=nodes).notes)

@@ -1,10 +1,11 @@
-"""Files as programs write them are read right, or refused with a hint that names the way out.
+"""Files as programs write them are read, or rejected with an error that says how to convert them.
 
 A row for each file. pandas, Polars, NetworkX and NumPy write theirs here; those of R 4, LibreOffice and AnnData were
 written by these and are kept in `files`; Excel's, Cytoscape's, STRING's and BioGRID's follow their documentation.
 
-Tests of `iokr.apps.readers.cell_values`, `iokr.apps.readers.edge_files`, `iokr.apps.readers.frame_tables`,
-`iokr.apps.readers.layouts`, `iokr.apps.readers.sheets`, `iokr.apps.readers.text_tables` and `iokr.apps.readers.views`.
+Tests of `iokr.apps.readers.cell_values`, `iokr.apps.readers.edge_files`, `iokr.apps.readers.formats`,
+`iokr.apps.readers.frame_tables`, `iokr.apps.readers.graph_files`, `iokr.apps.readers.layouts`,
+`iokr.apps.readers.sheets`, `iokr.apps.readers.text_tables` and `iokr.apps.readers.views`.
 """
 
 import gzip
@@ -117,18 +118,18 @@ NODES = {
     "pandas_no_name.csv": (lambda path: frame().rename_axis(None).to_csv(path), {}),
     "pandas_german.csv": (lambda path: frame().to_csv(path, sep=";", decimal=","), {}),
     "pandas.csv.gz": (lambda path: frame().to_csv(path), {}),
-    "pandas_numbered.csv": (lambda path: frame().reset_index().to_csv(path), {"text": ("id",), "values": ("u", "v")}),
+    "pandas_numbered.csv": (lambda path: frame().reset_index().to_csv(path), {"id": ("id",), "columns": ("u", "v")}),
     "pandas_last.csv": (
         lambda path: frame().reset_index()[["u", "v", "id"]].to_csv(path, index=False),
-        {"text": ("id",)},
+        {"id": ("id",)},
     ),
     "pandas.parquet": (lambda path: frame().to_parquet(path), {}),
     "pandas_column.parquet": (lambda path: frame().reset_index().to_parquet(path), {}),
     "pandas.feather": (lambda path: frame().reset_index().to_feather(path), {}),
     "pandas.xlsx": (excel, {}),
     "pandas_transposed.csv": (lambda path: frame().T.to_csv(path), {"transpose": True}),
-    "pandas_more.csv": (lambda path: frame().assign(note="x", w=1.0).to_csv(path), {"values": ("u", "v")}),
-    "pandas_wild.csv": (lambda path: frame().assign(zz=1.0).to_csv(path), {"values": ("[uv]*", "u", "v")[1:]}),
+    "pandas_more.csv": (lambda path: frame().assign(note="x", w=1.0).to_csv(path), {"columns": ("u", "v")}),
+    "pandas_wild.csv": (lambda path: frame().assign(zz=1.0).to_csv(path), {"columns": ("[uv]*", "u", "v")[1:]}),
     "polars.csv": (lambda path: polars().write_csv(path), {}),
     "polars.tsv": (lambda path: polars().write_csv(path, separator="\t"), {}),
     "polars.parquet": (lambda path: polars().write_parquet(path), {}),
@@ -143,7 +144,7 @@ NODES = {
     "r_dec.txt": (kept("r_dec.txt"), {}),
     "r_nodes.csv.gz": (kept("r_nodes.csv.gz"), {}),
     "r_transposed.csv": (kept("r_transposed.csv"), {"transpose": True}),
-    "r_factor.csv": (kept("r_factor.csv"), {"values": ("u", "v")}),
+    "r_factor.csv": (kept("r_factor.csv"), {"columns": ("u", "v")}),
     "libreoffice.xlsx": (kept("libreoffice.xlsx"), {}),
     "libreoffice_de.csv": (kept("libreoffice_de.csv"), {}),
     "anndata.h5ad": (kept("anndata.h5ad"), {}),
@@ -200,27 +201,27 @@ EDGES = {
     ),
     "excel_german.csv": (text(links(";", head="source;target;weight").replace("900", "900,0")), {}),
 }
-REFUSED_NODES = {
+REJECTED_NODES = {
     "libreoffice.ods": (kept("libreoffice.ods"), r"in LibreOffice, save it as \.xlsx or \.csv"),
     "r_nodes.rds": (kept("r_nodes.rds"), r"in R, write\.csv"),
     "old.xls": (text("x"), r"in Excel, save it as \.xlsx"),
-    "frame.pkl": (lambda path: frame().to_pickle(path), r"pickles may execute anything.*to_parquet"),
-    "nodes.zip": (text("PK"), "unpack it first"),
-    "nodes.csv.bz2": (text("BZ"), "unpack it first"),
-    "excel_windows.csv": (text(rows(","), "cp1252"), "not text in UTF-8.*CSV UTF-8"),
-    "thousands.tsv": (text("id\tu\na\t1,234\nb\t5,678\n"), "--decimal comma.*--decimal point"),
-    "both_marks.tsv": (text("id\tu\na\t1,5\nb\t5.25\n"), "--decimal comma.*--decimal point"),
-    "factor.csv": (kept("r_factor.csv"), "--one-hot kind takes its words for categories"),
-    "numbered.csv": (lambda path: frame().reset_index().to_csv(path), "--id which one has the ids"),
+    "frame.pkl": (lambda path: frame().to_pickle(path), r"to_parquet.*may execute any code"),
+    "nodes.zip": (text("PK"), "unpack it"),
+    "nodes.csv.bz2": (text("BZ"), "unpack it"),
+    "excel_windows.csv": (text(rows(","), "cp1252"), "not UTF-8 text.*CSV UTF-8"),
+    "thousands.tsv": (text("id\tu\na\t1,234\nb\t5,678\n"), "set `decimal` to .comma.*to .point"),
+    "both_marks.tsv": (text("id\tu\na\t1,5\nb\t5.25\n"), "set `decimal` to .comma.*to .point"),
+    "factor.csv": (kept("r_factor.csv"), "`one_hot` encodes categories"),
+    "numbered.csv": (lambda path: frame().reset_index().to_csv(path), "`id` the column of ids"),
 }
-REFUSED_EDGES = {
+REJECTED_EDGES = {
     "networkx.gml": (lambda path: graph()[0].write_gml(graph()[1], path), "write_edgelist or write_graphml"),
     "networkx.gexf": (lambda path: graph()[0].write_gexf(graph()[1], path), "export GraphML"),
     "networkx.net": (lambda path: graph()[0].write_pajek(graph()[1], path), "write_edgelist"),
     "cytoscape.cys": (text("PK"), r"export the network as \.sif, \.cyjs or GraphML"),
-    "mitab.tsv": (text("#ID A\tID B\tAlt A\tAlt B\tMethod\na\tb\tx\ty\tz\n"), "--source, --target and --weight"),
-    "labelled.tsv": (text("a\tb\tbinds\nb\tc\tcuts\nc\td\tbinds\n"), "--weight none|say which columns are meant"),
-    "entities.graphml": (text('<!DOCTYPE x [<!ENTITY a "b">]><graphml/>'), "define entities"),
+    "mitab.tsv": (text("#ID A\tID B\tAlt A\tAlt B\tMethod\na\tb\tx\ty\tz\n"), "`source`, `target` and `weight`"),
+    "labelled.tsv": (text("a\tb\tbinds\nb\tc\tcuts\nc\td\tbinds\n"), "select the columns with `source`"),
+    "entities.graphml": (text('<!DOCTYPE x [<!ENTITY a "b">]><graphml/>'), "define entities are not supported"),
 }
 
 
@@ -229,8 +230,8 @@ def polars_oldest():
     return pl.CompatLevel.oldest()
 
 
-def test_there_are_sixty():
-    assert len(NODES) + len(EDGES) + len(REFUSED_NODES) + len(REFUSED_EDGES) >= 60
+def test_at_least_sixty_files():
+    assert len(NODES) + len(EDGES) + len(REJECTED_NODES) + len(REJECTED_EDGES) >= 60
 
 
 def needs(name):
@@ -240,7 +241,7 @@ def needs(name):
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_nodes_are_read_right(tmp_path, name, monkeypatch):
+def test_nodes(tmp_path, name, monkeypatch):
     write, said = NODES[name]
     needs(name)
     path = tmp_path / name
@@ -255,7 +256,7 @@ def test_nodes_are_read_right(tmp_path, name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_edges_are_read_right(tmp_path, name):
+def test_edges(tmp_path, name):
     write, said = EDGES[name]
     needs(name)
     write(tmp_path / name)
@@ -268,32 +269,32 @@ def test_edges_are_read_right(tmp_path, name):
         assert any(word in name for word in ("empty", "no_data", "adjlist", "sif", "cytoscape.graphml", "biogrid"))
 
 
-@pytest.mark.parametrize("name", REFUSED_NODES)
-def test_other_tables_are_refused_with_the_way_out(tmp_path, name):
-    write, hint = REFUSED_NODES[name]
+@pytest.mark.parametrize("name", REJECTED_NODES)
+def test_other_tables_are_rejected_with_a_conversion(tmp_path, name):
+    write, hint = REJECTED_NODES[name]
     write(tmp_path / name)
     with pytest.raises(ValueError, match=hint):
         read_nodes(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", REFUSED_EDGES)
-def test_other_lists_are_refused_with_the_way_out(tmp_path, name):
-    write, hint = REFUSED_EDGES[name]
+@pytest.mark.parametrize("name", REJECTED_EDGES)
+def test_other_edge_lists_are_rejected_with_a_conversion(tmp_path, name):
+    write, hint = REJECTED_EDGES[name]
     write(tmp_path / name)
     with pytest.raises(ValueError, match=hint):
         read_edges(tmp_path / name)
 
 
-def test_a_table_that_lies_on_its_side_is_recognised_by_the_links(tmp_path):
+def test_transposed_tables_are_recognised_by_the_links(tmp_path):
     kept("r_transposed.csv")(tmp_path / "nodes.csv")
     kept("r_edges.csv")(tmp_path / "edges.csv")
-    with pytest.raises(ValueError, match="--transpose takes columns for nodes"):
+    with pytest.raises(ValueError, match="set `transpose`"):
         read_network(tmp_path / "edges.csv", nodes=tmp_path / "nodes.csv")
     found = read_network(tmp_path / "edges.csv", nodes=tmp_path / "nodes.csv", layout=Layout(transpose=True))
     assert found.n_links == 3 and any("read the columns from, to, weight" in note for note in found.notes)
 
 
-def test_how_a_file_was_read_is_said(tmp_path):
+def test_notes_say_how_a_file_was_read(tmp_path):
     kept("r_dec.txt")(tmp_path / "nodes.txt")
     notes = read_nodes(tmp_path / "nodes.txt").notes
     assert any("semicolons" in note for note in notes) and any("decimal commas" in note for note in notes)
@@ -310,7 +311,7 @@ def test_categories_become_columns_of_zeros_and_ones(tmp_path):
 
 
 @pytest.mark.parametrize(("decimal", "value"), [("comma", 1.234), ("point", 1234.0)])
-def test_what_a_comma_means_can_be_said(tmp_path, decimal, value):
+def test_decimal_states_what_a_comma_means(tmp_path, decimal, value):
     (tmp_path / "n.tsv").write_text("id\tu\na\t1,234\nb\t0\n")
     assert read_nodes(tmp_path / "n.tsv", layout=Layout(decimal=decimal)).X[0, 0] == value
 
@@ -330,10 +331,10 @@ def test_sheets_and_layers_have_names(tmp_path):
         read_nodes(f"{KEPT / 'anndata_sparse.h5ad'}:none")
 
 
-def test_columns_that_are_not_there_are_named(tmp_path):
+def test_missing_columns_are_named(tmp_path):
     read = partial(read_nodes, tmp_path / "n.csv")
     frame().to_csv(tmp_path / "n.csv")
     with pytest.raises(ValueError, match=r"n\.csv has no column 'w'; it has 'id', 'u', 'v'"):
-        read(layout=Layout(values=("w",)))
-    assert read(layout=Layout(values=("3",))).columns == ("v",), "by number"
-    assert read(layout=Layout(values=("?",))).columns == ("u", "v"), "by a pattern"
+        read(layout=Layout(columns=("w",)))
+    assert read(layout=Layout(columns=("3",))).columns == ("v",), "by number"
+    assert read(layout=Layout(columns=("?",))).columns == ("u", "v"), "by a pattern"

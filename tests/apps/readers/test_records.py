@@ -4,7 +4,8 @@ import gzip
 
 import pytest
 
-from iokr.apps.readers.records import TextFile, kind_of, named_rows
+from iokr.apps.readers.formats import format_of
+from iokr.apps.readers.records import TextFile, named_rows
 
 
 def test_lines_have_numbers_and_encodings(tmp_path):
@@ -21,7 +22,7 @@ def test_lines_have_numbers_and_encodings(tmp_path):
 def test_gzip_by_suffix(tmp_path):
     path = tmp_path / "a.mgf.gz"
     path.write_bytes(gzip.compress(b"x\ny\n"))
-    assert kind_of(path) == ".mgf" and [line for _, line in TextFile(path)] == ["x", "y"]
+    assert format_of(path) == ".mgf" and [line for _, line in TextFile(path)] == ["x", "y"]
     path.write_bytes(b"not packed")
     with pytest.raises(ValueError, match="gzip"):
         list(TextFile(path))
@@ -30,12 +31,12 @@ def test_gzip_by_suffix(tmp_path):
         list(TextFile(path))
 
 
-def test_what_is_no_text(tmp_path):
+def test_files_that_are_not_text(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"ab\0c\n")
     with pytest.raises(ValueError, match="NUL"):
         list(TextFile(path))
-    with pytest.raises(FileNotFoundError, match="not there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         list(TextFile(tmp_path / "b.txt"))
     with pytest.raises(FileNotFoundError, match="a folder"):
         list(TextFile(tmp_path))
@@ -62,10 +63,10 @@ def test_parquet_rows(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "words"), [("", "empty"), ("a\tb\n1\t2\t3\n", "line 2: 3 cells")])
-def test_tables_that_are_none(tmp_path, content, words):
+def test_invalid_tables(tmp_path, content, words):
     path = tmp_path / "t.tsv"
     path.write_text(content)
     with pytest.raises(ValueError, match=words):
         list(named_rows(path))
-    with pytest.raises(ValueError, match="what kind of file"):
+    with pytest.raises(ValueError, match="unknown format"):
         list(named_rows(tmp_path / "t.xlsx"))

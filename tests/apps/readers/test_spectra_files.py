@@ -1,4 +1,7 @@
-"""Spectra from files: what is read, rejected, fatal; `iokr.apps.readers.peak_lists`, `iokr.apps.readers.mzml`."""
+"""Spectra from files: records that are read and rejected, and errors.
+
+Tests of `iokr.apps.readers.peak_lists`, `iokr.apps.readers.mzml` and `iokr.apps.readers.spectra_files`.
+"""
 
 import base64
 import gzip
@@ -137,7 +140,7 @@ def test_details_of_rejections(tmp_path):
     assert found.rejections[1].detail == "line 12: 'x y'"
 
 
-def test_spectra_without_precursor_may_be_wanted(tmp_path):
+def test_spectra_without_precursor(tmp_path):
     found = read(tmp_path, mgf(ion(mass=""), ion("b", mass="PEPMASS=0\n")), precursor=False)
     assert np.isnan(found.spectra.precursor_mz).all() and not found.rejections
 
@@ -157,17 +160,17 @@ FATAL = [
     ("\nBEGIN IONS\n77 1\nBEGIN IONS\n", "lib.mgf line 4: BEGIN IONS inside a spectrum that began on line 2."),
     ("BEGIN IONS\n77 1\n", "lib.mgf: the file ends inside the spectrum that began on line 1 (no END IONS)."),
     ("END IONS\n", "lib.mgf line 1: END IONS without BEGIN IONS."),
-    ("BEGIN IONS\n77\0 1\nEND IONS\n", "lib.mgf line 2: a NUL character; this is not a text file."),
+    ("BEGIN IONS\n77\0 1\nEND IONS\n", "lib.mgf line 2: NUL character; this is not a text file."),
     (
         mgf(ion(extra="IONMODE=positive\n"), ion("b", "IONMODE=Negative\n")),
-        "lib.mgf: 1 spectra of positive and 1 of negative ion mode, which are not mixed in one model; choose with "
-        "--ion-mode positive or negative.",
+        "lib.mgf: positive and negative ion mode (1 and 1 spectra); a model takes one mode, select it with "
+        '`ion_mode="positive"` or `ion_mode="negative"`.',
     ),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), FATAL)
-def test_fatal_in_one_line(tmp_path, text, message):
+def test_errors_have_one_line(tmp_path, text, message):
     with pytest.raises(ValueError) as error:
         read(tmp_path, text)
     assert str(error.value) == message
@@ -188,13 +191,13 @@ def test_latin_1_and_gzip(tmp_path):
 
 
 def test_other_arguments(tmp_path):
-    with pytest.raises(ValueError, match="what kind of file"):
+    with pytest.raises(ValueError, match="mzML with msConvert"):
         read(tmp_path, "", "lib.raw")
     with pytest.raises(ValueError, match="empty"):
         read_spectra_files([])
     with pytest.raises(ValueError, match="ion_mode"):
         read(tmp_path, mgf(ion()), ion_mode="both")
-    with pytest.raises(FileNotFoundError, match="not there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         read_spectra_files(tmp_path / "none.mgf")
 
 
@@ -249,7 +252,7 @@ def test_rejected_in_msp(tmp_path, text, reason):
     assert reasons(found) == [("a", reason)] and found.n_read == 3
 
 
-def test_no_msp(tmp_path):
+def test_invalid_msp(tmp_path):
     with pytest.raises(ValueError) as error:
         read(tmp_path, "x\n", "lib.msp")
     assert str(error.value) == "lib.msp: no spectrum found (first line 'x'); is it an MSP file?"
@@ -352,7 +355,7 @@ def test_mzml(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [b"<mzML><run>", b"no xml", b"<a/>", b""])
-def test_no_mzml(tmp_path, bad):
+def test_invalid_mzml(tmp_path, bad):
     with pytest.raises(ValueError, match=r"bad.mzML.*mzML file"):
         read(tmp_path, bad, "bad.mzML")
 

@@ -1,4 +1,4 @@
-"""Tables in files: every kind of file gives the same table, and what is wrong is named with file and line.
+"""Tables in files: every format gives the same table, and errors name file and line.
 
 Tests of `iokr.apps.readers.array_tables` and `iokr.apps.readers.file_table`.
 """
@@ -46,7 +46,7 @@ def files(folder):
     ]
 
 
-def test_every_kind_of_file_gives_the_same_table(tmp_path):
+def test_every_format_gives_the_same_table(tmp_path):
     for path in files(tmp_path):
         table = read_table(path)
         assert table.text.tolist() == [["a"], ["b"]], path
@@ -83,39 +83,43 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
     ("name", "content", "message"),
     [
         ("t.tsv", "id\tu\na\tx1\n", r"t\.tsv, line 2, column 'u': 'x1' is not a number"),
-        ("t.tsv", "a\t1.5\nb\t1,5\n", r"line 2, column 2: '1,5' is not a number, unless .* \(--decimal comma\)"),
-        ("t.tsv", "a\t1,234\nb\t2,345\n", r"line 1, column 2: '1,234' is not a number, unless .*--decimal point"),
+        ("t.tsv", "a\t1.5\nb\t1,5\n", r"line 2, column 2: '1,5' is ambiguous; set `decimal` to .comma."),
+        (
+            "t.tsv",
+            "a\t1,234\nb\t2,345\n",
+            r"line 1, column 2: '1,234' is ambiguous; .*to .point. if it separates thousands",
+        ),
         ("t.tsv", "id\tu\na\t1_2\n", r"t\.tsv, line 2, column 'u': '1_2' is not a number"),
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),
         ("t.csv", "id,u\na\n", r"t\.csv, line 2: expected 2 columns as in line 1, got 1"),
         ("t.csv", "id,u\na,inf\n", r"t\.csv, line 2, column 'u': the value is infinite"),
-        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: a quote begins a cell here, and none ends it"),
-        ("t.tsv", "", "holds no rows"),
-        ("t.tsv", "# nothing\n\n", "holds no rows"),
-        ("t.tsv", "id\tu\n", "holds a header and no rows"),
-        ("t.tsv", "id\tu\n#a\t1\n#b\t2\n", "a header and no rows; 2 lines begin with # and were taken for comments"),
-        ("t.tsv", "a\t1,5\t1\t2.5\nb\t1\t1\t2\n", r"t\.tsv, line 1, column 2: '1,5' is not a number"),
-        ("t.tsv", b"id\tu\n\xff\xfe\t1\n", "is not text in UTF-8"),
-        ("t.tsv", b"id\tu\na\0\t1\n", r"t\.tsv, line 2: there is a NUL character; this is not a text file"),
-        ("t.txt", b"a\0 1\n", r"t\.txt, line 1: there is a NUL character"),
-        ("t.tsv", "id\tu\na\x01\t1\n", r"t\.tsv, line 2: 'a\\x01' holds a character that cannot be printed"),
-        ("t.csv", "id\tu\na\t1\n", r"t\.csv, line 1: .* holds tabs; if columns are separated by them"),
+        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: unclosed quote; a quote inside a cell is doubled"),
+        ("t.tsv", "", "is empty"),
+        ("t.tsv", "# nothing\n\n", "is empty"),
+        ("t.tsv", "id\tu\n", "has a header but no rows"),
+        ("t.tsv", "id\tu\n#a\t1\n#b\t2\n", "a header but no rows; 2 lines begin with # and are comments"),
+        ("t.tsv", "a\t1,5\t1\t2.5\nb\t1\t1\t2\n", r"t\.tsv, line 1, column 2: '1,5' is ambiguous"),
+        ("t.tsv", b"id\tu\n\xff\xfe\t1\n", "is not UTF-8 text"),
+        ("t.tsv", b"id\tu\na\0\t1\n", r"t\.tsv, line 2: NUL character; this is not a text file"),
+        ("t.txt", b"a\0 1\n", r"t\.txt, line 1: NUL character"),
+        ("t.tsv", "id\tu\na\x01\t1\n", r"t\.tsv, line 2: 'a\\x01' contains a control character"),
+        ("t.csv", "id\tu\na\t1\n", r"t\.csv, line 1: .* contains tabs; if they separate the columns"),
         ("t.tsv.gz", b"id\tu\n", "is not a gzip file"),
-        ("t.tsv.gz", gzip.compress(b"id\tu\na\t1\n" * 99, mtime=0)[:-20], "is not a gzip file, or a damaged one"),
-        ("t.tsv.gz", gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20, "is not a gzip file, or a damaged one"),
-        ("t.npy", b"id\tu\n", "is not a file of arrays"),
-        ("t.npz", b"PK\x03\x04 no zip", "is not a file of arrays"),
-        ("t.xyz", "x", r"cannot tell what kind of file this is; its name must end in \.tsv"),
+        ("t.tsv.gz", gzip.compress(b"id\tu\na\t1\n" * 99, mtime=0)[:-20], "is not a gzip file, or is damaged"),
+        ("t.tsv.gz", gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20, "is not a gzip file, or is damaged"),
+        ("t.npy", b"id\tu\n", "is not a valid array file"),
+        ("t.npz", b"PK\x03\x04 no zip", "is not a valid array file"),
+        ("t.xyz", "x", r"unknown format; the file name must end in one of \.tsv"),
         ("t.xlsx", "x", r"t\.xlsx is not an \.xlsx file"),
-        ("t.xls", "x", r"\.xls files are not read; in Excel, save it as \.xlsx"),
+        ("t.xls", "x", r"\.xls files are not supported; in Excel, save it as \.xlsx"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path, name, content, message):
+def test_errors_name_file_and_line(tmp_path, name, content, message):
     with pytest.raises(ValueError, match=message):
         read_table(write(tmp_path, name, content))
 
 
-def test_parquet_that_is_none(tmp_path):
+def test_invalid_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match="is not a Parquet file"):
         read_table(write(tmp_path, "t.parquet", "no"))
@@ -124,7 +128,7 @@ def test_parquet_that_is_none(tmp_path):
         read_table(tmp_path / "w.parquet")
 
 
-def test_dates_are_no_numbers(tmp_path):
+def test_dates_are_not_numbers(tmp_path):
     """pandas would turn them into nanoseconds."""
     pytest.importorskip("pyarrow")
     pd.DataFrame({"id": ["a"], "born": [pd.Timestamp("2020-01-01")]}).to_parquet(tmp_path / "d.parquet")
@@ -148,8 +152,8 @@ def test_ids_in_bytes_are_text(tmp_path):
     assert read_table(f"{tmp_path}/t.npz:X").text[:, 0].tolist() == ["a", "b"]
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is not there"):
+def test_missing_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         read_table(tmp_path / "t.tsv")
     with pytest.raises(FileNotFoundError, match="is a folder"):
         read_table(tmp_path)
@@ -159,7 +163,7 @@ def test_arrays_are_chosen_by_name(tmp_path):
     np.savez(tmp_path / "t.npz", A=np.eye(2), B=np.ones((3, 2)), edges=np.array([[0, 1]]))
     assert len(read_table(f"{tmp_path}/t.npz:B").text) == 3
     assert read_table(f"{tmp_path}/t.npz:edges", 2).text.tolist() == [["0", "1"]]
-    with pytest.raises(ValueError, match="name one of them"):
+    with pytest.raises(ValueError, match="select one of them"):
         read_table(tmp_path / "t.npz")
     with pytest.raises(ValueError, match="has no array 'C'; it has A, B, edges"):
         read_table(f"{tmp_path}/t.npz:C")
@@ -178,7 +182,7 @@ def test_arrays_of_the_wrong_shape(tmp_path):
     with pytest.raises(ValueError, match="the array ids"):
         read_table(tmp_path / "i.npz")
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="is not a file of arrays"):
+    with pytest.raises(ValueError, match="is not a valid array file"):
         read_table(tmp_path / "o.npy")
 
 

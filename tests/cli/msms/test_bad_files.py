@@ -225,12 +225,12 @@ QUERIES = {
         "queries.mgf: the file ends inside the spectrum that began on line 2 (no END IONS).",
     ),
     "END without BEGIN": ("queries.mgf", b"END IONS\n", "queries.mgf line 1: END IONS without BEGIN IONS"),
-    "a picture": ("queries.mgf", b"\x89PNG\0\0\0", "queries.mgf line 1: a NUL character"),
-    "a name that says nothing": ("queries.dat", b"x", "queries.dat: cannot tell what kind of file this is"),
+    "a picture": ("queries.mgf", b"\x89PNG\0\0\0", "queries.mgf line 1: NUL character"),
+    "a name that says nothing": ("queries.dat", b"x", "queries.dat: unknown format"),
     "damaged gzip": ("queries.mgf.gz", gzip.compress(b"BEGIN IONS\n" * 100)[:30], "queries.mgf.gz is not a gzip file"),
     "no gzip": ("queries.mgf.gz", b"BEGIN IONS\n", "queries.mgf.gz is not a gzip file"),
     "no MSP": ("queries.msp", b"x y\n", "queries.msp: no spectrum found"),
-    "no mzML": ("queries.mzML", b"<mzML><run>", "queries.mzML is no mzML file"),
+    "no mzML": ("queries.mzML", b"<mzML><run>", "queries.mzML is not an mzML file"),
     "no Parquet": ("queries.parquet", b"PAR1 no", "queries.parquet"),
     "a table without peaks": ("queries.tsv", b"identifier\tsmiles\na\tCCO\n", "queries.tsv: needs a column mzs"),
     "a row with more cells": ("queries.tsv", b"identifier\tmzs\na\t1\t2\n", "queries.tsv line 2: 3 cells"),
@@ -242,7 +242,7 @@ QUERIES = {
     "both ion modes": (
         "queries.mgf",
         (ions("TITLE=a", "PEPMASS=122.1", "CHARGE=1-") + ions("TITLE=b", "PEPMASS=122.1", "CHARGE=1+")).encode(),
-        "1 spectra of positive and 1 of negative ion mode",
+        "positive and negative ion mode (1 and 1 spectra)",
     ),
 }
 
@@ -265,9 +265,9 @@ SETS = {
     "only a header": ("sets.tsv", "spectrum_id\tsmiles\n", "sets.tsv"),
     "an empty table": ("sets.tsv", "", "sets.tsv: the file is empty"),
     "a row with more cells": ("sets.tsv", "spectrum_id\tsmiles\nS1\tC\tx\n", "sets.tsv line 2: 3 cells"),
-    "no JSON": ("sets.json", "{", "sets.json is no JSON"),
-    "JSON of numbers": ("sets.json", '{"S1": [1, 2]}', "sets.json: must be an object of lists of SMILES"),
-    "a list": ("sets.json", "[]", "sets.json: must be an object of lists of SMILES"),
+    "no JSON": ("sets.json", "{", "sets.json is not JSON"),
+    "JSON of numbers": ("sets.json", '{"S1": [1, 2]}', "sets.json: expected an object of lists of SMILES"),
+    "a list": ("sets.json", "[]", "sets.json: expected an object of lists of SMILES"),
 }
 
 
@@ -285,7 +285,7 @@ BASES = {
     "no SDF": ("base.sdf", "hello\n", "base.sdf: no molecule found"),
     "nothing that is a molecule": ("base.smi", "C1CC a\n*C b\n", "base.smi: no molecule found in 2 entries"),
     "no column": ("base.csv", "id,name\n1,x\n", "base.csv: needs a column smiles or inchi; it has id, name"),
-    "no such file": ("", "", "not there"),
+    "no such file": ("", "", "does not exist"),
 }
 
 

@@ -122,13 +122,11 @@ class Features:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Features:
         """From a file; those of the first models know one table, and nothing of its layout."""
-        said: dict[str, Any] = dict(state.get("layout", {}))
-        layout: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in said.items()}
         views = state.get("views") or [["", state["columns"]]]
         return cls(
             tuple(state["columns"]),
             tuple((name, tuple(columns)) for name, columns in views),
-            Layout(**layout),
+            Layout.from_state(state.get("layout", {})),
             np.asarray(state["means"]),
             state["missing"],
             Scaling(**state["scaling"]),

@@ -1,18 +1,20 @@
-"""Files that expand when they are read, bounded before and while they are.
+"""Size limits for files that expand when they are read.
 
-A packed file may hold `RATIO` times its own size, and `ALWAYS` bytes in any case; data that people pack stay far below
-(text and numbers 2 to 20 times). What is more is refused by name, with the way out: to unpack it. What is read must
-also fit into the memory that there is.
+A compressed file may hold `MAX_RATIO` times its own size, and `ALWAYS_ALLOWED` bytes in any case; compressed text and
+numbers hold 2 to 20 times their size. Larger files are rejected: before they are read where the file states its size,
+else as soon as the limit is reached. What is read must also fit into memory.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import math
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
@@ -23,31 +25,52 @@ from iokr._system.memory import check_memory, human_bytes
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["ALWAYS", "RATIO", "Arrays", "check_archive", "check_parquet", "open_arrays", "open_gzip"]
+__all__ = [
+    "Arrays",
+    "check_archive",
+    "check_content",
+    "check_parquet",
+    "gzip_errors",
+    "open_arrays",
+    "open_binary",
+]
 
-RATIO = 200
-ALWAYS = 32_000_000
-_STEP = 8_000_000  # bytes between two looks at the memory
-_WAYS_OUT = "Give a smaller file."
+MAX_RATIO = 200
+ALWAYS_ALLOWED = 32_000_000  # bytes
+_CHECK_EVERY = 8_000_000  # bytes read between two checks of the available memory
+_TEXT_TO_CELLS = 4  # memory of a table of text, in sizes of its text
+_PARQUET_TO_TABLE = 3  # memory of a table, in sizes of its Parquet columns
+_GZIP_OVERHEAD = 18  # bytes of header and trailer
+_GZIP_MAX_RATIO = 1100  # of the format itself
+_NUMBER = 8  # bytes of a float64
+_ADVICE = "Give a smaller file."
 
 
-def _check_ratio(path: Path, packed: int, size: int, way_out: str) -> None:
-    if size > max(ALWAYS, RATIO * packed):
+def check_content(path: Path, size: float) -> None:
+    """MemoryError unless `size` bytes fit into memory."""
+    check_memory(size, f"Reading {path}", _ADVICE)
+
+
+def _check_ratio(path: Path, packed: int, size: int, advice: str) -> None:
+    if size > max(ALWAYS_ALLOWED, MAX_RATIO * packed):
         raise ValueError(
-            f"{path} expands from {human_bytes(packed)} to {human_bytes(size)} or more; at most {RATIO} times its size "
-            f"is read from a packed file (and {human_bytes(ALWAYS)} always). If it is meant, {way_out}"
+            f"{path} expands from {human_bytes(packed)} to {human_bytes(size)} or more; compressed files may hold at "
+            f"most {MAX_RATIO} times their size (or {human_bytes(ALWAYS_ALLOWED)}). If this is intended, {advice}"
         )
 
 
 # ---------------------------------------------------------------------------------------------------------------- text
 
 
-class _Counted(io.RawIOBase):
-    """The bytes of a gzip file, no more of them than a file of its size may hold."""
+class _BoundedGzip(io.RawIOBase):
+    """The content of a gzip file, up to the limit for its size."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, gzip.GzipFile(path)
-        self._packed, self._size, self._looked = path.stat().st_size, 0, 0
+        self._path = path
+        self._file = gzip.GzipFile(path)
+        self._packed = path.stat().st_size
+        self._size = 0
+        self._checked = 0
 
     def readable(self) -> bool:
         return True
@@ -56,9 +79,10 @@ class _Counted(io.RawIOBase):
         n = self._file.readinto(buffer)
         self._size += n
         _check_ratio(self._path, self._packed, self._size, "unpack it first (gzip -d).")
-        if self._size - self._looked > _STEP:
-            self._looked = self._size
-            check_memory(4 * _STEP, f"Reading {self._path}, of which {human_bytes(self._size)} are read,", _WAYS_OUT)
+        if self._size - self._checked > _CHECK_EVERY:
+            self._checked = self._size
+            read = human_bytes(self._size)
+            check_memory(_TEXT_TO_CELLS * _CHECK_EVERY, f"Reading {self._path}, after the first {read},", _ADVICE)
         return n
 
     def close(self) -> None:
@@ -66,28 +90,41 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def open_gzip(path: Path) -> BinaryIO:
-    """The content of a gzip file; ValueError as soon as it is too large for its packed size."""
+def open_binary(path: Path) -> io.BufferedReader:
+    """The bytes of a file, decompressed where its name ends in .gz; ValueError when they exceed the limit."""
+    if not path.name.lower().endswith(".gz"):
+        return path.open("rb")
     with path.open("rb") as file:
-        size = file.seek(0, io.SEEK_END)
-        if size > 18:
-            file.seek(-4, io.SEEK_END)
-            announced = int.from_bytes(file.read(4), "little")
-            if announced < 1100 * size:  # no gzip file can hold more: what says so is damaged
-                _check_ratio(path, size, announced, "unpack it first (gzip -d).")
-    return io.BufferedReader(_Counted(path))
+        packed = file.seek(0, io.SEEK_END)
+        if packed > _GZIP_OVERHEAD:
+            file.seek(-4, io.SEEK_END)  # the last four bytes state the size, modulo 2³²
+            stated = int.from_bytes(file.read(4), "little")
+            if stated < _GZIP_MAX_RATIO * packed:  # else the file is damaged, which reading reports
+                _check_ratio(path, packed, stated, "unpack it first (gzip -d).")
+    return io.BufferedReader(_BoundedGzip(path))
+
+
+@contextmanager
+def gzip_errors(name: str) -> Iterator[None]:
+    """Errors of decompression as a ValueError that names the file."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} is not a gzip file, or is damaged: {error}.") from error
 
 
 # -------------------------------------------------------------------------------------------------------------- arrays
 
 
 class Arrays:
-    """The arrays of an .npz file by name, each read when it is asked for; of an .npy file the one called ""."""
+    """The arrays of an .npz file by name, each read on access; the array of an .npy file has the name ""."""
 
     def __init__(self, path: Path, archive: ZipFile | None) -> None:
-        self._path, self._archive = path, archive
-        names = [""] if archive is None else archive.namelist()
-        self._names = {name.removesuffix(".npy"): name for name in names if archive is None or name.endswith(".npy")}
+        self._path = path
+        self._archive = archive
+        self._names = {"": ""}
+        if archive is not None:
+            self._names = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -99,36 +136,32 @@ class Arrays:
         return len(self._names)
 
     def ndim(self, name: str) -> int:
-        """How many axes an array has, from its header."""
+        """Number of dimensions of an array, from its header."""
         with self._open(name) as file:
             return len(_header(file)[0])
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """An array, read when what its header says fits the file and the memory."""
-        where = str(self._path) if self._archive is None else f"{self._path}:{name}"
+        """An array; it is read only if the shape in its header fits the size of the file and the memory."""
+        where = f"{self._path}:{name}" if name else str(self._path)
         with self._open(name) as file:
             shape, dtype = _header(file)
-            count = 1
-            for n in shape:
-                count *= int(n)
-            needed, room = count * dtype.itemsize, self._size(name) - file.tell()
-            if needed > room:
+            needed = math.prod(shape) * dtype.itemsize
+            stored = self._stored(name) - file.tell()
+            if needed > stored:
                 raise ValueError(
-                    f"{where} is damaged: shape {shape} of {dtype} is {human_bytes(needed)}, of which there are "
-                    f"{human_bytes(room)}."
+                    f"{where} is damaged: shape {shape} of {dtype} takes {human_bytes(needed)}, but the file holds "
+                    f"{human_bytes(stored)}."
                 )
-            # the array, and the same as numbers or as text
-            check_memory(
-                needed + count * max(8, dtype.itemsize), f"Reading {where}, {dtype} of shape {shape},", _WAYS_OUT
-            )
+            copy = math.prod(shape) * max(_NUMBER, dtype.itemsize)  # as float64, or as text
+            check_memory(needed + copy, f"Reading {where}, {dtype} of shape {shape},", _ADVICE)
         with self._open(name) as file:
             return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
-    def _size(self, name: str) -> int:
-        """Bytes that are stored under a name, unpacked."""
-        return (
-            self._path.stat().st_size if self._archive is None else self._archive.getinfo(self._names[name]).file_size
-        )
+    def _stored(self, name: str) -> int:
+        """Uncompressed size in bytes."""
+        if self._archive is None:
+            return self._path.stat().st_size
+        return self._archive.getinfo(self._names[name]).file_size
 
     @contextmanager
     def _open(self, name: str) -> Iterator[Any]:
@@ -138,19 +171,19 @@ class Arrays:
             return
         info = self._archive.getinfo(self._names[name])
         packed = min(info.compress_size, self._path.stat().st_size)
-        _check_ratio(self._path, packed, info.file_size, "save it with numpy.savez, which does not pack.")
+        _check_ratio(self._path, packed, info.file_size, "save it uncompressed, with numpy.savez.")
         with self._archive.open(info) as part:
             yield part
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type from the beginning of a file in NumPy's format."""
+    """Shape and type of an array in NumPy's format."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not read.")
-    return shape, dtype
+        raise ValueError("it holds Python objects, which are not loaded.")
+    return tuple(int(n) for n in shape), dtype
 
 
 @contextmanager
@@ -163,26 +196,27 @@ def open_arrays(path: Path) -> Iterator[Arrays]:
         with ZipFile(path) as archive:
             yield Arrays(path, archive)
     except (BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{path} is not a file of arrays: {error}") from error
+        raise ValueError(f"{path} is not a valid array file: {error}") from error
 
 
-def check_archive(path: Path, archive: ZipFile) -> None:
-    """What a packed archive announces, before it is read."""
-    size = sum(info.file_size for info in archive.infolist())
-    _check_ratio(path, path.stat().st_size, size, "write it as .tsv.")
-    check_memory(4 * size, f"Reading {path}", _WAYS_OUT)
+# -------------------------------------------------------------------------------------------------- Excel and Parquet
 
 
-# ------------------------------------------------------------------------------------------------------------- Parquet
+def check_archive(path: Path) -> None:
+    """Check the size that a zip archive states, before it is unpacked."""
+    with ZipFile(path) as archive:
+        size = sum(info.file_size for info in archive.infolist())
+    _check_ratio(path, path.stat().st_size, size, "save it as .tsv.")
+    check_content(path, _TEXT_TO_CELLS * size)
 
 
 def check_parquet(path: Path) -> None:
-    """Rows, columns and bytes as a Parquet file announces them, before it is read."""
+    """Check the size that a Parquet file states, before it is read."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        announced = file.metadata
-        unpacked = sum(announced.row_group(i).total_byte_size for i in range(announced.num_row_groups))
-        size = max(unpacked, 8 * announced.num_rows * announced.num_columns)
-    _check_ratio(path, path.stat().st_size, size, "write it as .tsv or .npy.")
-    check_memory(3 * size, f"Reading {path}", _WAYS_OUT)
+        stated = file.metadata
+        unpacked = sum(stated.row_group(i).total_byte_size for i in range(stated.num_row_groups))
+        size = max(unpacked, _NUMBER * stated.num_rows * stated.num_columns)
+    _check_ratio(path, path.stat().st_size, size, "save it as .tsv or .npy.")
+    check_content(path, _PARQUET_TO_TABLE * size)

@@ -1,61 +1,80 @@
-"""A table read from a file: text, numbers, and the line of every row."""
+"""Rows of a file before and after they are interpreted, each with its line in the file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FileTable"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Cells", "FileTable"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows of a file: columns of text (objects, stripped, "" where empty) or of numbers; `raw` ones of any type."""
+
+    name: str  # of the file, as given
+    frame: pd.DataFrame
+    lines: NDArray[np.int64]  # (n,), the line of each row in the file, from 1
+    unit: str = "row"  # "line" in text files
+    header: list[str] | None = None
+    may_have_header: bool = True  # whether the first row may be the header
+    raw: bool = False
+    separator: str = "cells"
+    comments: int = 0  # lines that begin with #, which were skipped
+    numbered: bool = False  # ids are row numbers, or may be: whole numbers of an array
+    notes: tuple[str, ...] = ()  # how the file was read, where that may be a surprise
 
 
 @dataclass(frozen=True)
 class FileTable:
-    """Rows of a file: k columns of text, then p columns of numbers."""
+    """Rows of a file: k columns of text, then p columns of numbers; the other fields are those of `Cells`."""
 
-    name: str  # of the file, as it was asked for
-    text: NDArray[np.str_]  # (n, k), cells of the leading columns, without spaces around them
+    name: str
+    text: NDArray[np.str_]  # (n, k), cells of the leading columns
     values: NDArray[np.float64]  # (n, p), the other cells, NaN where there is no value
     columns: tuple[str, ...]  # names of the p columns; empty when the file has no header
-    lines: NDArray[np.int64]  # (n,), the line of each row in the file, from 1
-    unit: str = "line"  # of a text file, "row" of another
-    comments: int = 0  # lines that begin with # and were passed over
-    numbered: bool = False  # the leading columns were whole numbers of an array, which may be row numbers
-    head: tuple[str, ...] = ()  # what the header says above the leading columns
-    notes: tuple[str, ...] = ()  # how the file was read, where that may surprise
+    lines: NDArray[np.int64]
+    unit: str = "line"
+    comments: int = 0
+    numbered: bool = False
+    head: tuple[str, ...] = ()  # names of the leading columns
+    notes: tuple[str, ...] = ()
 
     def at(self, i: int) -> str:
-        """File and line of row i, in words."""
+        """File and line of row i, for messages."""
         return f"{self.name}, {self.unit} {self.lines[i]}"
 
     def column(self, j: int) -> str:
         """The name of column j of the numbers, or its number in the file."""
-        return repr(self.columns[j]) if self.columns else str(j + 1 + self.text.shape[1])
-
-    def advice(self, j: int, words: int) -> str:
-        """What may be done about a column of numbers of whose cells so many are words, in brackets."""
-        if 2 * words <= len(self.text):
-            return ""
-        name = self.columns[j] if self.columns else str(j + 1 + self.text.shape[1])
-        if self.text.shape[1] > 1:
-            return "; --source, --target and --weight (or --weight none) say which columns are meant"
-        told = "--columns says which columns are features, --id which one has the ids"
-        return f" (--one-hot {name} takes its words for categories, {told})"
+        if self.columns:
+            return repr(self.columns[j])
+        return str(j + 1 + self.text.shape[1])
 
     def transposed(self) -> FileTable:
-        """Columns for rows: what were features are nodes."""
+        """Columns for rows: the columns of the file are the nodes."""
         if not self.columns:
-            raise ValueError(f"{self.name}: to be transposed it needs a header with the ids of the nodes.")
-        names, n = np.array(self.columns, dtype=str)[:, None], len(self.columns)
-        features = tuple(self.text[:, 0].tolist())
-        places = np.arange(2, n + 2)
-        return replace(self, text=names, values=self.values.T.copy(), columns=features, lines=places, unit="column")
+            raise ValueError(f"{self.name}: a transposed table needs a header with the ids of the nodes.")
+        n = len(self.columns)
+        return replace(
+            self,
+            text=np.array(self.columns, dtype=str)[:, None],
+            values=self.values.T.copy(),
+            columns=tuple(self.text[:, 0].tolist()),
+            lines=np.arange(2, n + 2),
+            unit="column",
+        )
 
-    def with_values(self, values: NDArray[np.float64]) -> FileTable:
-        """The same rows with these numbers, none of them infinite."""
+    def with_values(self, values: NDArray[np.float64], columns: tuple[str, ...] | None = None) -> FileTable:
+        """The same rows with these numbers, which must not be infinite."""
+        table = replace(self, values=values, columns=self.columns if columns is None else columns)
         infinite = np.argwhere(np.isinf(values))
         if len(infinite):
             i, j = infinite[0]
-            raise ValueError(f"{self.at(i)}, column {self.column(j)}: the value is infinite.")
-        return replace(self, values=values)
+            raise ValueError(f"{table.at(i)}, column {table.column(j)}: the value is infinite.")
+        return table

@@ -1,4 +1,4 @@
-"""Tables of columns with types: Parquet, Feather, AnnData's .h5ad; rows are numbered from 1."""
+"""Cells of Parquet and Feather files and of AnnData's .h5ad; rows are numbered from 1."""
 
 from __future__ import annotations
 
@@ -7,96 +7,69 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iokr._system.memory import check_memory
-from iokr.apps.readers.array_tables import id_text, numbered_rows
-from iokr.apps.readers.bounded import check_parquet
-from iokr.apps.readers.cell_values import categories
-from iokr.apps.readers.file_table import FileTable
-from iokr.apps.readers.layouts import Layout, find_column
+from iokr.apps.readers.bounded import check_content, check_parquet
+from iokr.apps.readers.cell_values import id_text
+from iokr.apps.readers.file_table import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FRAMES", "read_frame"]
+__all__ = ["FRAMES", "read_frame", "with_text"]
 
-FRAMES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".h5ad")
+_PARQUET = (".parquet", ".pq")
+_FEATHER = (".feather", ".arrow", ".ipc")
+_FEATHER_TO_TABLE = 4  # memory of a table, in sizes of its file
+_DENSE = 16  # bytes of memory for an entry of a matrix
+FRAMES = (*_PARQUET, *_FEATHER, ".h5ad")
 
 
-def read_frame(path: Path, part: str | None, n_text: int, layout: Layout) -> FileTable:
-    """The rows of a frame; an index with a name, or of names, is its first column."""
+def read_frame(path: Path, part: str | None) -> Cells:
+    """The rows of a frame; an index of names, or with a name, is the first column."""
     suffix = path.suffix.lower()
-    frame = _cells(path, part) if suffix == ".h5ad" else _columns(path, suffix)
-    if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):  # the ids are the index
+    frame = _read_h5ad(path, part) if suffix == ".h5ad" else _read_arrow(path, suffix)
+    if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):
         frame = frame.reset_index(allow_duplicates=True)
-    order = layout.order([str(name) for name in frame.columns], n_text, str(path))
-    if order is not None:
-        frame = frame.iloc[:, order]
-    if frame.shape[1] < n_text or not len(frame):
-        raise ValueError(f"{path}: expected rows of at least {n_text} columns, got shape {frame.shape}.")
-    columns = tuple(str(name) for name in frame.columns[n_text:])
-    text = np.array([[id_text(cell) for cell in row] for row in frame.iloc[:, :n_text].itertuples(index=False)], str)
-    table = numbered_rows(str(path), text.reshape(len(frame), n_text), columns)
-    chosen = _categorical(frame.iloc[:, n_text:], columns, layout, str(path))
-    blocks: list[Any] = [
-        _numbers(frame.iloc[:, n_text + j], j, table)[:, None] for j in range(len(columns)) if j not in chosen
-    ]
-    names = [name for j, name in enumerate(columns) if j not in chosen]
-    for j in sorted(chosen):
-        block, more = categories([id_text(cell) for cell in frame.iloc[:, n_text + j]], columns[j])
-        blocks.append(block)
-        names += more
-    said = f"{path}: {', '.join(columns[j] for j in sorted(chosen))} as categories, one-hot"
-    table = numbered_rows(str(path), table.text, tuple(names), notes=(said,) if chosen else ())
-    return table.with_values(np.hstack(blocks) if blocks else np.empty((len(frame), 0)))
+    header = [str(name) for name in frame.columns]
+    return Cells(str(path), frame, np.arange(1, len(frame) + 1), header=header, raw=True)
 
 
-def _columns(path: Path, suffix: str) -> pd.DataFrame:
+def with_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with columns of numbers as they are and all others as text."""
     import pandas as pd
 
-    words = "a Parquet" if suffix in (".parquet", ".pq") else "an Arrow"
+    columns: dict[int, Any] = {}
+    for j, kind in enumerate(frame.dtypes):
+        column = frame.iloc[:, j]
+        if not pd.api.types.is_numeric_dtype(kind):
+            cells = column.astype(object).where(column.notna(), None)
+            column = pd.Series([id_text(cell) for cell in cells], index=frame.index, dtype=object)
+        columns[j] = column
+    return pd.DataFrame(columns)
+
+
+def _read_arrow(path: Path, suffix: str) -> pd.DataFrame:
+    import pandas as pd
+
+    kind = "a Parquet" if suffix in _PARQUET else "a Feather"
     try:
-        if words == "a Parquet":
+        if suffix in _PARQUET:
             check_parquet(path)
             return pd.read_parquet(path)
-        from pyarrow import ipc
-
-        check_memory(4.0 * path.stat().st_size, f"Reading {path}", "Give a smaller file.")
-        with path.open("rb") as file:
-            return ipc.open_file(file).read_all().to_pandas()
+        check_content(path, _FEATHER_TO_TABLE * path.stat().st_size)
+        return pd.read_feather(path)
     except ImportError as error:
-        raise ImportError(f"{path}: reading {words[2:].strip()} needs pyarrow: pip install 'iokr[parquet]'") from error
+        raise ImportError(f"{path}: reading {kind[2:]} needs pyarrow: pip install 'iokr[parquet]'") from error
     except (OSError, ValueError) as error:
         if str(error).startswith(str(path)):
             raise
-        raise ValueError(f"{path} is not {words} file: {error}") from error
+        raise ValueError(f"{path} is not {kind} file: {error}") from error
 
 
-def _categorical(frame: pd.DataFrame, columns: tuple[str, ...], layout: Layout, where: str) -> set[int]:
-    import pandas as pd
-
-    if "*" in layout.one_hot:
-        return {j for j in range(len(columns)) if not pd.api.types.is_numeric_dtype(frame.iloc[:, j])}
-    return {find_column(name, columns, where) for name in layout.one_hot}
+# --------------------------------------------------------------------------------------------------------------- .h5ad
 
 
-def _numbers(cells: pd.Series[Any], j: int, table: FileTable) -> Any:
-    """A column as numbers, NaN where there is no value."""
-    import pandas as pd
-
-    dated = pd.api.types.is_datetime64_any_dtype(cells) or pd.api.types.is_timedelta64_dtype(cells)
-    column = pd.to_numeric(cells.astype(str) if dated or cells.dtype == "category" else cells, errors="coerce")
-    bad = np.flatnonzero(column.isna().to_numpy() & cells.notna().to_numpy())
-    if len(bad):
-        cell = cells.iloc[int(bad[0])]
-        raise ValueError(
-            f"{table.at(int(bad[0]))}, column {table.column(j)}: {cell!r:.40} is not a number"
-            f"{table.advice(j, len(bad))}."
-        )
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _cells(path: Path, layer: str | None) -> pd.DataFrame:
-    """X of an .h5ad file, or one of its layers or `obsm`, a row per observation (--transpose: per variable)."""
+def _read_h5ad(path: Path, name: str | None) -> pd.DataFrame:
+    """X of an .h5ad file, or one of its layers or `obsm`: a row per observation, a column per variable."""
     import pandas as pd
 
     try:
@@ -106,38 +79,40 @@ def _cells(path: Path, layer: str | None) -> pd.DataFrame:
     try:
         with h5py.File(path, "r") as file:
             places = {"X": "X"} if "X" in file else {}
-            places |= {name: f"{group}/{name}" for group in ("layers", "obsm") for name in file.get(group, ())}
-            if (layer or "X") not in places:
-                have = ", ".join(places) or "no matrix"
-                raise ValueError(f"{path} has no {layer or 'X'}; it has {have}: {path}:NAME reads one of them.")
-            place = places[layer or "X"]
-            X = _matrix(path, file[place])
-            names = (
-                _names(file["var"]) if not place.startswith("obsm") else [f"{layer}{j + 1}" for j in range(X.shape[1])]
-            )
-            return pd.DataFrame(X, index=pd.Index(_names(file["obs"]), name="id"), columns=names)
+            for group in ("layers", "obsm"):
+                places |= {entry: f"{group}/{entry}" for entry in file.get(group, ())}
+            matrix = name or "X"
+            if matrix not in places:
+                available = ", ".join(places) or "no matrix"
+                raise ValueError(f"{path} has no {matrix}; it has {available}: select one of them, as {path}:NAME.")
+            X = _dense(path, file[places[matrix]])
+            if places[matrix].startswith("obsm"):
+                columns = [f"{matrix}{j + 1}" for j in range(X.shape[1])]
+            else:
+                columns = _index(file["var"])
+            return pd.DataFrame(X, index=pd.Index(_index(file["obs"]), name="id"), columns=columns)
     except (OSError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"{path} is not an .h5ad file of AnnData: {error}") from error
 
 
-def _matrix(path: Path, stored: Any) -> Any:
-    """Dense; a compressed sparse one is expanded where there is memory for it."""
-    if hasattr(stored, "shape"):
-        check_memory(16.0 * float(np.prod(stored.shape)), f"Reading {path}", "Give fewer columns.")
+def _dense(path: Path, stored: Any) -> Any:
+    """A matrix of an .h5ad file; sparse ones are expanded if there is memory."""
+    sparse = "indptr" in stored if hasattr(stored, "keys") else False
+    shape = stored.attrs["shape"] if sparse else stored.shape
+    n, p = (int(size) for size in shape)
+    check_content(path, _DENSE * n * p)
+    if not sparse:
         return np.asarray(stored[...], dtype=np.float64)
     from scipy.sparse import csc_array, csr_array
 
-    n, p = (int(size) for size in stored.attrs["shape"])
-    check_memory(16.0 * n * p, f"Reading {path}", "Give fewer columns.")
     kind = csc_array if "csc" in str(stored.attrs["encoding-type"]) else csr_array
-    return (
-        kind(tuple(stored[name][...] for name in ("data", "indices", "indptr")), shape=(n, p)).toarray().astype(float)
-    )
+    parts = tuple(stored[name][...] for name in ("data", "indices", "indptr"))
+    return kind(parts, shape=(n, p)).toarray().astype(np.float64)
 
 
-def _names(group: Any) -> list[str]:
+def _index(group: Any) -> list[str]:
     """The index of `obs` or `var`."""
     index = group[group.attrs["_index"]]
-    if hasattr(index, "asstr"):
-        return [str(name) for name in index.asstr()[...]]
-    return [str(name) for name in index["values"].asstr()[...]]
+    if not hasattr(index, "asstr"):  # a group: nullable strings
+        index = index["values"]
+    return [str(name) for name in index.asstr()[...]]

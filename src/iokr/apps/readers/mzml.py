@@ -1,4 +1,8 @@
-"""Spectra in mzML: streamed with the standard library, without an ontology that would have to be fetched."""
+"""Spectra in mzML, streamed with the standard library.
+
+Pyteomics reads mzML too, but needs lxml and psims, downloads the ontology of the field's terms, and decompresses arrays
+of any size; the few terms that are used here are known by their accession numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,106 +16,146 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
+from numpy.typing import NDArray
 
+from iokr.apps.readers.bounded import open_binary
+from iokr.apps.readers.formats import check_file
 from iokr.apps.readers.peak_lists import RawSpectrum
-from iokr.apps.readers.records import open_file
 
 __all__ = ["read_mzml"]
 
+Parameters = dict[str, str]  # accession number: value
+
 _SCAN = re.compile(r"scan=(\d+)")
+_MS_LEVEL = "MS:1000511"
+_TITLE = "MS:1000796"
+_PROFILE = "MS:1000128"
+_ION_MODES = {"MS:1000130": "positive", "MS:1000129": "negative"}
+_SELECTED_ION_MZ = "MS:1000744"
+_CHARGE = "MS:1000041"
+_COLLISION_ENERGY = "MS:1000045"
+_MZ = "MS:1000514"
+_INTENSITY = "MS:1000515"
+_ZLIB = "MS:1000574"
+_UNCOMPRESSED = "MS:1000576"
 _TYPES = {"MS:1000523": "<f8", "MS:1000521": "<f4", "MS:1000522": "<i8", "MS:1000519": "<i4"}
-_MZ, _INTENSITY, _ZLIB, _PLAIN = "MS:1000514", "MS:1000515", "MS:1000574", "MS:1000576"
-_LEVEL, _TITLE, _PROFILE = "MS:1000511", "MS:1000796", "MS:1000128"
-_MODES = {"MS:1000130": "positive", "MS:1000129": "negative"}
-_ION, _CHARGE, _ENERGY = "MS:1000744", "MS:1000041", "MS:1000045"
-_LONGEST = 100_000_000  # entries of an array
+_MAX_LENGTH = 100_000_000  # entries of an array
 
 
 def read_mzml(path: Path) -> Iterator[RawSpectrum]:
-    """Every spectrum, `line` its number; levels and profile data are told apart later.
-
-    Arrays packed otherwise than by zlib make the spectrum a problem.
-    """
-    groups: dict[str, dict[str, str]] = {}
+    """Every spectrum, with its number as `line`; arrays compressed otherwise than by zlib are its problem."""
+    check_file(path)
+    groups: dict[str, Parameters] = {}
     number = 0
     try:
-        with open_file(path) as file:
+        with open_binary(path) as file:
             for _, element in iterparse(file):
-                match element.tag.rpartition("}")[2]:
-                    case "referenceableParamGroup":
-                        groups[element.get("id", "")] = _parameters(element, {})
-                    case "spectrum":
-                        number += 1
-                        yield _spectrum(element, number, groups)
-                        element.clear()
-                    case "chromatogram":
-                        element.clear()
+                tag = _tag(element)
+                if tag == "referenceableParamGroup":
+                    groups[element.get("id", "")] = _parameters(element, {})
+                elif tag == "spectrum":
+                    number += 1
+                    yield _spectrum(element, number, groups)
+                if tag in ("spectrum", "chromatogram"):
+                    element.clear()
     except (ParseError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.name} is no mzML file, or a damaged one: {error}.") from error
+        raise ValueError(f"{path.name} is not an mzML file, or is damaged: {error}.") from error
     if not number:
         raise ValueError(f"{path.name}: no spectrum found; is it an mzML file?")
 
 
-def _spectrum(element: Element, number: int, groups: dict[str, dict[str, str]]) -> RawSpectrum:
-    said = _parameters(element, groups)
-    native = element.get("id", "")
-    scan = _SCAN.search(native)
-    name = scan.group(1) if scan else said.get(_TITLE) or native or str(number)
-    raw = RawSpectrum(number)
-    raw.metadata = {"native_id": native, "ids": {"scans": name}, "scans": name, "profile": _PROFILE in said}
-    raw.metadata["ms_level"] = said.get(_LEVEL, "2")
-    raw.metadata |= {"title": said[_TITLE]} if said.get(_TITLE) else {}
-    modes = [mode for accession, mode in _MODES.items() if accession in said]
-    raw.metadata |= {"ion_mode": modes[0]} if modes else {}
-    for ion in _inside(element, "selectedIon")[:1]:
-        of_ion = _parameters(ion, groups)
-        raw.metadata |= {"precursor_mz": of_ion[_ION]} if _ION in of_ion else {}
-        raw.metadata |= {"charge": of_ion[_CHARGE]} if of_ion.get(_CHARGE) else {}
-    for activation in _inside(element, "activation")[:1]:
-        energy = _parameters(activation, groups).get(_ENERGY)
-        raw.metadata |= {"collision_energy": energy} if energy else {}
+def _spectrum(element: Element, number: int, groups: dict[str, Parameters]) -> RawSpectrum:
+    spectrum = RawSpectrum(number, metadata=_metadata(element, number, groups))
     try:
         arrays = dict(_array(part, element, groups) for part in _inside(element, "binaryDataArray"))
-        raw.mz, raw.intensity = arrays.get(_MZ, []), arrays.get(_INTENSITY, [])
-        if len(raw.mz) != len(raw.intensity):
-            raise ValueError(f"{len(raw.mz)} m/z and {len(raw.intensity)} intensities")
+        mz = arrays.get(_MZ, [])
+        intensity = arrays.get(_INTENSITY, [])
+        if len(mz) != len(intensity):
+            raise ValueError(f"{len(mz)} m/z and {len(intensity)} intensities")
     except (ValueError, zlib.error, binascii.Error) as error:
-        raw.mz, raw.intensity, raw.problem = [], [], ("peaks not numeric", str(error))
-    return raw
+        spectrum.problem = ("peaks not numeric", str(error))
+        return spectrum
+    spectrum.mz = mz
+    spectrum.intensity = intensity
+    return spectrum
 
 
-def _array(part: Element, spectrum: Element, groups: dict[str, dict[str, str]]) -> tuple[str, list[float]]:
-    """(what it holds, numbers)."""
-    said = _parameters(part, groups)
-    kind = next((accession for accession in (_MZ, _INTENSITY) if accession in said), "")
-    if not kind:
+def _metadata(element: Element, number: int, groups: dict[str, Parameters]) -> dict[str, Any]:
+    """What the file states about a spectrum, entries without a value left out."""
+    parameters = _parameters(element, groups)
+    ion = _first_parameters(element, "selectedIon", groups)
+    activation = _first_parameters(element, "activation", groups)
+    native_id = element.get("id", "")
+    scan = _SCAN.search(native_id)
+    name = scan.group(1) if scan else parameters.get(_TITLE) or native_id or str(number)
+    optional = {
+        "title": parameters.get(_TITLE),
+        "ion_mode": next((mode for term, mode in _ION_MODES.items() if term in parameters), None),
+        "precursor_mz": ion.get(_SELECTED_ION_MZ),
+        "charge": ion.get(_CHARGE),
+        "collision_energy": activation.get(_COLLISION_ENERGY),
+    }
+    return {
+        "native_id": native_id,
+        "ids": {"scans": name},
+        "scans": name,
+        "profile": _PROFILE in parameters,
+        "ms_level": parameters.get(_MS_LEVEL, "2"),
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def _array(part: Element, spectrum: Element, groups: dict[str, Parameters]) -> tuple[str, list[float]]:
+    """(m/z or intensity, numbers)."""
+    parameters = _parameters(part, groups)
+    quantity = next((term for term in (_MZ, _INTENSITY) if term in parameters), "")
+    if not quantity:
         return "", []
-    dtype = next((np.dtype(code) for accession, code in _TYPES.items() if accession in said), None)
-    if dtype is None or (_ZLIB not in said and _PLAIN not in said):
-        raise ValueError("its arrays are packed in a way that is not read (numpress?); convert them to zlib")
+    dtype = next((np.dtype(code) for term, code in _TYPES.items() if term in parameters), None)
+    if dtype is None or not {_ZLIB, _UNCOMPRESSED} & parameters.keys():
+        raise ValueError("unsupported compression or type of arrays (numpress?); convert them to zlib")
     length = int(part.get("arrayLength") or spectrum.get("defaultArrayLength") or 0)
-    if not 0 <= length <= _LONGEST:
+    if not 0 <= length <= _MAX_LENGTH:
         raise ValueError(f"an array of length {length}")
     text = "".join(text for binary in _inside(part, "binary") for text in binary.itertext())
+    return quantity, _decoded(text, dtype, length, _ZLIB in parameters).tolist()
+
+
+def _decoded(text: str, dtype: np.dtype[Any], length: int, compressed: bool) -> NDArray[np.float64]:
+    """An array from base64."""
     raw = base64.b64decode("".join(text.split()), validate=True)
-    if _ZLIB in said and raw:
-        raw = zlib.decompressobj().decompress(raw, length * dtype.itemsize + 1)
-    if len(raw) != length * dtype.itemsize:
-        raise ValueError(f"an array of {len(raw)} bytes where {length} numbers are announced")
-    return kind, np.frombuffer(raw, dtype=dtype).astype(np.float64).tolist()
+    size = length * dtype.itemsize
+    if compressed and raw:
+        raw = zlib.decompressobj().decompress(raw, size + 1)
+    if len(raw) != size:
+        raise ValueError(f"an array of {len(raw)} bytes, but its stated length is {length} numbers")
+    return np.frombuffer(raw, dtype=dtype).astype(np.float64)
 
 
-def _parameters(element: Element, groups: dict[str, dict[str, str]]) -> dict[str, str]:
-    """{accession: value} of an element, those of the groups that it names among them."""
-    found: dict[str, str] = {}
+# ----------------------------------------------------------------------------------------------------------------- XML
+
+
+def _tag(element: Element) -> str:
+    """The name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def _inside(element: Element, tag: str) -> list[Element]:
+    return [child for child in element.iter() if _tag(child) == tag]
+
+
+def _parameters(element: Element, groups: dict[str, Parameters]) -> Parameters:
+    """The parameters of an element, including those of the groups it refers to."""
+    found: Parameters = {}
     for child in element:
-        tag = child.tag.rpartition("}")[2]
-        if tag == "referenceableParamGroupRef":
+        if _tag(child) == "referenceableParamGroupRef":
             found |= groups.get(child.get("ref", ""), {})
-        elif tag == "cvParam":
+        elif _tag(child) == "cvParam":
             found[child.get("accession", "")] = child.get("value", "")
     return found
 
 
-def _inside(element: Element, tag: str) -> list[Any]:
-    return [child for child in element.iter() if child.tag.rpartition("}")[2] == tag]
+def _first_parameters(element: Element, tag: str, groups: dict[str, Parameters]) -> Parameters:
+    """The parameters of the first element of this name."""
+    elements = _inside(element, tag)
+    return _parameters(elements[0], groups) if elements else {}

@@ -1,10 +1,10 @@
-"""A network from files: nodes and the known links between them, with a list of everything that did not fit."""
+"""A network from files: nodes and the known links between them, with a list of all rejected entries."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkFiles", "alike", "read_network"]
 
+_MIN_BIPARTITE = 20  # links from which two columns without a common node are unlikely by chance
+_HEADERS = frozenset({"id", "ids", "node", "nodes", "name"})  # of a list of ids
+
+Links = dict[tuple[int, int], tuple[float, int]]  # (i, j), i < j: weight and row of the table
+
 
 @dataclass(frozen=True)
 class NetworkFiles:
-    """A network as files tell it.
+    """A network read from files.
 
     Attributes
     ----------
@@ -39,13 +44,13 @@ class NetworkFiles:
     labeled : ndarray
         Indices of the nodes between which all links are known.
     rejections : tuple of Rejection
-        What did not fit, nodes first.
+        Nodes first.
     comments : int
         Comment lines in the files.
     by_position : bool
-        The edge list names nodes by row number.
+        Whether the edge list identifies nodes by row number.
     notes : tuple of str
-        How files were read, where that may surprise.
+        How files were read, where that may be a surprise.
 
     Examples
     --------
@@ -73,16 +78,16 @@ class NetworkFiles:
 
     @property
     def n_links(self) -> int:
-        """How many links are known."""
+        """Number of known links."""
         return self.adjacency.nnz // 2
 
     @property
     def n_learned(self) -> int:
-        """How many of them join two labelled nodes: those that a model learns from."""
+        """Number of links between labelled nodes, the training set."""
         return self.adjacency[self.labeled][:, self.labeled].nnz // 2
 
     def counts(self) -> dict[str, int]:
-        """How often each reason was given."""
+        """Number of rejections for each reason."""
         return dict(Counter(f"{r.what}: {r.reason}" for r in self.rejections))
 
 
@@ -97,13 +102,13 @@ def read_network(
     layout: Layout | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> NetworkFiles:
-    """Read nodes and known links, and list everything that does not fit.
+    """Nodes and the known links between them.
 
     Parameters
     ----------
     edges : path
-        Rows `source target [weight]`, SIF, GraphML or JSON; the order of the two does not matter. In an .npy or .npz
-        file the nodes may be named by row number (from 0).
+        An edge list with rows `source target [weight]`, SIF, GraphML or JSON; links are undirected. An .npy or .npz
+        file may identify nodes by row number (from 0).
     nodes : path, or sequence of paths, optional
         Table of features, see `read_nodes`; several are views of the same nodes, see `read_views`.
     kernels : sequence of paths
@@ -111,8 +116,8 @@ def read_network(
     ids : path, optional
         Ids of the rows of .npy and .npz files.
     labeled : path or {"edges", "all"}, default="edges"
-        The nodes between which all links are known, so that a missing link is none: those in the edge list; all; or
-        those listed in a file. The other nodes have features only.
+        The nodes between which all links are known, so that an absent link counts as a true negative: those in the edge
+        list, all, or those listed in a file. The other nodes have features only.
     missing : {"reject", "mean", "zero"}, default="reject"
         See `read_nodes`.
     layout : `iokr.apps.readers.layouts.Layout`, optional
@@ -128,7 +133,7 @@ def read_network(
     Raises
     ------
     ValueError
-        With file and line, when one link has two weights, or a weight is missing, no number, or negative; and when no
+        With file and line, when a link has two weights, or a weight is missing, not a number, or negative; and when no
         link joins two known nodes.
 
     Examples
@@ -146,163 +151,220 @@ def read_network(
     >>> [(one.line, one.reason) for one in network.rejections]
     [(3, 'unknown node')]
     """
-    several = [] if nodes is None else [nodes] if isinstance(nodes, (str, Path)) else list(nodes)
-    if bool(several) == bool(kernels):
-        raise ValueError("Give either a table of features or kernel matrices, `nodes` or `kernels`.")
-    found = read_views(several, ids=ids, missing=missing, layout=layout) if several else read_kernels(kernels, ids=ids)
-    table = read_edges(edges, known=found.ids.tolist(), **(columns or {}))
+    tables = [nodes] if isinstance(nodes, (str, Path)) else list(nodes or ())
+    if bool(tables) == bool(kernels):
+        raise ValueError("Give either tables of features, `nodes`, or kernel matrices, `kernels`.")
+    found = read_kernels(kernels, ids=ids) if kernels else read_views(tables, ids=ids, missing=missing, layout=layout)
     at = {name: i for i, name in enumerate(found.ids.tolist())}
-    if table.columns and all(name in at for name in table.head):
-        raise ValueError(
-            f"{table.name}: its first row, {' '.join((*table.head, *table.columns))!r:.60}, reads like a header, as "
-            f"{table.columns[0]!r:.20} is not a number, but names two nodes."
-        )
+    table = read_edges(edges, known=at.keys(), **(columns or {}))
+    _check_header(table, at)
     by_position = table.numbered and not found.numbered and not any(name in at for name in set(table.text.flat))
     if by_position or found.numbered:
         _check_from_zero(table, found)
-    ends = _by_position(table, found) if by_position else table.text
+    ends = _ids_of_rows(table, found) if by_position else table.text
     links, rejections = _links(table, ends, at, found)
     if not links:
-        raise ValueError(_no_links(table, ends, found, rejections))
-    chosen, more = _labeled(labeled, links, at)
-    known, outside = _split(links, set(chosen.tolist()), table, found)
-    if not known:
+        raise ValueError(_why_no_links(table, ends, found, rejections))
+    chosen, not_chosen = _labeled(labeled, links, at)
+    outside = _outside(table, links, set(chosen.tolist()), found)
+    if len(outside) == len(links):
         raise ValueError(f"{table.name}: no link joins two labelled nodes.")
-    weight = np.array([value for value, _ in links.values()])
-    adjacency = adjacency_of(np.array(list(links), dtype=np.int64), len(at), weight)
-    rejections = [*found.rejections, *rejections, *more, *outside]
-    notes = (*found.notes, *table.notes, *_two_kinds(table, ends, at))
+    weights = np.array([weight for weight, _ in links.values()])
     return NetworkFiles(
-        found, adjacency, chosen, tuple(rejections), found.comments + table.comments, by_position, notes
+        found,
+        adjacency_of(np.array(list(links), dtype=np.int64), len(at), weights),
+        chosen,
+        (*found.rejections, *rejections, *not_chosen, *outside),
+        found.comments + table.comments,
+        by_position,
+        (*found.notes, *table.notes, *_bipartite_note(table, ends, at)),
     )
 
 
-_ACROSS = 20  # links from which two columns without a common node are no accident
+def _check_header(table: FileTable, at: Collection[str]) -> None:
+    """Raise where the header of an edge list names two nodes: it may be a link with a word for its weight."""
+    if table.head and table.columns and all(name in at for name in table.head):
+        first = " ".join((*table.head, *table.columns))
+        raise ValueError(
+            f"{table.name}: the first row, {first!r:.60}, names two nodes, but {table.columns[0]!r:.20} is not a "
+            "weight; correct the weight, or rename the header."
+        )
 
 
-def _two_kinds(table: FileTable, ends: NDArray[np.str_], at: dict[str, int]) -> tuple[str, ...]:
-    """A hint where the columns of an edge list have no node in common, as drugs and targets have none."""
-    sides = [{name for name in column.tolist() if name in at} for column in ends.T]
-    if len(ends) < _ACROSS or sides[0] & sides[1] or min(map(len, sides)) < 2:
+def _bipartite_note(table: FileTable, ends: NDArray[np.str_], at: Collection[str]) -> tuple[str, ...]:
+    """A hint where the columns of an edge list have no node in common, such as drugs and targets."""
+    sources, targets = ({name for name in column.tolist() if name in at} for column in ends.T)
+    if len(ends) < _MIN_BIPARTITE or sources & targets or min(len(sources), len(targets)) < 2:
         return ()
-    return (f"{table.name}: no node is in both columns; of two kinds of nodes --bipartite lists pairs across only",)
+    return (f"{table.name}: no node is in both columns; if they are two kinds of nodes, read them as bipartite",)
 
 
-def _by_position(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
-    """The ids of the nodes that the edge list names by row number; a number that is no row stays as it is."""
-    origin = nodes.origin if nodes.origin is not None else nodes.ids
+# --------------------------------------------------------------------------------------------------------- row numbers
+
+
+def _ids_of_rows(table: FileTable, nodes: Nodes) -> NDArray[np.str_]:
+    """The ids of nodes that the edge list identifies by row number; a number that is not a row stays as it is."""
+    origin = nodes.ids if nodes.origin is None else nodes.origin
     names = {str(i): name for i, name in enumerate(origin.tolist())}
     return np.array([[names.get(end, end) for end in row] for row in table.text.tolist()])
 
 
 def _check_from_zero(table: FileTable, nodes: Nodes) -> None:
-    """Row numbers 1 … n are those of somebody who counts from 1; taken as they are, every link would be another."""
+    """Raise for row numbers 1 … n, which count from 1: taken from 0, every link would join other nodes."""
     n = len(nodes.ids if nodes.origin is None else nodes.origin)
     rows = [int(end) for end in table.text.flat if end.isdecimal()]
     if rows and min(rows) >= 1 and max(rows) == n:
-        raise ValueError(f"{table.name}: it names rows from {min(rows)} to {n}, but rows count from 0; subtract 1.")
+        raise ValueError(f"{table.name}: row numbers go from {min(rows)} to {n}, but rows count from 0; subtract 1.")
 
 
-Links = dict[tuple[int, int], tuple[float, int]]  # (i, j), i < j: weight and row of the table
+# --------------------------------------------------------------------------------------------------------------- links
 
 
-def _links(table: FileTable, ends: NDArray[np.str_], at: dict[str, int], nodes: Nodes) -> tuple[Links, list[Rejection]]:
-    """The links between known nodes, each once, and what is not one."""
-    lost = {r.source for r in nodes.rejections if r.action == "left out"}
-    weights = table.values[:, 0] if table.values.shape[1] else np.ones(len(ends))
-    seen: dict[tuple[str, str], tuple[float, int, str]] = {}
+def _links(
+    table: FileTable, ends: NDArray[np.str_], at: Mapping[str, int], nodes: Nodes
+) -> tuple[Links, list[Rejection]]:
+    """The links between known nodes, each once, and the rejected rows."""
+    weights = _weights(table)
+    unknown = _UnknownNodes(at, nodes)
+    first_rows: dict[tuple[str, str], int] = {}
     links: Links = {}
     rejections = []
-    like = {alike(name): name for name in at}
-    for i, ((source, target), weight) in enumerate(zip(ends.tolist(), weights.tolist(), strict=True)):
-        _check_weight(table, i, weight)
-        reason, action, detail = "", "left out", ""
-        pair = (min(source, target), max(source, target))
+    for i, (source, target) in enumerate(ends.tolist()):
+        pair = (source, target) if source < target else (target, source)
+        reason = detail = ""
+        action = "left out"
         if not source or not target:
             reason = "no id"
         elif source == target:
             reason = "self-loop"
-        elif pair in seen:
-            other, row, first = seen[pair]
-            if other != weight:
-                raise ValueError(
-                    f"{table.at(i)}: the link {printable(f'{source} – {target}')} has weight {weight:g}, but "
-                    f"{other:g} in {table.unit} {table.lines[row]}."
-                )
-            reason = "duplicate" if first == source else "duplicate, the other way round"
-            action, detail = "counted once", f"as in {table.unit} {table.lines[row]}"
-        else:
-            seen[pair] = weight, i, source
-            unknown = [end for end in (source, target) if end not in at]
-            words = table.text[1:].ravel().tolist() if i == 0 and len(unknown) == 2 and not table.head else None
-            if words is not None and not {source, target} & {*words, *lost}:
-                reason, action = "names no node", "taken for a header"
-            elif unknown:
-                reason = "a node that was left out" if all(end in lost for end in unknown) else "unknown node"
-                near = [like[alike(end)] for end in unknown if alike(end) in like]
-                detail = ", ".join(unknown) + (f"; {', '.join(near)} is a node" if near else "")
-            elif weight == 0:
-                reason, action = "weight 0", "taken as no link"
+        elif first_rows.setdefault(pair, i) != i:
+            reason, detail = _duplicate(table, ends, weights, first_rows[pair], i)
+            action = "counted once"
+        elif source not in at or target not in at:
+            if i == 0 and unknown.is_header(source, target, table):
+                reason = "names no node"
+                action = "taken for a header"
             else:
-                a, b = at[source], at[target]
-                links[min(a, b), max(a, b)] = weight, i
+                reason, detail = unknown.reason(source, target)
+        elif weights[i] == 0:
+            reason = "weight 0"
+            action = "taken as no link"
+        else:
+            a = at[source]
+            b = at[target]
+            links[min(a, b), max(a, b)] = float(weights[i]), i
         if reason:
             rejections.append(rejected(table, i, "edge", source, target, reason, action, detail))
     return links, rejections
 
 
-def _check_weight(table: FileTable, i: int, weight: float) -> None:
-    if np.isnan(weight):
-        raise ValueError(f"{table.at(i)}, column weight: there is no value.")
-    if weight < 0:
-        raise ValueError(f"{table.at(i)}, column weight: a weight must not be negative, got {weight:g}.")
+def _weights(table: FileTable) -> NDArray[np.float64]:
+    """The weights of the rows, 1 where there are none."""
+    if not table.values.shape[1]:
+        return np.ones(len(table.text))
+    weights = table.values[:, 0]
+    wrong = np.flatnonzero(~(weights >= 0))
+    if len(wrong):
+        i = int(wrong[0])
+        given = "the value is missing" if np.isnan(weights[i]) else f"must not be negative, got {weights[i]:g}"
+        raise ValueError(f"{table.at(i)}, column weight: {given}.")
+    return weights
 
 
-def _no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections: list[Rejection]) -> str:
-    """Why no link is left; where ids do not match, with one of either file."""
+def _duplicate(
+    table: FileTable, ends: NDArray[np.str_], weights: NDArray[np.float64], first: int, i: int
+) -> tuple[str, str]:
+    """(reason, detail) of a link that is in an earlier row, with the same weight."""
+    earlier = f"{table.unit} {table.lines[first]}"
+    if weights[first] != weights[i]:
+        link = printable(" – ".join(ends[i]))
+        raise ValueError(
+            f"{table.at(i)}: the link {link} has weight {weights[i]:g}, but {weights[first]:g} in {earlier}."
+        )
+    reason = "duplicate" if ends[first, 0] == ends[i, 0] else "duplicate, the other way round"
+    return reason, f"as in {earlier}"
+
+
+class _UnknownNodes:
+    """Why an end of a link is not a known node."""
+
+    def __init__(self, at: Mapping[str, int], nodes: Nodes) -> None:
+        self._at = at
+        self._left_out = {r.source for r in nodes.rejections if r.action == "left out"}
+        self._similar = {alike(name): name for name in at}
+
+    def is_header(self, source: str, target: str, table: FileTable) -> bool:
+        """Whether the first row may be a header: neither word is a node, or occurs in a later row."""
+        if table.head or source in self._at or target in self._at:
+            return False
+        return not {source, target} & {*table.text[1:].flat, *self._left_out}
+
+    def reason(self, source: str, target: str) -> tuple[str, str]:
+        """(reason, detail)."""
+        unknown = [end for end in (source, target) if end not in self._at]
+        detail = ", ".join(unknown)
+        similar = [self._similar[alike(end)] for end in unknown if alike(end) in self._similar]
+        if similar:
+            detail += f"; {', '.join(similar)} is a node"
+        return "a node that was left out" if self._left_out.issuperset(unknown) else "unknown node", detail
+
+
+def _why_no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections: Iterable[Rejection]) -> str:
+    """The message when no link is left; where ids do not match, with one of either file."""
     reasons = Counter(r.reason for r in rejections)
+    n = len(ends)
     if "unknown node" not in reasons:
         counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
-        lost = reasons["a node that was left out"] > len(ends) // 2
-        fill = " Nodes with missing features were left out; --missing mean fills them in." if lost else ""
-        return f"{table.name}: none of its {len(ends)} rows is a link: {counts}.{fill}"
-    known, named = set(nodes.ids.tolist()), set(ends.flat)
-    across = [name for name in nodes.columns if name in named or name.rpartition(": ")[2] in named]
-    if len(across) > 1:
+        advice = ""
+        if reasons["a node that was left out"] > n // 2:
+            advice = ' Nodes with missing features were left out; `missing="mean"` imputes them.'
+        return f"{table.name}: none of its {n} rows is a link: {counts}.{advice}"
+    known = set(nodes.ids.tolist())
+    named = set(ends.flat)
+    columns = [name for name in nodes.columns if name in named or name.rpartition(": ")[2] in named]
+    if len(columns) > 1:
         return (
-            f"{table.name}: none of its {len(ends)} rows joins two nodes that are there, but it names {across[0]!r}, "
-            "which is a column of the nodes: is that table transposed? --transpose takes columns for nodes."
+            f"{table.name}: none of its {n} rows joins two known nodes, but it names {columns[0]!r}, a column of the "
+            "nodes; if nodes are columns there, set `transpose`."
         )
     stranger = str(next(end for end in ends.flat if end and end not in known))
     near = next((name for name in nodes.ids.tolist() if alike(name) == alike(stranger)), None)
+    example = str(nodes.ids[0]) if near is None else near
+    difference = "" if near is None else _difference(stranger, near)
     return (
-        f"{table.name}: none of its {len(ends)} rows joins two nodes that are there; it names nodes like {stranger!r}, "
-        f"`nodes` are like {(str(nodes.ids[0]) if near is None else near)!r}{_apart(stranger, near)}."
+        f"{table.name}: none of its {n} rows joins two known nodes; it names nodes like {stranger!r}, `nodes` names "
+        f"nodes like {example!r}{difference}."
     )
 
 
 def alike(name: str) -> str:
-    """An id without what the eye may miss: case, and how letters are encoded."""
+    """An id without differences of case and of encoding."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _apart(stranger: str, near: str | None) -> str:
-    """What tells two names apart that look the same."""
-    if near is None:
-        return ""
-    one, other = (unicodedata.normalize("NFC", name) for name in (stranger, near))
-    how = "in case" if one.lower() == other.lower() else "in forms of letters, such as ﬁ and fi"
-    how = "in how letters with marks are encoded, the forms NFC and NFD of Unicode" if one == other else how
-    return f"; they differ {how}, and ids are compared letter by letter"
+def _difference(stranger: str, near: str) -> str:
+    """How two names that look the same differ."""
+    one = unicodedata.normalize("NFC", stranger)
+    other = unicodedata.normalize("NFC", near)
+    if one == other:
+        how = "in the encoding of letters with marks, Unicode's forms NFC and NFD"
+    elif one.lower() == other.lower():
+        how = "in case"
+    else:
+        how = "in forms of letters, such as ﬁ and fi"
+    return f"; they differ {how}, and ids are compared exactly"
 
 
-def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDArray[np.int64], list[Rejection]]:
-    """Positions of the labelled nodes, in order."""
+# ------------------------------------------------------------------------------------------------------ labelled nodes
+
+
+def _labeled(labeled: Path | str, links: Links, at: Mapping[str, int]) -> tuple[NDArray[np.int64], list[Rejection]]:
+    """Positions of the labelled nodes, ascending, and the rejected entries of their list."""
     if str(labeled) == "edges":
         return np.unique(np.array(list(links), dtype=np.int64)), []
     if str(labeled) == "all":
         return np.arange(len(at)), []
-    table = read_table(labeled, names=frozenset({"id", "ids", "node", "nodes", "name"}))
+    table = read_table(labeled, names=_HEADERS)
     chosen: set[int] = set()
     rejections = []
     for i, name in enumerate(table.text[:, 0].tolist()):
@@ -318,13 +380,11 @@ def _labeled(labeled: Path | str, links: Links, at: dict[str, int]) -> tuple[NDA
     return np.array(sorted(chosen)), rejections
 
 
-def _split(links: Links, chosen: set[int], table: FileTable, nodes: Nodes) -> tuple[Links, list[Rejection]]:
-    """The links between labelled nodes; the others are known too, but a model does not learn from them."""
-    known = {pair: value for pair, value in links.items() if pair[0] in chosen and pair[1] in chosen}
+def _outside(table: FileTable, links: Links, chosen: set[int], nodes: Nodes) -> list[Rejection]:
+    """The links with a node that is not labelled: known, but not in the training set."""
     ids = nodes.ids.tolist()
-    outside = [
+    return [
         rejected(table, row, "edge", ids[i], ids[j], "a node that is not labelled", "not learned from")
         for (i, j), (_, row) in links.items()
-        if (i, j) not in known
+        if i not in chosen or j not in chosen
     ]
-    return known, outside

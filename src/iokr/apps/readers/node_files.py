@@ -10,19 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._system.text import printable
+from iokr._validation.arguments import check_choice
 from iokr._validation.matrices import check_psd
 from iokr.apps.readers.file_table import FileTable
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import read_table
 
-__all__ = ["Nodes", "Rejection", "read_kernels", "read_nodes", "rejected"]
+__all__ = ["FILLED", "Nodes", "Rejection", "read_kernels", "read_nodes", "rejected"]
 
-FILLS = ("reject", "mean", "zero")
+FILLED = {"mean": "filled with the mean of the column", "zero": "filled with 0"}
+"""What is done about missing features, for the values of `missing` that keep the node."""
+
+_ASYMMETRY = 1e-6  # of a kernel matrix, relative to its largest entry
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Something in a file that was not taken as it is.
+    """An entry of a file that was rejected or changed.
 
     Examples
     --------
@@ -44,7 +48,7 @@ class Rejection:
 def rejected(
     table: FileTable, i: int, what: str, source: str, target: str, reason: str, action: str, detail: str = ""
 ) -> Rejection:
-    """Row i of a table, and why it was not taken."""
+    """The rejection of row i of a table."""
     return Rejection(table.name, int(table.lines[i]), what, source, target, reason, action, detail)
 
 
@@ -61,15 +65,15 @@ class Nodes:
     kernels : dict of str to ndarray of shape (N, N)
     rejections : tuple of Rejection
     origin : ndarray
-        The ids of all rows of the first file, also of those that were left out: what row numbers refer to.
+        The ids of all rows of the first file, including rejected ones: what row numbers refer to.
     numbered : bool
-        The ids are row numbers, for want of others.
+        Whether the ids are row numbers, because the file has none.
     comments : int
-        Lines that begin with # and were passed over.
+        Lines that begin with #, which were skipped.
     notes : tuple of str
-        How files were read, where that may surprise.
+        How files were read, where that may be a surprise.
     views : tuple of (str, int)
-        Names of the tables that X is made of, and their numbers of columns.
+        Names of the tables that X consists of, and their numbers of columns.
 
     Examples
     --------
@@ -91,6 +95,9 @@ class Nodes:
     views: tuple[tuple[str, int], ...] = ()
 
 
+# ------------------------------------------------------------------------------------------------------------ features
+
+
 def read_nodes(
     path: Path | str,
     *,
@@ -104,15 +111,15 @@ def read_nodes(
     Parameters
     ----------
     path : path
-        As `iokr.apps.readers.tables.read_table` takes it. An .npy file has no ids: they are in `ids`, or are the row
-        numbers from 0; an .npz file may have them as its array ``ids``.
+        A table, see `iokr.apps.readers.formats`. The ids of an .npz file may be in its array ``ids``; those of an .npy
+        file are in `ids`. Without them, ids are row numbers from 0.
     ids : path, optional
         A file with the ids of the rows, in their order.
     missing : {"reject", "mean", "zero"}, default="reject"
-        What to do with nodes some of whose features are missing: leave them out, or fill in the mean of the column,
-        or zero. Nodes without any feature are left out in any case. All of them are listed.
+        What to do about missing features: reject the node, or impute the mean of the column, or zero. Nodes without
+        any feature are always rejected. All of them are listed in `rejections`.
     means : mapping of names of columns to numbers, optional
-        The means to fill in, those of other nodes; None is those of the table.
+        The means to impute, for instance those of the training set; by default those of the table.
     layout : `iokr.apps.readers.layouts.Layout`, optional
         Which columns are the ids and the features, which are categories, and how numbers are written.
 
@@ -123,7 +130,7 @@ def read_nodes(
     Raises
     ------
     ValueError
-        With file and line: a cell that is no number; one id with two different rows of features.
+        With file and line: a cell that is not a number; one id with two different rows of features.
 
     Examples
     --------
@@ -137,44 +144,114 @@ def read_nodes(
     >>> nodes.ids.tolist(), [(r.source, r.line, r.reason) for r in nodes.rejections]
     (['a'], [('a', 4, 'duplicate'), ('b', 3, 'missing features')])
     """
-    if missing not in FILLS:
-        raise ValueError(f"`missing` must be one of {', '.join(FILLS)}, got {missing!r}.")
-    layout = Layout(least=2) if layout is None else replace(layout, least=2)
+    check_choice(missing, "missing", ("reject", *FILLED))
+    layout = replace(layout or Layout(), min_columns=2)
     table = _with_ids(read_table(path, layout=layout), ids)
-    table = table.transposed() if layout.transpose else table
+    if layout.transpose:
+        table = table.transposed()
     if not table.values.shape[1]:
         raise ValueError(
-            f"{table.name} has ids and no features; expected numbers after the first column{_parted(table)}."
+            f"{table.name} has ids but no features; expected numbers after the first column{_separator_hint(table)}."
         )
-    keep, repeated = _first_of_each(table)
-    values, absent, notes = _fill(table, keep, missing, means)
-    keep = keep[~absent]
-    if not len(keep):
+    rows, duplicates = _first_of_each(table)
+    values, empty, gaps = _impute(table, rows, missing, means)
+    if empty.all():
         raise ValueError(
-            f"{table.name}: every node has missing features ({notes[0].detail} in {table.unit} {notes[0].line}); "
-            "fill them with --missing mean, or --missing zero."
+            f"{table.name}: every node has missing features ({gaps[0].detail} in {table.unit} {gaps[0].line}); impute "
+            'them with `missing="mean"` or `missing="zero"`.'
         )
-    X = values[~absent]
-    origin = table.text[:, 0]
     return Nodes(
-        table.text[keep, 0],
-        X,
-        _names(table),
-        None,
-        (*repeated, *notes),
-        origin,
-        table.numbered,
-        table.comments,
-        table.notes,
+        table.text[rows[~empty], 0],
+        values[~empty],
+        _feature_names(table),
+        rejections=(*duplicates, *gaps),
+        origin=table.text[:, 0],
+        numbered=table.numbered,
+        comments=table.comments,
+        notes=table.notes,
     )
+
+
+def _separator_hint(table: FileTable) -> str:
+    """A hint at the separator, when an id looks like a whole row."""
+    first = str(table.text[0, 0])
+    for mark, name in ((",", "commas (.csv)"), (";", "semicolons (.csv)"), (" ", "spaces (.txt)")):
+        if mark in first:
+            return f", but its columns seem to be separated by {name}: {first!r:.40}"
+    return ""
+
+
+def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
+    """The table, with the ids of another file in place of row numbers."""
+    if ids is None:
+        return table
+    if not table.numbered:
+        raise ValueError(f"{table.name} has its own ids; `ids` is for .npy and .npz files without them.")
+    names = read_table(ids)
+    if len(names.text) != len(table.text):
+        raise ValueError(f"{table.name} has {len(table.text)} rows but {names.name} has {len(names.text)} ids.")
+    return replace(table, text=names.text, numbered=False)
+
+
+def _feature_names(table: FileTable) -> tuple[str, ...]:
+    return table.columns or tuple(f"x{j + 1}" for j in range(table.values.shape[1]))
+
+
+def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]]:
+    """The first row of each id, and the rows without id and the duplicates, which must be equal to the first row."""
+    first: dict[str, int] = {}
+    rejections = []
+    for i, name in enumerate(table.text[:, 0].tolist()):
+        if not name:
+            rejections.append(rejected(table, i, "node", "", "", "no id", "left out"))
+            continue
+        k = first.setdefault(name, i)
+        if k == i:
+            continue
+        earlier = f"{table.unit} {table.lines[k]}"
+        if not np.array_equal(table.values[i], table.values[k], equal_nan=True):
+            raise ValueError(f"{table.at(i)}: node {name!r} has other values than in {earlier}.")
+        rejections.append(rejected(table, i, "node", name, "", "duplicate", "counted once", f"as in {earlier}"))
+    if not first:
+        raise ValueError(f"{table.name} has no ids.")
+    return np.array(list(first.values())), rejections
+
+
+def _impute(
+    table: FileTable, rows: NDArray[np.int64], missing: str, means: Mapping[str, float] | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[Rejection]]:
+    """(values without gaps, which nodes to reject, the gaps)."""
+    values = table.values[rows].copy()
+    gaps = np.isnan(values)
+    counts = gaps.sum(axis=1)
+    p = values.shape[1]
+    empty_columns = gaps.all(axis=0)
+    if empty_columns.any() and means is None:
+        raise ValueError(f"{table.name}, column {table.column(int(np.argmax(empty_columns)))}: every value is missing.")
+    rejected_nodes = counts > 0 if missing == "reject" else counts == p
+    if missing == "mean":
+        mean = np.nanmean(values, axis=0) if means is None else [means[name] for name in _feature_names(table)]
+        values[gaps] = np.broadcast_to(mean, values.shape)[gaps]
+    elif missing == "zero":
+        values[gaps] = 0.0
+    rejections = []
+    for i in np.flatnonzero(counts):
+        action = "left out" if rejected_nodes[i] else FILLED[missing]
+        name = str(table.text[rows[i], 0])
+        detail = f"{counts[i]} of {p}"
+        rejections.append(rejected(table, rows[i], "node", name, "", "missing features", action, detail))
+    return values, rejected_nodes, rejections
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
 
 
 def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) -> Nodes:
     """Kernel matrices between nodes, matched by their ids.
 
     A matrix in a text or Parquet file has the ids in its first column, and again as its header (in any order); without
-    a header the columns are in the order of the rows. In an .npy or .npz file it is as `read_nodes` says. Nodes that
-    are not in every file are left out and listed.
+    a header the columns are in the order of the rows. The ids of .npy and .npz files are as in `read_nodes`. Nodes that
+    are not in every file are rejected.
 
     Raises
     ------
@@ -196,131 +273,78 @@ def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) 
     if not paths:
         raise ValueError("`paths` must name at least one file.")
     tables = [_with_ids(read_table(path), ids) for path in paths]
-    read = [_kernel(table) for table in tables]
-    shared = set(read[0][0]).intersection(*(names for names, *_ in read[1:]))
-    lost = {}
-    for table, (names, _, _) in zip(tables, read, strict=True):
-        for i, name in enumerate(names):
-            if name not in shared and name not in lost:
-                elsewhere = next(other.name for other, (have, *_) in zip(tables, read, strict=True) if name not in have)
-                detail = f"not in {elsewhere}"
-                lost[name] = rejected(table, i, "node", name, "", "not in every file", "left out", detail)
-    if not shared:
+    matrices = [_kernel_matrix(table) for table in tables]
+    positions = [{name: i for i, name in enumerate(table.text[:, 0].tolist())} for table in tables]
+    common = [name for name in positions[0] if all(name in at for at in positions)]
+    if not common:
         raise ValueError(f"{' and '.join(table.name for table in tables)} have no id in common.")
-    order = [name for name in read[0][0] if name in shared]
     kernels: dict[str, NDArray[np.float64]] = {}
-    for table, (names, K, _) in zip(tables, read, strict=True):
-        at = {name: i for i, name in enumerate(names)}
-        rows = np.array([at[name] for name in order])
-        kernels[_fresh(table.name, kernels)] = K[np.ix_(rows, rows)]
-    rejections = (*(r for *_, more in read for r in more), *lost.values())
-    origin, comments = tables[0].text[:, 0], sum(table.comments for table in tables)
-    return Nodes(np.array(order), None, (), kernels, rejections, origin, tables[0].numbered, comments)
+    for table, K, at in zip(tables, matrices, positions, strict=True):
+        rows = np.array([at[name] for name in common])
+        kernels[_unique_name(table.name, kernels)] = K[np.ix_(rows, rows)]
+    return Nodes(
+        np.array(common),
+        None,
+        kernels=kernels,
+        rejections=tuple(_not_in_every_file(tables, positions)),
+        origin=tables[0].text[:, 0],
+        numbered=tables[0].numbered,
+        comments=sum(table.comments for table in tables),
+    )
 
 
-def _parted(table: FileTable) -> str:
-    """A hint at the separator, when an id looks like a whole row."""
-    first = str(table.text[0, 0])
-    words = {",": "commas (.csv)", ";": "semicolons (.csv)", " ": "spaces (.txt)"}
-    found = next((word for mark, word in words.items() if mark in first), None)
-    return f", but its columns seem to be separated by {found}: {first!r:.40}" if found else ""
+def _not_in_every_file(tables: Sequence[FileTable], positions: Sequence[Mapping[str, int]]) -> list[Rejection]:
+    rejections: dict[str, Rejection] = {}
+    for table, at in zip(tables, positions, strict=True):
+        for name, i in at.items():
+            lacking = [other.name for other, known in zip(tables, positions, strict=True) if name not in known]
+            if lacking and name not in rejections:
+                detail = f"not in {lacking[0]}"
+                rejections[name] = rejected(table, i, "node", name, "", "not in every file", "left out", detail)
+    return list(rejections.values())
 
 
-def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
-    """The table, with the ids of another file in place of row numbers."""
-    if ids is None:
-        return table
-    if not table.numbered:
-        raise ValueError(f"{table.name} has ids of its own; --ids is for .npy and .npz files that have none.")
-    names = read_table(ids)
-    if len(names.text) != len(table.text):
-        raise ValueError(f"{table.name} has {len(table.text)} rows but {names.name} has {len(names.text)} ids.")
-    return replace(table, text=names.text, numbered=False)
-
-
-def _names(table: FileTable) -> tuple[str, ...]:
-    """Of the features."""
-    return tuple(table.columns) or tuple(f"x{j + 1}" for j in range(table.values.shape[1]))
-
-
-def _first_of_each(table: FileTable) -> tuple[NDArray[np.int64], list[Rejection]]:
-    """Rows of the first occurrence of each id; rows without id and repeated rows are listed, contradictions stop."""
-    first: dict[str, int] = {}
-    rejections = []
-    for i, name in enumerate(table.text[:, 0].tolist()):
-        if not name:
-            rejections.append(rejected(table, i, "node", "", "", "no id", "left out"))
-        elif name not in first:
-            first[name] = i
-        elif np.array_equal(table.values[i], table.values[first[name]], equal_nan=True):
-            detail = f"as in {table.unit} {table.lines[first[name]]}"
-            rejections.append(rejected(table, i, "node", name, "", "duplicate", "counted once", detail))
-        else:
-            raise ValueError(
-                f"{table.at(i)}: node {name!r} has other values than in {table.unit} {table.lines[first[name]]}."
-            )
-    if not first:
-        raise ValueError(f"{table.name} has no ids.")
-    return np.array(list(first.values())), rejections
-
-
-def _fill(
-    table: FileTable, keep: NDArray[np.int64], missing: str, means: Mapping[str, float] | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[Rejection]]:
-    """(values with holes filled, which nodes to leave out, what to list)."""
-    values = table.values[keep].copy()
-    holes = np.isnan(values)
-    counts, p = holes.sum(axis=1), values.shape[1]
-    empty = holes.all(axis=0)
-    if empty.any() and means is None:
-        raise ValueError(f"{table.name}, column {table.column(int(np.argmax(empty)))}: there is no value in it.")
-    absent = counts == p if missing != "reject" else counts > 0
-    if missing == "mean":
-        mean = np.nanmean(values, axis=0) if means is None else [means[name] for name in _names(table)]
-        values[holes] = np.broadcast_to(mean, values.shape)[holes]
-    elif missing == "zero":
-        values[holes] = 0.0
-    filled = {"mean": "filled with the mean of the column", "zero": "filled with 0"}.get(missing, "")
-    notes = []
-    for i in np.flatnonzero(counts):
-        name, action = str(table.text[keep[i], 0]), "left out" if absent[i] else filled
-        notes.append(rejected(table, keep[i], "node", name, "", "missing features", action, f"{counts[i]} of {p}"))
-    return values, absent, notes
-
-
-def _kernel(table: FileTable) -> tuple[list[str], NDArray[np.float64], list[Rejection]]:
-    """(ids, symmetric matrix in their order, what to list) of one file."""
-    keep, rejections = _first_of_each(table)
-    if len(keep) < len(table.text):
-        i = min(set(range(len(table.text))) - set(keep.tolist()))
-        raise ValueError(f"{table.at(i)}: node {str(table.text[i, 0])!r} appears twice in a kernel file, or has no id.")
-    names, K = table.text[:, 0].tolist(), table.values
+def _kernel_matrix(table: FileTable) -> NDArray[np.float64]:
+    """The kernel matrix in a table, with rows and columns in the order of its ids."""
+    names = table.text[:, 0].tolist()
+    rows, _ = _first_of_each(table)
+    if len(rows) < len(names):
+        i = min(set(range(len(names))) - set(rows.tolist()))
+        raise ValueError(
+            f"{table.at(i)}: a kernel needs one row for each node, but {names[i]!r} is a duplicate or empty."
+        )
+    K = table.values
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"{table.name}: a kernel must be square, got {K.shape[0]} rows and {K.shape[1]} columns.")
     if table.columns and list(table.columns) != names:
         if sorted(table.columns) != sorted(names):
-            odd = next(name for name in (*names, *table.columns) if name not in names or name not in table.columns)
+            both = set(names) & set(table.columns)
+            odd = next((name for name in (*names, *table.columns) if name not in both), names[0])
             raise ValueError(f"{table.name}: rows and columns must name the same nodes, but {odd!r} is not in both.")
-        at = {name: j for j, name in enumerate(table.columns)}
-        K = K[:, [at[name] for name in names]]
-    holes = np.isnan(K)
-    if holes.any():
-        i, j = divmod(int(holes.argmax()), len(K))
-        raise ValueError(f"{table.at(i)}, column {names[j]!r}: a kernel has no missing values.")
+        K = K[:, [table.columns.index(name) for name in names]]
+    _check_kernel(table, K, names)
+    return np.asarray(check_psd((K + K.T) / 2, table.name))
+
+
+def _check_kernel(table: FileTable, K: NDArray[np.float64], names: Sequence[str]) -> None:
+    """Raise unless all entries are there, some of them are not 0, and the matrix is symmetric."""
+    gaps = np.argwhere(np.isnan(K))
+    if len(gaps):
+        i, j = gaps[0]
+        raise ValueError(f"{table.at(i)}, column {names[j]!r}: missing value; a kernel must be complete.")
     if not K.any():
         raise ValueError(f"{table.name}: every entry of the kernel is 0.")
     difference = np.abs(K - K.T)
-    if difference.max() > 1e-6 * np.abs(K).max():
+    if difference.max() > _ASYMMETRY * np.abs(K).max():
         i, j = divmod(int(difference.argmax()), len(K))
-        one, other = printable(names[i]), printable(names[j])
+        a, b = printable(names[i]), printable(names[j])
         raise ValueError(
-            f"{table.at(i)}: a kernel must be symmetric, but k({one}, {other}) = {K[i, j]:g} and "
-            f"k({other}, {one}) = {K[j, i]:g}."
+            f"{table.at(i)}: a kernel must be symmetric, but k({a}, {b}) = {K[i, j]:g} and k({b}, {a}) = {K[j, i]:g}."
         )
-    return names, np.asarray(check_psd((K + K.T) / 2, table.name)), rejections
 
 
-def _fresh(name: str, taken: dict[str, NDArray[np.float64]]) -> str:
-    """A short name for the kernel of a file, its own."""
-    base = Path(name.rpartition(":")[2] if ".npz:" in name else name).name.split(".")[0]
-    return base if base not in taken else name
+def _unique_name(path: str, taken: Mapping[str, object]) -> str:
+    """A short name for the kernel of a file: the array, or the file without its suffix; the whole path if taken."""
+    part = path.rpartition(":")[2] if ".npz:" in path else path
+    short = Path(part).name.split(".")[0]
+    return path if short in taken else short

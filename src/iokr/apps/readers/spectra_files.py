@@ -1,9 +1,9 @@
-"""Spectra from files: MGF, MSP, mzML and tables, cleaned; every record that is not taken has its reason."""
+"""Spectra from files: MGF, MSP, mzML and tables, cleaned; every rejected record has its reason."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from iokr._validation.arguments import check_choice
+from iokr.apps.readers.formats import SPECTRA, as_path, format_of, unknown_format
 from iokr.apps.readers.mzml import read_mzml
-from iokr.apps.readers.peak_lists import RawSpectrum, known_name, read_mgf, read_msp
-from iokr.apps.readers.records import Rejected, TextFile, as_path, kind_of, name_of, named_rows
+from iokr.apps.readers.peak_lists import RawSpectrum, metadata_name, read_mgf, read_msp
+from iokr.apps.readers.records import Rejected, TextFile, missing_column, name_of, named_rows
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.cleaning import Cleaning
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
@@ -22,34 +23,42 @@ from iokr.data.frames import is_table
 __all__ = ["SpectraFiles", "read_spectra_files"]
 
 _CHARGE = re.compile(r"([+-]?)\s*(\d*)\s*([+-]?)")
-_PROFILE_GAP, _PROFILE_PEAKS = 0.01, 2000
+_PROFILE_GAP = 0.01  # Da, median distance of peaks: profile data are denser
+_PROFILE_PEAKS = 2000  # and have more peaks
 _ROW_IDS = ("identifier", "spectrum_id", "id", "title", "feature_id", "scans", "name")
-_MODES = {"positive": "positive", "pos": "positive", "p": "positive", "+": "positive", "negative": "negative"}
-_MODES |= {"neg": "negative", "n": "negative", "-": "negative", "1+": "positive", "1-": "negative"}
+_ANNOTATION_IDS = ("scan", "spectrum_id", "id", "title", "native_id")
+_MZ_COLUMNS = ("mzs", "mz", "m/z")
+_INTENSITY_COLUMNS = ("intensities", "intensity")
+_ION_MODES = {
+    **dict.fromkeys(("positive", "pos", "p", "+", "1+"), "positive"),
+    **dict.fromkeys(("negative", "neg", "n", "-", "1-"), "negative"),
+}
+
+Problem = tuple[str, str]  # (reason, detail) of a record that cannot be used
 
 
 @dataclass(frozen=True)
 class SpectraFiles:
-    """Clean spectra, where each came from, and what was not taken.
+    """Clean spectra, where each came from, and what was rejected.
 
     Attributes
     ----------
     spectra : MassSpectra
-        With an `id` of its own in the metadata of each.
+        With a unique `id` in the metadata of each.
     files : tuple of str
         The file of each spectrum.
     lines : tuple of int or None
         The line, or row, of each.
     rejections : tuple of Rejected
-        Spectra left out, and those that were changed or warned about.
+        Spectra that were left out, changed or warned about.
     n_read : int
-        Records in the files: as many as spectra and those left out together.
+        Records in the files: the spectra and those left out.
     ion_mode : str or None
-        "positive" or "negative", None where no record says.
+        "positive" or "negative", None where no record states it.
     paths : tuple of Path
         The files that were read, annotations last.
     cleaning : Cleaning
-        What was done to the peaks.
+        How the peaks were cleaned.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class SpectraFiles:
 
     @property
     def ids(self) -> list[str]:
-        """The id of each spectrum."""
+        """The ids of the spectra."""
         return [str(name) for name in self.spectra.values("id")]
 
 
@@ -96,16 +105,16 @@ def read_spectra_files(
         spectra take: `MassSpectrum`, pairs (mz, intensity), triples with the precursor's m/z, dictionaries.
     cleaning : Cleaning, optional
     ion_mode : {"positive", "negative"}, optional
-        Spectra of the other mode are left out. Without it all must be of one mode.
+        Leave out spectra of the other mode. By default all spectra must have the same mode.
     annotations : path or data frame, optional
-        A table that says more of the spectra, joined by its column `scan`, `id`, `title` or `spectrum_id`.
+        A table with further entries of the metadata, joined by its column `scan`, `id`, `title` or `spectrum_id`.
     precursor : bool, default=True
-        Whether spectra without a precursor's m/z are left out.
+        Whether spectra without the m/z of the precursor are left out.
 
     Raises
     ------
     ValueError
-        With file and line: a file that is none of its kind, or contradicts itself; two ion modes.
+        With file and line: a file that is not of its format, or contradicts itself; two ion modes.
 
     Examples
     --------
@@ -124,45 +133,49 @@ def read_spectra_files(
     if not isinstance(cleaning, Cleaning):
         raise TypeError(f"`cleaning` must be an `iokr.chem.Cleaning`, got {cleaning!r:.60}.")
     check_choice(ion_mode, "ion_mode", ("positive", "negative", None))
-    listed = _sources(paths)
-    more: dict[str, dict[str, Any]] = {}
-    if annotations is not None:
-        annotations = annotations if is_table(annotations) else as_path(annotations, "annotations")
-        more = _annotations(annotations)
-    taken: list[tuple[MassSpectrum, str, int | None]] = []
+    sources = _sources(paths)
+    if annotations is not None and not is_table(annotations):
+        annotations = as_path(annotations, "annotations")
+    more = {} if annotations is None else _annotations(annotations)
+
+    spectra: list[MassSpectrum] = []
+    origins: list[tuple[str, int | None]] = []
     rejections: list[Rejected] = []
-    n_read, used = 0, dict[str, int]()
-    for source in listed:
-        for number, raw in enumerate(_records(source, rejections), start=1):
+    n_read = 0
+    uses: dict[str, int] = {}  # of each id
+    for source in sources:
+        file = name_of(source)
+        for number, record in enumerate(_records(source, rejections), start=1):
             n_read += 1
-            name = raw.name(number)
-            for key in {name, str(raw.metadata.get("scans", "")), str(raw.metadata.get("native_id", ""))} & more.keys():
-                raw.metadata = {**raw.metadata, **more[key]}
-            reason = raw.problem or _wrong(raw, precursor, ion_mode)
-            spectrum = None if reason else _clean(raw, cleaning)
-            if spectrum is not None and not cleaning.usable(spectrum):
-                reason = ("too few peaks", f"{len(raw.mz)} before cleaning, {len(spectrum)} after")
-            where = (name_of(source), raw.line or None, name)
-            if reason or spectrum is None:
-                what, detail = reason or ("no peaks", "")
-                rejections.append(Rejected(*where, "spectrum", what, "left out", detail))
+            name = record.name(number)
+            _annotate(record, name, more)
+            line = record.line or None
+            spectrum = _cleaned(record, cleaning, precursor, ion_mode)
+            if isinstance(spectrum, tuple):
+                reason, detail = spectrum
+                rejections.append(Rejected(file, line, name, "spectrum", reason, "left out", detail))
                 continue
-            used[name] = used.get(name, 0) + 1
-            if used[name] > 1:
-                new = f"{name}#{used[name]}"
-                rejections.append(Rejected(*where, "spectrum", "duplicate id", "renamed", new))
-                name = new
-            spectrum.metadata["id"] = name
-            taken.append((spectrum, name_of(source), raw.line or None))
-    modes = _modes([spectrum for spectrum, _, _ in taken], listed)
-    block = read_spectra([spectrum for spectrum, _, _ in taken])
-    files, lines = tuple(f for _, f, _ in taken), tuple(line for _, _, line in taken)
-    read = tuple(source for source in (*listed, annotations) if isinstance(source, Path))
-    return SpectraFiles(block, files, lines, tuple(rejections), n_read, ion_mode or modes, read, cleaning)
+            uses[name] = uses.get(name, 0) + 1
+            unique = name if uses[name] == 1 else f"{name}#{uses[name]}"
+            if unique != name:
+                rejections.append(Rejected(file, line, name, "spectrum", "duplicate id", "renamed", unique))
+            spectrum.metadata["id"] = unique
+            spectra.append(spectrum)
+            origins.append((file, line))
+    return SpectraFiles(
+        read_spectra(spectra),
+        tuple(file for file, _ in origins),
+        tuple(line for _, line in origins),
+        tuple(rejections),
+        n_read,
+        ion_mode or _common_ion_mode(spectra, sources),
+        tuple(source for source in (*sources, annotations) if isinstance(source, Path)),
+        cleaning,
+    )
 
 
 def _sources(given: Any) -> list[Any]:
-    """Paths, or one table or block of spectra."""
+    """Paths, or a single table or block of spectra."""
     if isinstance(given, (str, Path)):
         return [Path(given)]
     if is_table(given):
@@ -175,168 +188,211 @@ def _sources(given: Any) -> list[Any]:
 
 
 def _records(source: Any, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
+    """The records of a file, a table or a block of spectra."""
+    if is_table(source):
+        yield from _table_records(source, named_rows(source))
+        return
     if not isinstance(source, Path):
-        yield from _read_rows(source, named_rows(source) if is_table(source) else _rows_of_spectra(source))
+        yield from _table_records(source, _rows_of_spectra(source))
         return
     path = source
-    kind = kind_of(path)
-    if kind in (".mgf", ".msp"):
+    suffix = format_of(path)
+    if suffix in (".mgf", ".msp"):
         text = TextFile(path)
-        yield from (read_mgf if kind == ".mgf" else read_msp)(text)
+        yield from read_mgf(text) if suffix == ".mgf" else read_msp(text)
         rejections.extend(text.notes())
-    elif kind == ".mzml":
+    elif suffix == ".mzml":
         yield from read_mzml(path)
-    elif kind in (".tsv", ".csv", ".parquet", ".pq"):
-        yield from _read_rows(path, named_rows(path))
+    elif suffix in SPECTRA:
+        yield from _table_records(path, named_rows(path))
     else:
+        raise unknown_format(path, SPECTRA)
+
+
+def _common_ion_mode(spectra: Sequence[MassSpectrum], sources: Sequence[Any]) -> str | None:
+    """The ion mode of all spectra; ValueError when there are two."""
+    modes = [spectrum.metadata.get("ion_mode") for spectrum in spectra]
+    positive = modes.count("positive")
+    negative = modes.count("negative")
+    if positive and negative:
+        where = name_of(sources[0]) if len(sources) == 1 else f"the {len(sources)} files"
         raise ValueError(
-            f"{path.name}: cannot tell what kind of file this is; its name must end in .mgf, .msp, .mzML, .tsv, .csv "
-            "or .parquet."
+            f"{where}: positive and negative ion mode ({positive} and {negative} spectra); a model takes one mode, "
+            'select it with `ion_mode="positive"` or `ion_mode="negative"`.'
         )
+    if positive:
+        return "positive"
+    return "negative" if negative else None
 
 
 # --------------------------------------------------------------------------------------------------------- one spectrum
 
 
-def _wrong(raw: RawSpectrum, precursor: bool, ion_mode: str | None) -> tuple[str, str] | None:
-    """(reason, detail) of a record that cannot be used; its entries become numbers on the way."""
-    level = str(raw.metadata.get("ms_level", "2")).upper().removeprefix("MS")
-    if level.strip() == "1":
-        return "MS level 1", ""
-    mz, intensity = np.array(raw.mz, dtype=np.float64), np.array(raw.intensity, dtype=np.float64)
-    for wrong, reason in (
-        (~np.isfinite(mz) | ~np.isfinite(intensity), "peaks not finite"),
-        (mz <= 0, "m/z not positive"),
-        (intensity < 0, "negative intensity"),
-    ):
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            return reason, f"peak {first + 1}: {raw.mz[first]:g} {raw.intensity[first]:g}"
-    if len(mz) and not np.any(intensity > 0):
-        return "all intensities 0", f"{len(mz)} peaks"
-    if raw.metadata.pop("profile", False) or (
-        len(mz) > _PROFILE_PEAKS and float(np.median(np.diff(np.sort(mz)))) < _PROFILE_GAP
-    ):
-        return "profile data", f"{len(mz)} points; centroid the spectra first"
-    problem = _ion(raw, precursor)
+def _cleaned(
+    record: RawSpectrum, cleaning: Cleaning, needs_precursor: bool, ion_mode: str | None
+) -> MassSpectrum | Problem:
+    """The clean spectrum, or why it is left out."""
+    problem = record.problem or _problem_of_peaks(record) or _read_ion(record, needs_precursor)
     if problem:
         return problem
-    mode = raw.metadata.get("ion_mode")
+    mode = record.metadata.get("ion_mode")
     if ion_mode and mode and mode != ion_mode:
         return "other ion mode", str(mode)
+    ion = record.metadata.pop("precursor_mz")
+    mz, intensity = cleaning.peaks(record.mz, record.intensity, ion)
+    spectrum = MassSpectrum(mz, intensity, ion, record.metadata)
+    if not cleaning.usable(spectrum):
+        return "too few peaks", f"{len(record.mz)} before cleaning, {len(spectrum)} after"
+    return spectrum
+
+
+def _problem_of_peaks(record: RawSpectrum) -> Problem | None:
+    """Why the peaks cannot be used."""
+    level = str(record.metadata.get("ms_level", "2")).upper().removeprefix("MS")
+    if level.strip() == "1":
+        return "MS level 1", ""
+    mz = np.array(record.mz, dtype=np.float64)
+    intensity = np.array(record.intensity, dtype=np.float64)
+    checks = {
+        "peaks not finite": ~np.isfinite(mz) | ~np.isfinite(intensity),
+        "m/z not positive": mz <= 0,
+        "negative intensity": intensity < 0,
+    }
+    for reason, wrong in checks.items():
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            return reason, f"peak {k + 1}: {record.mz[k]:g} {record.intensity[k]:g}"
+    if len(mz) and not np.any(intensity > 0):
+        return "all intensities 0", f"{len(mz)} peaks"
+    is_dense = len(mz) > _PROFILE_PEAKS and float(np.median(np.diff(np.sort(mz)))) < _PROFILE_GAP
+    if record.metadata.pop("profile", False) or is_dense:
+        return "profile data", f"{len(mz)} points; centroid the spectra first"
     return None
 
 
-def _ion(raw: RawSpectrum, needed: bool) -> tuple[str, str] | None:
-    """The precursor's m/z, charge and ion mode as numbers and words."""
-    said = raw.metadata.pop("precursor_mz", None)
-    numbers = str(said).replace(",", " ").split() if said is not None else []
-    try:
-        value = float(numbers[0]) if numbers else None
-    except ValueError:
-        value = None
-        if needed:
-            return "bad precursor", f"{said!r:.40}"
-    if value is not None and not (np.isfinite(value) and value > 0):
-        if needed:
-            return "bad precursor", f"{value:g}"
-        value = None
-    if value is None and needed:
-        return "no precursor", ""
-    raw.metadata["precursor_mz"] = value
-    text = str(raw.metadata.get("charge", ""))
+def _read_ion(record: RawSpectrum, needs_precursor: bool) -> Problem | None:
+    """Replace the precursor's m/z, the charge and the ion mode in the metadata by numbers and words."""
+    metadata = record.metadata
+    stated = metadata.pop("precursor_mz", None)
+    value, problem = _positive(stated)
+    if value is None and needs_precursor:
+        return problem
+    metadata["precursor_mz"] = value
+    text = str(metadata.get("charge", ""))
     charge = _charge(text)
     if charge is not None:
-        raw.metadata["charge"] = charge
-    word = _MODES.get(str(raw.metadata.pop("ion_mode", "")).strip().lower())
-    adduct = parse_adduct(str(raw.metadata.get("adduct", "")))
-    sign = adduct.charge if adduct else charge if charge and set(text) & set("+-") else None
-    if word is None and sign:
-        word = "positive" if sign > 0 else "negative"
-    if word:
-        raw.metadata["ion_mode"] = word
+        metadata["charge"] = charge
+    mode = _ION_MODES.get(str(metadata.pop("ion_mode", "")).strip().lower())
+    adduct = parse_adduct(str(metadata.get("adduct", "")))
+    sign = None
+    if adduct:
+        sign = adduct.charge
+    elif charge and set(text) & set("+-"):
+        sign = charge
+    if mode is None and sign:
+        mode = "positive" if sign > 0 else "negative"
+    if mode:
+        metadata["ion_mode"] = mode
     return None
+
+
+def _positive(stated: Any) -> tuple[float | None, Problem]:
+    """The first number of an entry such as "200.1 4000", if it is positive, else None and the problem."""
+    words = [] if stated is None else str(stated).replace(",", " ").split()
+    if not words:
+        return None, ("no precursor", "")
+    try:
+        value = float(words[0])
+    except ValueError:
+        return None, ("bad precursor", f"{stated!r:.40}")
+    if not (np.isfinite(value) and value > 0):
+        return None, ("bad precursor", f"{value:g}")
+    return value, ("", "")
 
 
 def _charge(text: str) -> int | None:
-    """1+, 2-, +1, 1; None for anything else, and for 0."""
-    found = _CHARGE.fullmatch(text.strip())
-    if not found or not found.group(2):
+    """1+, 2-, +1 or 1 as a number; None for anything else, and for 0."""
+    match = _CHARGE.fullmatch(text.strip())
+    if not match or not match.group(2):
         return None
-    size = int(found.group(2)) * (-1 if "-" in (found.group(1), found.group(3)) else 1)
+    size = int(match.group(2))
+    if "-" in (match.group(1), match.group(3)):
+        size = -size
     return size or None
-
-
-def _clean(raw: RawSpectrum, cleaning: Cleaning) -> MassSpectrum:
-    ion = raw.metadata.pop("precursor_mz")
-    return MassSpectrum(*cleaning.peaks(raw.mz, raw.intensity, ion), ion, raw.metadata)
-
-
-def _modes(spectra: Sequence[MassSpectrum], sources: Sequence[Any]) -> str | None:
-    """The ion mode of all; two of them cannot be in one model."""
-    said = [spectrum.metadata.get("ion_mode") for spectrum in spectra]
-    counts = {mode: said.count(mode) for mode in ("positive", "negative")}
-    if all(counts.values()):
-        where = name_of(sources[0]) if len(sources) == 1 else f"the {len(sources)} files"
-        raise ValueError(
-            f"{where}: {counts['positive']} spectra of positive and {counts['negative']} of negative ion mode, which "
-            "are not mixed in one model; choose with --ion-mode positive or negative."
-        )
-    return next((mode for mode, count in counts.items() if count), None)
 
 
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
 def _rows_of_spectra(spectra: MassSpectra) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A row for each spectrum, as a table of them has it."""
+    """A row for each spectrum, as in a table of spectra."""
     for number, spectrum in enumerate(spectra, start=1):
         row = {"mzs": spectrum.mz, "intensities": spectrum.intensity, "precursor_mz": spectrum.precursor_mz}
         yield number, {**spectrum.metadata, **{name: cell for name, cell in row.items() if cell is not None}}
 
 
-def _read_rows(source: Any, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[RawSpectrum]:
-    """A row each, with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
+def _table_records(source: Any, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[RawSpectrum]:
+    """A record for each row, with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
     columns: set[str] = set()
     for line, row in rows:
         columns |= row.keys()
-        raw = RawSpectrum(line)
-        mz = next((row.pop(k) for k in ("mzs", "mz", "m/z") if k in row), None)
-        intensity = next((row.pop(k) for k in ("intensities", "intensity") if k in row), None)
-        for key, value in row.items():
-            raw.metadata.setdefault(known_name(key), value)
-        name = next((str(row[k]) for k in _ROW_IDS if k in row), None)
-        raw.metadata["ids"] = {} if name is None else {"title": name}
-        try:
-            raw.mz, raw.intensity = _numbers(mz), _numbers(intensity)
-            if len(raw.mz) != len(raw.intensity):
-                raw.problem = ("peaks not numeric", f"{len(raw.mz)} m/z and {len(raw.intensity)} intensities")
-        except (TypeError, ValueError):
-            raw.problem = ("peaks not numeric", f"mzs {str(mz)[:30]!r}, intensities {str(intensity)[:30]!r}")
-        yield raw
-    for name, others in {"mzs": ("mz", "m/z"), "intensities": ("intensity",)}.items():
-        if not columns & {name, *others}:
-            has = ", ".join(sorted(columns)[:10]) or "none"
-            raise ValueError(f"{name_of(source)}: needs a column {name}; it has {has}.")
+        yield _table_record(line, row)
+    for names in (_MZ_COLUMNS, _INTENSITY_COLUMNS):
+        if not columns.intersection(names):
+            raise missing_column(source, names[0], columns)
+
+
+def _table_record(line: int, row: dict[str, Any]) -> RawSpectrum:
+    record = RawSpectrum(line)
+    mz = _pop_first(row, _MZ_COLUMNS)
+    intensity = _pop_first(row, _INTENSITY_COLUMNS)
+    for key, value in row.items():
+        record.metadata.setdefault(metadata_name(key), value)
+    name = next((str(row[key]) for key in _ROW_IDS if key in row), None)
+    record.metadata["ids"] = {} if name is None else {"title": name}
+    try:
+        record.mz = _numbers(mz)
+        record.intensity = _numbers(intensity)
+    except (TypeError, ValueError):
+        record.problem = ("peaks not numeric", f"mzs {str(mz)[:30]!r}, intensities {str(intensity)[:30]!r}")
+        return record
+    if len(record.mz) != len(record.intensity):
+        record.problem = ("peaks not numeric", f"{len(record.mz)} m/z and {len(record.intensity)} intensities")
+    return record
+
+
+def _pop_first(row: dict[str, Any], names: Sequence[str]) -> Any:
+    """Remove and return the first of these entries; None where there is none."""
+    for name in names:
+        if name in row:
+            return row.pop(name)
+    return None
 
 
 def _numbers(cell: Any) -> list[float]:
+    """The numbers of a list, or of a text such as "[1.0, 2.0]"."""
     if cell is None:
         return []
-    parts = cell.strip("[] ").replace(",", " ").replace(";", " ").split() if isinstance(cell, str) else list(cell)
-    return [float(part) for part in parts]
+    if isinstance(cell, str):
+        cell = cell.strip("[] ").replace(",", " ").replace(";", " ").split()
+    return [float(part) for part in cell]
 
 
 def _annotations(source: Any) -> dict[str, dict[str, Any]]:
-    """What a table says of the spectrum with each id."""
+    """Further metadata by the id of the spectrum."""
     found: dict[str, dict[str, Any]] = {}
     columns: set[str] = set()
     for _, row in named_rows(source):
         columns |= row.keys()
-        key = next((str(row.pop(k)) for k in ("scan", "spectrum_id", "id", "title", "native_id") if k in row), None)
+        key = _pop_first(row, _ANNOTATION_IDS)
         if key is not None:
-            found[key] = {known_name(name): value for name, value in row.items()}
+            found[str(key)] = {metadata_name(name): value for name, value in row.items()}
     if not found:
-        has = ", ".join(sorted(columns)[:10]) or "none"
-        raise ValueError(f"{name_of(source)}: needs a column scan, spectrum_id, id or title; it has {has}.")
+        raise missing_column(source, "scan, spectrum_id, id or title", columns)
     return found
+
+
+def _annotate(record: RawSpectrum, name: str, annotations: Mapping[str, dict[str, Any]]) -> None:
+    """Add the annotations of a spectrum, found by its id, scan or native id."""
+    for key in dict.fromkeys((name, str(record.metadata.get("scans", "")), str(record.metadata.get("native_id", "")))):
+        record.metadata = {**record.metadata, **annotations.get(key, {})}

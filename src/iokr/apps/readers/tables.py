@@ -1,8 +1,9 @@
-"""Reading tables: leading columns of text, then numbers, every row with its line in the file."""
+"""Tables from files: leading columns of text, then numbers, each row with its line in the file."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,35 +11,19 @@ import numpy as np
 
 from iokr._system.memory import check_memory
 from iokr.apps.readers.array_tables import read_array
-from iokr.apps.readers.cell_values import with_cells
-from iokr.apps.readers.file_table import FileTable
-from iokr.apps.readers.frame_tables import FRAMES, read_frame
+from iokr.apps.readers.cell_values import is_number, texts_of, with_numbers, with_point
+from iokr.apps.readers.file_table import Cells, FileTable
+from iokr.apps.readers.formats import TABLES, as_path, check_file, format_of, unknown_format
+from iokr.apps.readers.frame_tables import FRAMES, read_frame, with_text
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.sheets import read_sheet
-from iokr.apps.readers.text_tables import STDIN, Cells, is_number, pointed, read_cells, text_suffix
+from iokr.apps.readers.text_tables import STDIN, is_text, read_cells
 
-__all__ = ["read_table", "split_name", "table_of_cells"]
+__all__ = ["cells_of_file", "read_table", "split_name", "table_of_cells"]
 
-_HEADINGS = frozenset({"", "id", "ids", "index", "name", "node", "nodes", "gene", "protein", "orf", "rownames"})
+_ID_NAMES = frozenset({"", "id", "ids", "index", "name", "node", "nodes", "gene", "protein", "orf", "rownames"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_KINDS = ".tsv, .csv, .txt (spaces), .xlsx, .parquet, .feather, .h5ad, .npy or .npz, text also with .gz"
-_ELSEWHERE = {
-    ".xls": "in Excel, save it as .xlsx or 'CSV UTF-8'",
-    ".ods": "in LibreOffice, save it as .xlsx or .csv",
-    ".rds": "in R, write.csv(x, 'file.csv')",
-    ".rdata": "in R, write.csv(x, 'file.csv')",
-    ".zip": "unpack it first",
-    ".bz2": "unpack it first (bunzip2)",
-    ".xz": "unpack it first (unxz)",
-    ".zst": "unpack it first (unzstd)",
-    ".pkl": "pickles may execute anything and are not read; in pandas, frame.to_parquet('file.parquet')",
-    ".mat": "in Python, numpy.savez of scipy.io.loadmat",
-    ".gml": "in NetworkX, write_edgelist or write_graphml",
-    ".gexf": "in Gephi, export GraphML or a .csv table of edges",
-    ".net": "in NetworkX, write_edgelist(read_pajek(...))",
-    ".cys": "in Cytoscape, export the network as .sif, .cyjs or GraphML",
-    ".loom": "in Python, anndata.read_loom(...).write_h5ad",
-}
+_WITH_PARTS = (".npz", ".xlsx", ".h5ad")
 
 
 def read_table(
@@ -46,130 +31,139 @@ def read_table(
 ) -> FileTable:
     """Read a table whose first `n_text` columns are text and whose other columns are numbers.
 
-    The kind of file follows from its name: .tsv, .csv, .txt (spaces), each also with .gz; .xlsx, with
-    ``file.xlsx:sheet`` to name one of its sheets; .parquet; .feather; .h5ad; .npy; .npz, with ``file.npz:array`` to
-    name one of its arrays; ``-`` is text on standard input. In text files a first row is a header if one of its cells
-    that should be a number is none, and most are none (else it is a row with a fault); if it begins with a word like
-    "id"; if it begins with nothing and those cells count from 0 or from 1; if they repeat the first column, as in a
-    kernel; if all its words are in `names`; or if `layout` asks for columns by its words.
+    The suffix states the format, see `iokr.apps.readers.formats`; ``file.xlsx:sheet``, ``file.npz:array`` and
+    ``file.h5ad:layer`` select a part, and ``-`` is text on standard input. The first row of a text file is a header if
+    most of its cells that should be numbers are words; if it begins with a word such as "id", or with an empty cell
+    before numbers that count from 0 or 1; if it repeats the first column, as in a kernel; if all its words are in
+    `names`; or if `layout` names one of its cells.
 
     Raises
     ------
     ValueError
-        With file and line, when a row has too few or too many cells, or a cell is no number.
+        With file and line, when rows differ in width, or a cell is not a number.
     """
     layout = Layout() if layout is None else layout
-    if not isinstance(path, (str, Path)):
-        raise TypeError(f"`path` must be the name of a file, a string or a `Path`, got {type(path).__name__}.")
-    path, part = split_name(path)
-    if str(path) == STDIN:
-        return table_of_cells(read_cells(path, max(n_text, layout.least)), n_text, names, layout)
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    try:
-        is_file = path.is_file()
-    except OSError as error:  # no name of a file
-        raise ValueError(f"{path!s:.60} cannot be the name of a file: {error.strerror}.") from None
-    if not is_file:
-        raise FileNotFoundError(f"{path!s:.200} is {'a folder, not a file' if path.is_dir() else 'not there'}.")
-    if text_suffix(path) is not None:
-        return table_of_cells(read_cells(path, max(n_text, layout.least)), n_text, names, layout)
+    return table_of_cells(cells_of_file(path, n_text, layout.min_columns), n_text, names, layout)
+
+
+def cells_of_file(path: Path | str, n_text: int = 1, min_columns: int = 1) -> Cells:
+    """The cells of a file of any format."""
+    path, part = split_name(as_path(path))
+    if str(path) != STDIN:
+        check_file(path)
+    if is_text(path):
+        return read_cells(path, max(n_text, min_columns))
+    suffix = format_of(path)
     if suffix == ".xlsx":
-        return table_of_cells(read_sheet(path, part), n_text, names, layout)
+        return read_sheet(path, part)
     if suffix in FRAMES:
-        return _printable(read_frame(path, part, n_text, layout))
+        return read_frame(path, part)
     if suffix in (".npy", ".npz"):
-        return _printable(read_array(path, part, n_text))
-    way_out = _ELSEWHERE.get(suffix)
-    if way_out is not None:
-        raise ValueError(f"{path}: {suffix} files are not read; {way_out}.")
-    raise ValueError(f"{path}: cannot tell what kind of file this is; its name must end in {_KINDS}.")
+        return read_array(path, part, n_text)
+    raise unknown_format(path, TABLES)
 
 
 def split_name(path: Path | str) -> tuple[Path, str | None]:
-    """``file.npz:array`` and ``file.xlsx:sheet`` in their two parts; the second is None for other names."""
+    """``file.npz:array`` as file and part; the part of other names is None."""
     head, _, tail = str(path).rpartition(":")
-    return (Path(head), tail) if head.lower().endswith((".npz", ".xlsx", ".h5ad")) else (Path(path), None)
+    if head.lower().endswith(_WITH_PARTS):
+        return Path(head), tail
+    return Path(path), None
 
 
-def _printable(table: FileTable) -> FileTable:
-    """The same table, whose text has no control characters: neither GraphML nor people could read them."""
-    for i, row in enumerate(table.text.tolist()):
-        odd = next((cell for cell in row if not cell.isprintable() and _CONTROL.search(cell)), None)
-        if odd is not None:
-            raise ValueError(f"{table.at(i)}: {odd!r:.60} holds {_odd_in_words(odd, table.name)}.")
-    return table
-
-
-def _odd_in_words(cell: str, name: str) -> str:
-    """What no id may hold, of that which this one holds."""
-    if "\n" in cell or "\r" in cell:
-        return "a line end; an id is one line"
-    if "\t" not in cell:
-        return "a character that cannot be printed"
-    tabs = name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    return "a tab; an id has none" if tabs else "tabs; if columns are separated by them, the name must end in .tsv"
-
-
-# ---------------------------------------------------------------------------------------------------------- text files
-
-
-def table_of_cells(cells: Cells, n_text: int, names: frozenset[str], layout: Layout) -> FileTable:
-    """The cells of a text file or a sheet as a table; arguments as in `read_table`."""
-    if not cells.rows:
-        raise ValueError(f"{cells.name} holds no rows; it must have `id` and features, or the two ends of links.")
-    rows, lines = cells.rows, cells.lines
-    _check_widths(cells, n_text)
-    head = cells.header
-    if head is None:
-        again = n_text == 1 and len(rows) > 2 and rows[0][1:] == [row[0] for row in rows[1:]]
-        asked = layout.header or any(name in rows[0] for name in layout.named)
-        if asked or again or _is_header(rows[0], n_text, names):
-            head, rows, lines = rows[0], rows[1:], lines[1:]
-    if not rows:
-        passed = f"; {cells.comments} lines begin with # and were taken for comments" if cells.comments else ""
-        raise ValueError(f"{cells.name} holds a header and no rows{passed}.")
-    order = layout.order(head or [""] * len(rows[0]), n_text, cells.name)
-    if order is not None:
-        head = None if head is None else [head[j] for j in order]
-        rows = [[row[j] for j in order] for row in rows]
-    longest = max(len(cell) for row in rows for cell in row[:n_text])
-    room = 4 * longest * n_text * len(rows) + 8 * len(rows) * len(rows[0])
-    check_memory(
-        room, f"{cells.name}, {len(rows)} rows with ids of up to {longest} characters,", "Give a smaller file."
-    )
-    text = np.array([row[:n_text] for row in rows], dtype=str)
-    said, columns = (tuple(head[:n_text]), tuple(head[n_text:])) if head is not None else ((), ())
-    at, empty = np.array(lines), np.empty((len(rows), 0))
-    table = FileTable(cells.name, text, empty, columns, at, cells.unit, comments=cells.comments)
-    table = _printable(replace(table, head=said, notes=cells.notes))
-    return with_cells(table, [row[n_text:] for row in rows], layout)
-
-
-def _check_widths(cells: Cells, n_text: int) -> None:
-    """All rows as wide as the first, and wide enough."""
-    rows, lines = cells.rows, cells.lines
-    width = len(rows[0])
+def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layout) -> FileTable:
+    """Cells as a table; arguments as in `read_table`."""
+    width = cells.frame.shape[1]
+    if not len(cells.frame):
+        raise ValueError(f"{cells.name} is empty; expected ids and features, or the two ends of links.")
     if width < n_text:
+        first = " ".join(texts_of(cells.frame.iloc[0]))
         raise ValueError(
-            f"{cells.name}, {cells.unit} {lines[0]}: expected at least {n_text} columns separated by "
-            f"{cells.separator}, got {width}: {' '.join(rows[0])!r:.60}."
+            f"{cells.name}, {cells.unit} {cells.lines[0]}: expected at least {n_text} columns separated by "
+            f"{cells.separator}, got {width}: {first!r:.60}."
         )
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != width:
-            raise ValueError(
-                f"{cells.name}, {cells.unit} {line}: expected {width} columns as in {cells.unit} {lines[0]}, got "
-                f"{len(row)}."
-            )
+    cells = _with_header(cells, n_text, frozenset(names), layout)
+    if not len(cells.frame):
+        comments = f"; {cells.comments} lines begin with # and are comments" if cells.comments else ""
+        raise ValueError(f"{cells.name} has a header but no rows{comments}.")
+    header = cells.header
+    frame = cells.frame
+    order = layout.order(header or [""] * width, n_text, cells.name)
+    if order is not None:
+        frame = frame.iloc[:, order]
+        header = None if header is None else [header[j] for j in order]
+    if cells.raw:
+        frame = with_text(frame)
+
+    ids = [texts_of(frame.iloc[:, j]) for j in range(n_text)]
+    longest = max(len(cell) for column in ids for cell in column)
+    size = 4 * longest * n_text * len(frame) + 8 * frame.size  # NumPy's text has one width
+    check_memory(
+        size, f"{cells.name}, {len(frame)} rows with ids of up to {longest} characters,", "Give a smaller file."
+    )
+    table = FileTable(
+        cells.name,
+        np.array(ids, dtype=str).T,
+        np.empty((len(frame), 0)),
+        tuple(header[n_text:]) if header else (),
+        cells.lines,
+        cells.unit,
+        cells.comments,
+        cells.numbered,
+        tuple(header[:n_text]) if header else (),
+        cells.notes,
+    )
+    _check_printable(table)
+    return with_numbers(table, frame.iloc[:, n_text:], layout)
+
+
+# ------------------------------------------------------------------------------------------------------------- headers
+
+
+def _with_header(cells: Cells, n_text: int, names: frozenset[str], layout: Layout) -> Cells:
+    """The cells with the first row as their header, if it is one."""
+    if cells.header is not None or not cells.may_have_header:
+        return cells
+    first = cells.frame.iloc[0].tolist()
+    ids = cells.frame.iloc[1:, 0].tolist()
+    is_kernel = n_text == 1 and len(ids) > 1 and first[1:] == ids
+    is_named = layout.header or any(name in first for name in layout.named)
+    if not is_kernel and not is_named and not _is_header(first, n_text, names):
+        return cells
+    return replace(cells, header=first, frame=cells.frame.iloc[1:], lines=cells.lines[1:])
 
 
 def _is_header(cells: list[str], n_text: int, names: frozenset[str]) -> bool:
     """Whether the first row names the columns."""
-    if cells and names and {cell.lower() for cell in cells[:n_text]} <= names:
+    ids = {cell.lower() for cell in cells[:n_text]}
+    if names and ids <= names:
         return True
-    rest = cells[n_text:]
-    words = [cell for cell in rest if not is_number(cell) and not is_number(pointed(cell))]
-    titled = {cell.lower() for cell in cells[:n_text]} <= _HEADINGS
+    values = cells[n_text:]
+    words = sum(not is_number(cell) and not is_number(with_point(cell)) for cell in values)
+    named_ids = ids <= _ID_NAMES
     if words:
-        return titled or 2 * len(words) > len(rest)
-    counts = [str(j) for j in range(len(rest) + 1)]
-    return titled and (any(cells[:n_text]) or rest in (counts[:-1], counts[1:]))
+        return named_ids or 2 * words > len(values)
+    counts = [str(j) for j in range(len(values) + 1)]
+    return named_ids and (any(cells[:n_text]) or values in (counts[:-1], counts[1:]))
+
+
+# ----------------------------------------------------------------------------------------------------------------- ids
+
+
+def _check_printable(table: FileTable) -> None:
+    """Raise for ids with control characters, which GraphML cannot hold and people cannot see."""
+    for i, row in enumerate(table.text.tolist()):
+        for cell in row:
+            if not cell.isprintable() and _CONTROL.search(cell):
+                raise ValueError(f"{table.at(i)}: {cell!r:.60} contains {_control_in_words(cell, table.name)}.")
+
+
+def _control_in_words(cell: str, name: str) -> str:
+    """Which control characters an id contains, and what to do."""
+    if "\n" in cell or "\r" in cell:
+        return "a line end; an id is a single line"
+    if "\t" not in cell:
+        return "a control character"
+    if format_of(Path(name)) in (".tsv", ".tab"):
+        return "a tab, which ids must not contain"
+    return "tabs; if they separate the columns, the file name must end in .tsv"

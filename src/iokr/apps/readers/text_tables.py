@@ -1,229 +1,261 @@
-"""Cells of text files as programs write them: separators found out, quotes, row names, other encodings, gzip, stdin."""
+"""Cells of text files as programs write them: any separator, quotes, row names, UTF-16, gzip, standard input."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from iokr.apps.readers.bounded import open_gzip
+import numpy as np
 
-__all__ = ["MISSING", "STDIN", "Cells", "is_number", "pointed", "read_cells", "text_suffix"]
+from iokr.apps.readers.bounded import gzip_errors, open_binary
+from iokr.apps.readers.cell_values import is_number, with_point
+from iokr.apps.readers.file_table import Cells
+from iokr.apps.readers.formats import format_of
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
-"""What a cell without a value may say, in any case."""
+__all__ = ["STDIN", "is_text", "read_cells"]
 
 STDIN = "-"
-_CANDIDATES: dict[str, tuple[str | None, ...]] = {".tsv": ("\t", ",", ";"), ".tab": ("\t", ",", ";")}
-_CANDIDATES |= {".csv": (",", ";", "\t"), ".txt": (None, "\t", ",", ";"), "": ("\t", ",", ";", None)}
-_CANDIDATES |= dict.fromkeys((".edges", ".edgelist", ".ids", ".adjlist", ".links"), (None, "\t", ",", ";"))
-_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", None: "spaces"}
-_LOOK = 50  # lines by which a separator is judged
+
+Separator = str | None  # None is any number of spaces or tabs
+
+_SEPARATORS: dict[str, tuple[Separator, ...]] = {  # by suffix, the likeliest first
+    "": ("\t", ",", ";", None),
+    ".tsv": ("\t", ",", ";"),
+    ".tab": ("\t", ",", ";"),
+    ".csv": (",", ";", "\t"),
+    **dict.fromkeys((".txt", ".edges", ".edgelist", ".ids", ".adjlist", ".links"), (None, "\t", ",", ";")),
+}
+_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", None: "spaces"}
+_HEAD = 50  # lines from which the separator is inferred
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The rows of a text file, cell by cell, without comments and empty lines."""
+def is_text(path: Path) -> bool:
+    """Whether the name is that of a text table, as one without a suffix is."""
+    return str(path) == STDIN or path.name.lower().endswith(".gz") or format_of(path) in _SEPARATORS
 
-    name: str
+
+def read_cells(path: Path, min_columns: int = 1) -> Cells:
+    """The cells of a text file.
+
+    The separator is the usual one of the suffix, unless another one fits better: rows of equal width (`min_columns` or
+    more), and more cells that are numbers. A first line ``sep=;`` is obeyed. The text is UTF-8, or UTF-16 with a byte
+    order mark. Lines that begin with # are comments, unless the # is in quotes. A header that is one cell short lacks
+    the name of the row names (R's `write.table`); a comment as wide as the rows directly above them is the header
+    (STRING, BioGRID).
+    """
+    name = "standard input" if str(path) == STDIN else str(path)
+    found = _Rows([], [])
+    try:
+        with gzip_errors(name), _open_text(path) as file:
+            head = list(islice(file, _HEAD))
+            separator, stated, note = _separator_of(path, head, min_columns)
+            lines = chain(head[stated:], file)
+            for line, row, quoted in _split_rows(name, lines, separator, start=1 + stated):
+                found.add(line, row, comment=bool(row) and row[0].startswith("#") and not quoted)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 text: {error}; save it as UTF-8, in Excel as 'CSV UTF-8'.") from error
+    header = found.take_header()
+    _check_widths(name, found)
+    return Cells(
+        name,
+        _frame(found.rows),
+        np.array(found.lines, dtype=np.int64),
+        "line",
+        header,
+        separator=_NAMES[separator],
+        comments=found.comments,
+        notes=(f"{name}: {note}",) if note else (),
+    )
+
+
+@dataclass
+class _Rows:
+    """The rows of a file while it is read."""
+
     rows: list[list[str]]
     lines: list[int]
     comments: int = 0
-    header: list[str] | None = None  # where the file says that it is one
-    separator: str = "tabs"
-    unit: str = "line"
-    notes: tuple[str, ...] = field(default=())  # how it was read, where that may surprise
+    last_comment: Sequence[str] = ()  # above the first row
+
+    def add(self, line: int, row: list[str], *, comment: bool) -> None:
+        """Append a row; count a comment; skip an empty line."""
+        if comment:
+            self.comments += 1
+            if not self.rows:
+                self.last_comment = row
+        elif any(row):
+            self.lines.append(line)
+            self.rows.append(row)
+
+    def take_header(self) -> list[str] | None:
+        """The header, where the widths of the rows show that there is one; it is removed from the rows."""
+        if not self.rows:
+            return None
+        first = self.rows[0]
+        widths = {len(row) for row in self.rows[1:]}
+        is_row = len(first) > 1 and not is_number(first[0]) and all(map(is_number, first[1:]))
+        if widths == {len(first) + 1} and not is_row:  # R: the column of row names has no name
+            del self.rows[0], self.lines[0]
+            return ["", *first]
+        above = self.last_comment
+        if len(above) == len(first) > 1 and above[0][1:2].isalpha():
+            self.comments -= 1
+            return [above[0][1:], *above[1:]]
+        return None
 
 
-def text_suffix(path: Path) -> str | None:
-    """The kind of text file that a name promises; "" where it promises nothing, None for other files."""
-    if str(path) == STDIN:
-        return ""
-    name = path.name.lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if name.endswith(".gz") and suffix not in _CANDIDATES:
-        return ""
-    return suffix if suffix in _CANDIDATES else None
+def _frame(rows: list[list[str]]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(rows, dtype=object)
 
 
-def read_cells(path: Path, least: int = 1) -> Cells:
-    """The cells of a text file, `least` columns or more where any separator gives them.
-
-    The separator is that of the file's name unless another one fits better: the same number of columns in every row,
-    and more cells that are numbers. A first line ``sep=;`` is obeyed. The text may be UTF-8 or, with its mark, UTF-16.
-    A line that begins with # is a comment, one that begins with a quote and # is a row.
-    A header that is one cell short has no name for the row names (R's `write.table`), and one that begins with # and
-    is as wide as the rows is a header nevertheless (STRING, BioGRID).
-    """
-    suffix = text_suffix(path)
-    name = "standard input" if str(path) == STDIN else str(path)
-    opener = _opener(path)
-    try:
-        with opener() as file:
-            head = [line.rstrip("\r\n") for line in islice(file, _LOOK)]
-        told = head[0][4:].strip('"') if head and head[0].lower().startswith("sep=") else None
-        first = _CANDIDATES[suffix or ""][0]
-        found = first if suffix and least < 2 else _separator(head, _CANDIDATES[suffix or ""], least)
-        separator = told if told is not None and told in _WORDS else found
-        notes = () if separator == first or not suffix else (f"{name}: read with {_WORDS[separator]}",)
-        cells = Cells(name, [], [], separator=_WORDS[separator], notes=notes)
-        comments, above = 0, None
-        for line, row, quoted in _rows(name, opener, separator, skip=told is not None):
-            if row and row[0].startswith("#") and not quoted:
-                above = row if not cells.rows else above
-                comments += 1
-            elif any(row):
-                cells.lines.append(line)
-                cells.rows.append(row)
-    except UnicodeDecodeError as error:
-        hint = "save it as UTF-8, in Excel as 'CSV UTF-8'"
-        raise ValueError(f"{name} is not text in UTF-8: {error}; {hint}.") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{name} is not a gzip file, or a damaged one: {error}.") from error
-    return _headed(replace(cells, comments=comments), above)
+def _check_widths(name: str, found: _Rows) -> None:
+    """Raise unless all rows have the width of the first."""
+    if not found.rows:
+        return
+    width = len(found.rows[0])
+    for line, row in zip(found.lines, found.rows, strict=True):
+        if len(row) != width:
+            raise ValueError(
+                f"{name}, line {line}: expected {width} columns as in line {found.lines[0]}, got {len(row)}."
+            )
 
 
-def _headed(cells: Cells, above: Sequence[str] | None) -> Cells:
-    """With the header that the widths tell of, if they do."""
-    if not cells.rows:
-        return cells
-    widths = {len(row) for row in cells.rows[1:]}
-    first = cells.rows[0]
-    row = len(first) > 1 and all(map(is_number, first[1:])) and not is_number(first[0])
-    if len(widths) == 1 and len(first) + 1 == next(iter(widths)) > 1 and not row:  # row names without a name
-        return replace(cells, header=["", *first], rows=cells.rows[1:], lines=cells.lines[1:])
-    titled = above is not None and len(above) == len(first) > 1 and above[0][1:2].isalpha()
-    if titled and above is not None:
-        return replace(cells, header=[above[0][1:], *above[1:]], comments=cells.comments - 1)
-    return cells
+# ----------------------------------------------------------------------------------------------------------- separators
 
 
-def _separator(head: Sequence[str], candidates: Sequence[str | None], least: int) -> str | None:
-    """That of the candidates, the likeliest first, by which rows are even, cells whole and most of them numbers."""
-    lines = [line for line in head if line.strip() and not line.startswith("#")]
-    best: tuple[bool, bool, float, float] | None = None
+def _separator_of(path: Path, head: Sequence[str], min_columns: int) -> tuple[Separator, bool, str]:
+    """The separator, whether the first line states it, and a note where it is not the usual one of the suffix."""
+    suffix = format_of(path)
+    if suffix not in _SEPARATORS:
+        suffix = ""
+    candidates = _SEPARATORS[suffix]
+    usual = candidates[0]
+    separator = usual
+    if not suffix or min_columns > 1:
+        separator = _best_separator([line.rstrip("\r\n") for line in head], candidates, min_columns)
+    stated = bool(head) and head[0].lower().startswith("sep=")
+    if stated:
+        mark = head[0].rstrip("\r\n")[4:].strip('"')
+        separator = mark if mark in _NAMES else separator
+    note = f"read with {_NAMES[separator]}" if suffix and separator != usual else ""
+    return separator, stated, note
+
+
+def _best_separator(lines: Sequence[str], candidates: Sequence[Separator], min_columns: int) -> Separator:
+    """The candidate that fits the lines best, the likeliest of equal ones."""
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    best = None
     found = candidates[0]
     for candidate in candidates:
-        rows = [_split(line, candidate) for line in lines]
-        widths = {len(row) for row in rows[1:]} or {len(row) for row in rows}
-        if len(widths) != 1 or min(widths) < max(2, least):
-            continue
-        cells = [cell for row in rows[1:] or rows for cell in row]
-        numbers = [is_number(cell) or (candidate != "," and is_number(pointed(cell))) for cell in cells]
-        torn = sum(not number and any(c in cell for c in ',;\t"') for cell, number in zip(cells, numbers, strict=True))
-        score = True, len(rows[0]) in widths, -torn / len(cells), sum(numbers) / len(cells)
-        if best is None or score > best:
-            best, found = score, candidate
+        fit = _fit([_split(line, candidate) for line in lines], candidate, min_columns)
+        if fit is not None and (best is None or fit > best):
+            best = fit
+            found = candidate
     return found
 
 
-def pointed(cell: str) -> str:
-    """With a decimal point for the first comma."""
-    return cell.replace(",", ".", 1)
+def _fit(rows: Sequence[list[str]], separator: Separator, min_columns: int) -> tuple[bool, float, float] | None:
+    """How well rows are separated: whether the header is as wide as they are, whole cells, numbers; None if not at all.
+
+    All rows but the first must have the same width.
+    """
+    body = rows[1:] or rows
+    widths = {len(row) for row in body}
+    if len(widths) != 1 or min(widths) < max(2, min_columns):
+        return None
+    numbers = 0
+    torn = 0  # words with another separator inside
+    cells = [cell for row in body for cell in row]
+    for cell in cells:
+        if is_number(cell) or (separator != "," and is_number(with_point(cell))):
+            numbers += 1
+        elif any(mark in cell for mark in ',;\t"'):
+            torn += 1
+    return len(rows[0]) in widths, -torn / len(cells), numbers / len(cells)
 
 
-def _split(line: str, separator: str | None) -> list[str]:
+def _split(line: str, separator: Separator) -> list[str]:
+    """The cells of one line."""
     if separator is None and '"' not in line:
         return line.split()
     if separator is None:
-        line, separator = line.replace("\t", " "), " "
-        return [cell for cell in next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True), [])]
+        reader = csv.reader([line.replace("\t", " ").strip()], delimiter=" ", skipinitialspace=True)
+    else:
+        reader = csv.reader([line], delimiter=separator)
     try:
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+        return [cell.strip() for cell in next(reader, [])]
     except csv.Error:
         return [line]
 
 
-def _rows(
-    name: str, opener: Callable[[], IO[str]], separator: str | None, *, skip: bool
+def _split_rows(
+    name: str, lines: Iterable[str], separator: Separator, start: int
 ) -> Iterator[tuple[int, list[str], bool]]:
-    """(line, cells without spaces around them, whether it begins with a quote) of every line."""
-    with opener() as file:
-        if skip:
-            next(file)
-        if separator is None:
-            for line, content in enumerate(file, start=1 + skip):
-                yield line, _without_nul(name, line, _split(content, None)), content.startswith('"')
-            return
-        read: list[str] = []
-        reader = csv.reader(_noted(file, read), delimiter=separator, strict=True)
-        try:
-            for cells in reader:
-                line, quoted = reader.line_num + skip, read[0].startswith('"')
-                read.clear()
-                yield line, _without_nul(name, line, [cell.strip() for cell in cells]), quoted
-        except csv.Error as error:
-            first = reader.line_num + skip - max(len(read) - 1, 0)
-            raise ValueError(f"{name}, line {first}: {_quotes_in_words(str(error))}.") from error
+    """(line, cells, whether it begins with a quote) of every row; a quoted cell may span several lines."""
+    if separator is None:
+        for line, content in enumerate(lines, start):
+            yield line, _checked(name, line, _split(content, None)), content.startswith('"')
+        return
+    pending: list[str] = []  # lines of the current row
+    reader = csv.reader(_recorded(lines, pending), delimiter=separator, strict=True)
+    try:
+        for cells in reader:
+            line = reader.line_num + start - 1
+            quoted = pending[0].startswith('"')
+            pending.clear()
+            yield line, _checked(name, line, [cell.strip() for cell in cells]), quoted
+    except csv.Error as error:
+        first = reader.line_num + start - 1 - max(len(pending) - 1, 0)
+        raise ValueError(f"{name}, line {first}: {_quote_error(str(error))}.") from error
 
 
-def _quotes_in_words(error: str) -> str:
-    """What is wrong with the quotes of a line."""
-    doubled = 'a quote that belongs to a cell is doubled, within quotes: "5"" disk"'
-    if error == "unexpected end of data":
-        return f"a quote begins a cell here, and none ends it; {doubled}"
-    return f"after the quote that ends a cell something follows; {doubled}" if "expected after" in error else error
-
-
-def _noted(lines: Iterable[str], read: list[str]) -> Iterator[str]:
-    """The lines, each also in a list: a cell between quotes may take several."""
+def _recorded(lines: Iterable[str], pending: list[str]) -> Iterator[str]:
+    """The lines, each also appended to `pending`."""
     for line in lines:
-        read.append(line)
+        pending.append(line)
         yield line
 
 
-def _without_nul(name: str, line: int, cells: list[str]) -> list[str]:
-    """The same cells; a NUL, which arrays of text would cut off, says that the file is none of text."""
+def _quote_error(error: str) -> str:
+    """A message of the csv module in plain words."""
+    advice = 'a quote inside a cell is doubled, and the cell quoted: "5"" disk"'
+    if error == "unexpected end of data":
+        return f"unclosed quote; {advice}"
+    if "expected after" in error:
+        return f"text after a closing quote; {advice}"
+    return error
+
+
+def _checked(name: str, line: int, cells: list[str]) -> list[str]:
+    """The cells, without NUL characters: NumPy's text arrays would cut cells off there."""
     if any("\0" in cell for cell in cells):
-        raise ValueError(f"{name}, line {line}: there is a NUL character; this is not a text file.")
+        raise ValueError(f"{name}, line {line}: NUL character; this is not a text file.")
     return cells
 
 
-def _opener(path: Path) -> Callable[[], IO[str]]:
-    """A function that opens the text anew; standard input is read once."""
+# ------------------------------------------------------------------------------------------------------------- opening
+
+
+_stdin_content: list[tuple[Any, bytes]] = []  # standard input can be read once, but callers may read it again
+
+
+def _open_text(path: Path) -> IO[str]:
+    """The text of a file, or of standard input."""
+    file: io.BufferedReader[Any]
     if str(path) == STDIN:
-        content = _standard_input()
-        return lambda: _decoded(io.BytesIO(content), content[:2])
-    if path.name.lower().endswith(".gz"):
-        return lambda: io.TextIOWrapper(open_gzip(path), encoding="utf-8-sig", newline="")
-    try:
-        with path.open("rb") as file:
-            mark = file.read(2)
-    except OSError as error:
-        raise type(error)(error.errno, f"cannot be read ({error.strerror}); give a file of text", str(path)) from None
-    return lambda: _decoded(path.open("rb"), mark)
-
-
-_kept: list[
-    tuple[Any, bytes]
-] = []  # standard input and what was in it: it can be read once, and may be asked for twice
-
-
-def _standard_input() -> bytes:
-    if not _kept or _kept[-1][0] is not sys.stdin:
-        content = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
-        _kept[:] = [(sys.stdin, gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)]
-    return _kept[-1][1]
-
-
-def _decoded(file: Any, mark: bytes) -> IO[str]:
-    encoding = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        if not _stdin_content or _stdin_content[0][0] is not sys.stdin:
+            _stdin_content[:] = [(sys.stdin, sys.stdin.buffer.read())]
+        file = io.BufferedReader(io.BytesIO(_stdin_content[0][1]))
+    else:
+        file = open_binary(path)
+    encoding = "utf-16" if file.peek(2)[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
     return io.TextIOWrapper(file, encoding=encoding, newline="")
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, or says that it has no value."""
-    if cell.lower() in MISSING:
-        return True
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # Python reads 1_2 as 12

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from iokr.apps.readers.layouts import Layout
-from iokr.apps.readers.node_files import Nodes, Rejection, read_nodes
+from iokr.apps.readers.node_files import FILLED, Nodes, Rejection, read_nodes
 from iokr.apps.readers.tables import split_name
 
 __all__ = ["read_views"]
@@ -23,18 +24,20 @@ def read_views(
     means: Sequence[Mapping[str, float]] | None = None,
     layout: Layout | None = None,
 ) -> Nodes:
-    """Features of nodes from one table or several, whose columns stand beside each other; see `read_nodes`.
+    """Features of nodes from one or several tables, concatenated; see `read_nodes`.
 
-    A node that is not in every table has no features there: with `missing="reject"` it is left out and listed, else its
-    features are filled in like other missing ones. `ids` are those of the tables that have none.
+    The features of a node that is not in every table are missing there: with ``missing="reject"`` it is rejected, else
+    they are imputed.
 
     Parameters
     ----------
     paths : sequence of paths
-    ids, missing, layout :
+    ids : path, optional
+        The ids of the .npy and .npz files without them.
+    missing, layout :
         As in `read_nodes`.
     means : sequence of mappings, optional
-        Means to fill in, for each table.
+        Means to impute, for each table.
 
     Returns
     -------
@@ -58,63 +61,95 @@ def read_views(
     """
     if not paths:
         raise ValueError("`paths` must name at least one file.")
-    read = [_one(paths, k, ids, missing, means, layout) for k in range(len(paths))]
+    views = []
+    for k, path in enumerate(paths):
+        is_array = split_name(path)[0].suffix.lower() in (".npy", ".npz")
+        own_means = None if means is None else means[k]
+        own_ids = ids if is_array or len(paths) == 1 else None
+        views.append(read_nodes(path, ids=own_ids, missing=missing, means=own_means, layout=layout))
     names = _names(paths)
-    if len(read) == 1:
-        return replace(read[0], views=((names[0], len(read[0].columns)),))
-    everyone = list(dict.fromkeys(name for nodes in read for name in nodes.ids.tolist()))
-    places = [{name: i for i, name in enumerate(nodes.ids.tolist())} for nodes in read]
-    fill = {"mean": "filled with the mean of the column", "zero": "filled with 0"}.get(missing)
-    gone = {r.source for nodes in read for r in nodes.rejections if r.action == "left out"}
-    kept, listed, blocks = [], [], []
-    for name in everyone:
-        lacking = [k for k, at in enumerate(places) if name not in at]
-        if lacking:
-            detail = "not in " + ", ".join(str(paths[k]) for k in lacking)
-            if fill or name not in gone:
-                where = str(paths[next(k for k, at in enumerate(places) if name in at)])
-                listed.append(Rejection(where, None, "node", name, "", "not in every view", fill or "left out", detail))
-        if fill or not lacking:
-            kept.append(name)
-    if not kept:
-        raise ValueError(
-            f"No node is in every one of {', '.join(map(str, paths))}: the first ones name nodes like "
-            f"{str(read[0].ids[0])!r} and {str(read[1].ids[0])!r}; --missing mean fills in what a view lacks."
-        )
-    for k, nodes in enumerate(read):
-        X = np.asarray(nodes.X)
-        given = None if means is None else [means[k][name] for name in nodes.columns]
-        absent = np.zeros(X.shape[1]) if missing == "zero" else X.mean(axis=0) if given is None else np.array(given)
-        blocks.append(np.array([X[places[k][name]] if name in places[k] else absent for name in kept]))
-    return Nodes(
-        np.array(kept),
-        np.hstack(blocks),
-        tuple(f"{names[k]}: {column}" for k, nodes in enumerate(read) for column in nodes.columns),
-        None,
-        (*(r for nodes in read for r in nodes.rejections), *listed),
-        read[0].origin,
-        all(nodes.numbered for nodes in read),
-        sum(nodes.comments for nodes in read),
-        tuple(note for nodes in read for note in nodes.notes),
-        tuple((names[k], len(nodes.columns)) for k, nodes in enumerate(read)),
-    )
-
-
-def _one(
-    paths: Sequence[Path | str],
-    k: int,
-    ids: Path | str | None,
-    missing: str,
-    means: Sequence[Mapping[str, float]] | None,
-    layout: Layout | None,
-) -> Nodes:
-    own = len(paths) > 1 and split_name(paths[k])[0].suffix.lower() not in (".npy", ".npz")
-    given = None if means is None else means[k]
-    return read_nodes(paths[k], ids=None if own else ids, missing=missing, means=given, layout=layout)
+    if len(views) == 1:
+        return replace(views[0], views=((names[0], len(views[0].columns)),))
+    return _joined(views, names, paths, missing, means)
 
 
 def _names(paths: Sequence[Path | str]) -> list[str]:
-    """A short name for each table, its own."""
+    """Short names for the tables; the paths where these are not distinct."""
     parts = [split_name(path) for path in paths]
     short = [part or path.name.partition(".")[0] for path, part in parts]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _joined(
+    views: Sequence[Nodes],
+    names: Sequence[str],
+    paths: Sequence[Path | str],
+    missing: str,
+    means: Sequence[Mapping[str, float]] | None,
+) -> Nodes:
+    """The nodes of all views, those that every view has or, with imputation, all of them."""
+    ids = list(dict.fromkeys(name for nodes in views for name in nodes.ids.tolist()))
+    rows = np.array([_positions(ids, nodes) for nodes in views])  # (K, N), −1 where a view lacks a node
+    kept = np.flatnonzero((rows >= 0).all(axis=0) if missing == "reject" else (rows >= 0).any(axis=0))
+    if not len(kept):
+        raise ValueError(
+            f"No node is in all of {', '.join(map(str, paths))}: the first two name nodes like "
+            f'{str(views[0].ids[0])!r} and {str(views[1].ids[0])!r}; `missing="mean"` imputes the features of nodes '
+            "that a view lacks."
+        )
+    blocks = []
+    for k, nodes in enumerate(views):
+        X = np.asarray(nodes.X)
+        block = X[rows[k, kept]]
+        block[rows[k, kept] < 0] = _absent(X, nodes.columns, missing, None if means is None else means[k])
+        blocks.append(block)
+    columns = [f"{name}: {column}" for name, nodes in zip(names, views, strict=True) for column in nodes.columns]
+    rejections = [r for nodes in views for r in nodes.rejections]
+    return Nodes(
+        np.array(ids)[kept],
+        np.hstack(blocks),
+        tuple(columns),
+        rejections=(*rejections, *_not_in_every_view(ids, rows, rejections, paths, missing)),
+        origin=views[0].origin,
+        numbered=all(nodes.numbered for nodes in views),
+        comments=sum(nodes.comments for nodes in views),
+        notes=tuple(note for nodes in views for note in nodes.notes),
+        views=tuple((name, len(nodes.columns)) for name, nodes in zip(names, views, strict=True)),
+    )
+
+
+def _positions(ids: Sequence[str], nodes: Nodes) -> list[int]:
+    """The row of each id, −1 where there is none."""
+    at = {name: i for i, name in enumerate(nodes.ids.tolist())}
+    return [at.get(name, -1) for name in ids]
+
+
+def _absent(
+    X: NDArray[np.float64], columns: Sequence[str], missing: str, means: Mapping[str, float] | None
+) -> NDArray[np.float64]:
+    """The features to impute for a node that a view lacks."""
+    if missing == "zero":
+        return np.zeros(X.shape[1])
+    if means is not None:
+        return np.array([means[name] for name in columns])
+    return np.asarray(X.mean(axis=0))
+
+
+def _not_in_every_view(
+    ids: Sequence[str],
+    rows: NDArray[np.int64],
+    rejections: Sequence[Rejection],
+    paths: Sequence[Path | str],
+    missing: str,
+) -> list[Rejection]:
+    """Nodes that a view lacks, except those listed as left out there already."""
+    listed = {r.source for r in rejections if r.action == "left out"} if missing == "reject" else set()
+    action = FILLED.get(missing, "left out")
+    found = []
+    for i, name in enumerate(ids):
+        lacking = [str(path) for path, row in zip(paths, rows[:, i], strict=True) if row < 0]
+        if lacking and name not in listed:
+            having = str(paths[int(np.argmax(rows[:, i] >= 0))])
+            detail = f"not in {', '.join(lacking)}"
+            found.append(Rejection(having, None, "node", name, "", "not in every view", action, detail))
+    return found
