@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.apps.msms.inputs import Structures
-from iokr.apps.readers.molecule_files import Candidate, MoleculeTable, read_candidates, read_database
+from iokr.apps.readers.candidate_files import Candidate, read_candidates
+from iokr.apps.readers.molecule_files import MoleculeTable, read_database
 from iokr.apps.readers.records import Rejected, name_of
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.chem.adducts import parse_adduct

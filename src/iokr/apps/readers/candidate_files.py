@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,8 @@ def _candidate_sets(source: Any, spectra: SpectraFiles) -> tuple[dict[str, list[
         sets = _json_sets(path, spectra) if format_of(path) == ".json" else _table_sets(path)
         return sets, path.name
     if not isinstance(source, Mapping):
+        if not isinstance(source, Sequence):
+            raise TypeError(f"`source` must be a path, a data frame, a dictionary or a list, got {source!r:.60}.")
         if len(source) != len(spectra.ids):
             raise ValueError(f"`candidates` has {len(source)} lists for {len(spectra.ids)} spectra; give one each.")
         source = dict(zip(spectra.ids, source, strict=True))
@@ -124,6 +126,8 @@ def _candidate_sets(source: Any, spectra: SpectraFiles) -> tuple[dict[str, list[
 
 def candidates_of(structures: Iterable[Any]) -> list[Candidate]:
     """Structures in memory as candidates, numbered from 1."""
+    if isinstance(structures, (str, bytes)) or not isinstance(structures, Iterable):
+        raise TypeError(f"`source` must be a path, a data frame or a list of structures, got {structures!r:.60}.")
     return [Candidate(structure_text(one), file=name_of(one), line=k) for k, one in enumerate(structures, start=1)]
 
 

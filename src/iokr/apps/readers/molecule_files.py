@@ -220,7 +220,7 @@ def read_database(source: Any, known: KnownMolecules | None = None) -> MoleculeT
                 continue
             found.append((molecule.mass, molecule.formula, replace(candidate, smiles=molecule.smiles, id=name)))
     if not found:
-        raise ValueError(f"{name_of(source)}: no molecule found in {n_entries} entries.")
+        raise ValueError(f"{name_of(source)}: no molecule found in {n_entries} entries; see `read_database`.")
     found.sort(key=lambda entry: entry[0])
     masses, formulas, candidates = zip(*found, strict=True)
     return MoleculeTable(candidates, np.array(masses), np.array(formulas, dtype=str), tuple(rejections))

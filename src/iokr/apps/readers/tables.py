@@ -48,7 +48,7 @@ def read_table(
 
 def cells_of_file(path: Path | str, n_text: int = 1, min_columns: int = 1) -> Cells:
     """The cells of a file of any format."""
-    path, part = split_name(as_path(path))
+    path, part = split_name(path)
     if str(path) != STDIN:
         check_file(path)
     if is_text(path):
@@ -65,10 +65,11 @@ def cells_of_file(path: Path | str, n_text: int = 1, min_columns: int = 1) -> Ce
 
 def split_name(path: Path | str) -> tuple[Path, str | None]:
     """``file.npz:array`` as file and part; the part of other names is None."""
+    path = as_path(path)
     head, _, tail = str(path).rpartition(":")
     if head.lower().endswith(_WITH_PARTS):
         return Path(head), tail
-    return Path(path), None
+    return path, None
 
 
 def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layout) -> FileTable:
