@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from iokr_lab.cells import Cells, kept
+from iokr_lab.cells import Cells, memoized
 
 RUN = {"seed": 0}
 
@@ -159,7 +159,7 @@ def test_metrics_are_the_same_now_and_from_the_file(tmp_path):
 def test_a_kept_value_is_computed_once_though_threads_ask_together():
     computed, start = [], threading.Barrier(4, timeout=20)
 
-    @kept(2)
+    @memoized(2)
     def square(x):
         computed.append(x)
         time.sleep(0.01)

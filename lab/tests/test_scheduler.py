@@ -99,11 +99,11 @@ def by(address, plan):
 def test_the_same_numbers_as_in_this_process(cluster, tmp_path):
     study = import_module("small_study").STUDY
     plan = study.plan(seed=3)
-    here, there = run(study, plan), run(study, plan, folder=tmp_path / "run", elsewhere=by(cluster, plan))
+    here, there = run(study, plan), run(study, plan, folder=tmp_path / "run", remote=by(cluster, plan))
     mine, theirs = (report.tables[0].rows for report in (here, there))
     assert [row["h"] for row in theirs] == pytest.approx([row["h"] for row in mine], rel=1e-12)
     assert os.getpid() not in {row["process"] for row in theirs} and len({row["process"] for row in theirs}) == 2
-    again = run(study, plan, folder=tmp_path / "run", elsewhere=by("nowhere", plan))  # nobody is asked
+    again = run(study, plan, folder=tmp_path / "run", remote=by("nowhere", plan))  # nothing is computed
     assert again.notes == ("6 of 6 cells were found from an earlier run.",)
 
 
@@ -116,23 +116,23 @@ def test_an_error_on_a_worker_comes_out_and_what_was_finished_is_kept(cluster):
 
 def test_other_data_on_a_worker_is_refused(cluster):
     study = import_module("small_study")
-    with pytest.raises(ValueError, match="a worker has another made-up/file"):
+    with pytest.raises(ValueError, match="made-up/file must be the same file on all workers"):
         list(by(cluster, study.STUDY.plan(seed=9))([study.Draw(0)], {"made-up/file": "0" * 64}))
 
 
 def test_another_version_is_refused(cluster, monkeypatch):
     study = import_module("small_study")
     monkeypatch.setattr("iokr.__version__", "99")
-    with pytest.raises(ValueError, match=r"has iokr .* and this is 99"):
+    with pytest.raises(ValueError, match=r"must have workers with iokr 99"):
         list(by(cluster, study.STUDY.plan())([study.Draw(0)], {}))
 
 
 @pytest.mark.parametrize("wrong", ["tcp://127.0.0.1:1", "nonsense://x"])
 def test_no_scheduler_is_one_sentence(wrong, monkeypatch, tmp_path):
-    monkeypatch.setattr("iokr_lab.scheduler._PATIENCE", "1s")
+    monkeypatch.setattr("iokr_lab.scheduler._TIMEOUT", "1s")
     words = ["reproduce", "robust", "--short", "--scheduler", wrong, "-o", str(tmp_path / "out"), "-q"]
     found = CliRunner().invoke(app, words)
-    assert found.exit_code == 1 and "no Dask scheduler answers" in found.output
+    assert found.exit_code == 1 and "no scheduler answers" in found.output
     assert not (tmp_path / "out").exists()
 
 

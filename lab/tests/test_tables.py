@@ -50,7 +50,7 @@ def test_holm_is_its_definition():
 def test_paired_table():
     rows = [({"set": "x"}, difference(A, B, ratio=0.1)), ({"set": "y"}, difference([1.0], [2.0], ratio=0.1))]
     table = paired("title", rows, note="Of us.")
-    assert table.columns == ["set", "difference", "ahead in", "p", "p, Holm"]
+    assert table.columns == ["set", "difference", "wins", "p", "p, Holm"]
     assert table.rows[1]["p"] is None and table.rows[1]["difference"] == "-1.000"
     assert table.rows[0]["p"] == table.rows[0]["p, Holm"]
     assert table.note.startswith("Of us. ± is the standard error of Nadeau")

@@ -1,4 +1,4 @@
-"""Finished parts of a long run, kept in a file as they come, so that it can be interrupted and taken up again."""
+"""Finished parts of a long run, stored in a file at once, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ Case = TypeVar("Case")
 P = ParamSpec("P")
 Value = TypeVar("Value")
 
-__all__ = ["Cells", "kept"]
+__all__ = ["Cells", "memoized"]
 
 
 class Cells:
-    """name → metrics; with a path, each finished cell is a line of that file at once.
+    """name → metrics; with a path, each finished cell is appended to that file at once.
 
-    Values are as JSON returns them (tuples become lists, NumPy numbers plain ones), whether they come from the file or
-    were computed now.
+    Values are as JSON returns them (tuples become lists, NumPy numbers plain ones), whether they are read from the file
+    or computed now.
 
     Parameters
     ----------
     path : Path, optional
-        Read when it exists; None keeps cells in memory only.
+        Read if it exists; None stores cells in memory only.
     run : mapping
-        What must be the same for a cell to be used again: seed, plan, data. The version of the library must be, too.
+        What must be equal for a stored cell to be used: seed, plan, data; the version of the library must be equal,
+        too.
     before : Path, optional
-        Another file of cells, of a run that was finished; it is only read.
+        Cells of a finished run; this file is only read.
 
     Attributes
     ----------
     values : dict
     earlier : frozenset of str
-        The cells that were in the files.
+        Cells found in the files.
 
     Examples
     --------
@@ -54,9 +55,11 @@ class Cells:
     """
 
     def __init__(self, path: Path | None, run: Mapping[str, Any], before: Path | None = None) -> None:
-        self.path, self.run = path, json.loads(_text({"iokr": __version__, **run}))
+        self.path = path
+        self.run = json.loads(_text({"iokr": __version__, **run}))
         self.values: dict[str, dict[str, Any]] = {}
-        self._lock, self._lines = Lock(), list[str]()
+        self._lock = Lock()
+        self._lines = list[str]()
         if path is not None:
             refuse_link(path)
             for file in (before, path):
@@ -65,7 +68,7 @@ class Cells:
         self.earlier = frozenset(self.values)
 
     def _read(self, file: Path) -> None:
-        """Take the records of a file; lines that are none are set aside, as when the process was killed in a write."""
+        """Take the records of a file; damaged lines, as after a kill during a write, are moved to another file."""
         assert self.path is not None
         found = read_lines(file, _record, self.path)
         for _, record in found:
@@ -76,11 +79,11 @@ class Cells:
     @property
     def _aside(self) -> Path:
         if self.path is None:
-            raise ValueError("Cells in memory have no file.")
+            raise ValueError("cells in memory have no file.")
         return aside(self.path)
 
     def files(self) -> dict[str, str]:
-        """What there is on the disk, by name, for the folder of the finished run."""
+        """The text of the files on disk by name, for the folder of the finished run."""
         if self.path is None:
             return {}
         with self._lock:
@@ -96,7 +99,7 @@ class Cells:
         return self.values[cell]
 
     def add(self, cell: str, metrics: Mapping[str, Any]) -> None:
-        """Keep the metrics of a cell; any thread may."""
+        """Store the metrics of a cell; safe in any thread."""
         line = _text({"run": self.run, "cell": cell, "metrics": dict(metrics)})
         with self._lock:
             if self.path is not None:
@@ -110,32 +113,32 @@ class Cells:
         work: Callable[[Case], Mapping[str, Any]],
         step: Callable[[str], None],
         n_jobs: int = 1,
-        elsewhere: Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
+        remote: Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
     ) -> int:
-        """Run every case whose cell, `str(case)`, is not there yet, side by side in threads; `step` is told of each.
+        """Compute every case without a cell, `str(case)`, in parallel threads; `step` is called for each.
 
-        A cell is kept by the thread that finished it, so an interruption loses only those that are being worked on.
-        With `elsewhere`, which gives (case, metrics) of those that are missing in any order, nothing is run here.
-        Returns how many were there.
+        Each thread stores its cells itself, so an interruption loses only unfinished ones. With `remote`, which yields
+        (case, metrics) of the missing cases in any order, nothing is computed here. Returns the number of cells found.
         """
         from joblib import Parallel, delayed
 
         every = list(cases)
         missing = [case for case in every if str(case) not in self]
-        if elsewhere is not None:
-            for case, metrics in elsewhere(missing):
+        found = len(every) - len(missing)
+        if remote is not None:
+            for case, metrics in remote(missing):
                 self.add(str(case), metrics)
                 step(str(case))
-            return len(every) - len(missing)
+            return found
 
-        def one(case: Case) -> Case:
+        def compute(case: Case) -> Case:
             self.add(str(case), work(case))
             return case
 
-        side_by_side = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-        for case in side_by_side(delayed(one)(case) for case in missing):
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+        for case in parallel(delayed(compute)(case) for case in missing):
             step(str(case))
-        return len(every) - len(missing)
+        return found
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -148,16 +151,16 @@ def _text(value: Any) -> str:
     return json.dumps(value, default=lambda item: item.tolist())
 
 
-def kept(size: int | None = None) -> Callable[[Callable[P, Value]], Callable[P, Value]]:
-    """A function whose last `size` values are kept; threads that ask for the same one wait for it.
+def memoized(size: int | None = None) -> Callable[[Callable[P, Value]], Callable[P, Value]]:
+    """A function whose last `size` values are stored; threads that need the same one wait for it.
 
     What several cases share (a kernel matrix, a network) is computed once, by the first of them. Arguments must be
-    hashable; `size` None keeps all values.
+    hashable; with `size` None all values are stored.
 
     Examples
     --------
-    >>> from iokr_lab.cells import kept
-    >>> @kept(2)
+    >>> from iokr_lab.cells import memoized
+    >>> @memoized(2)
     ... def square(x):
     ...     print("computed")
     ...     return x * x
@@ -167,7 +170,9 @@ def kept(size: int | None = None) -> Callable[[Callable[P, Value]], Callable[P, 
     """
 
     def decorate(function: Callable[P, Value]) -> Callable[P, Value]:
-        lock, locks, values = Lock(), dict[Hashable, Lock](), dict[Hashable, Value]()
+        lock = Lock()
+        locks = dict[Hashable, Lock]()
+        values = dict[Hashable, Value]()
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> Value:
@@ -177,7 +182,7 @@ def kept(size: int | None = None) -> Callable[[Callable[P, Value]], Callable[P, 
             with own:
                 with lock:
                     if key in values:
-                        values[key] = values.pop(key)  # the last one used comes last
+                        values[key] = values.pop(key)  # the most recently used value is last
                         return values[key]
                 value = function(*args, **kwargs)
                 with lock:

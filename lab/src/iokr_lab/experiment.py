@@ -1,6 +1,6 @@
-"""An entry of the registry: a name, a paper, the data it needs, and where its study is.
+"""An entry of the registry: name, paper, required data and the module of the study.
 
-Whoever imports anything of the laboratory imports this, so that NumPy and the rest wait until something is run.
+Every import of `iokr_lab` imports this module, so NumPy and the other packages are imported only when a study runs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ def _times() -> dict[str, dict[str, str]]:
     return {row["name"]: row for row in csv.DictReader(text.splitlines(), delimiter="\t")}
 
 
+def _duration(seconds: float) -> str:
+    """Seconds, minutes or hours, at least 1."""
+    if seconds < 100:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h"
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A published table or figure that can be run again.
@@ -34,12 +43,12 @@ class Experiment:
     Parameters
     ----------
     name : str
-        As on the command line.
+        Name on the command line.
     title, paper : str
     module : str
-        Of `iokr_lab`; it has the constant `STUDY`, and is imported when it runs.
+        Module of `iokr_lab` with the constant `STUDY`; imported when the experiment runs.
     data : tuple of str
-        Data sets it needs, folders of `iokr.datasets.data_home()`.
+        Required data sets, folders of `iokr.datasets.data_home()`.
 
     Examples
     --------
@@ -56,20 +65,19 @@ class Experiment:
 
     @property
     def time(self) -> str:
-        """What `--short` costs one core, and how many cells it and the default plan have, as `tools/times.py` measured.
+        """Time of the short plan on one core and the numbers of cells of both plans, as `tools/times.py` measured.
 
-        Cells run side by side, one per core; those of the default plan may take longer each.
+        Cells run in parallel, one per core; those of the default plan may take longer.
         """
         row = _times().get(self.name)
         if row is None:
             return "not measured"
-        seconds = float(row["seconds"])
-        unit, size = ("s", 1.0) if seconds < 100 else ("min", 60.0) if seconds < 6000 else ("h", 3600.0)
         about = "" if row["how"] == "measured" else "about "
-        return f"{about}{max(seconds / size, 1):.0f} {unit} for {row['cells']} cells; default {row['default_cells']}"
+        duration = _duration(float(row["seconds"]))
+        return f"{about}{duration} for {row['cells']} cells; default {row['default_cells']}"
 
     def missing(self) -> str | None:
-        """What keeps it from running: the data sets that are not there, in a sentence."""
+        """The missing data sets in a sentence; None if all are present."""
         from iokr.datasets.home import missing_data
 
         return missing_data(self.data)
@@ -85,22 +93,22 @@ class Experiment:
         n_jobs: int | None = None,
         scheduler: str | None = None,
     ) -> Report:
-        """Run it, as `iokr_lab.study.run` does: the published numbers beside ours.
+        """Run the study and report the published numbers next to ours.
 
         Parameters
         ----------
         plan : str, default="default"
-            "short", a smaller one that takes minutes at most; "full", the whole published protocol where the default is
+            "short", a smaller plan that takes minutes at most; "full", the whole published protocol if the default is
             shorter.
         seed : int, default=0
-            Every random choice follows from it.
+            Random seed.
         repeat : int, optional
-            How often to repeat the random choices; None is the number of the plan.
+            Number of repetitions of the random choices; None is the number of the plan.
         progress, folder, n_jobs
-            As there.
+            As in `iokr_lab.study.run`.
         scheduler : str, optional
-            The address of a Dask scheduler, tcp://HOST:8786: its workers, which need the same version and the data,
-            work on the cases, and this process keeps what they find.
+            Address of a Dask scheduler, tcp://HOST:8786. Its workers compute the cases; they need the same version of
+            the library and the same data. This process stores the results.
         """
         from iokr.apps.report import silent
         from iokr.datasets.home import data_files
@@ -110,12 +118,12 @@ class Experiment:
         study = import_module(module).STUDY
         chosen = study.plan(plan, seed=seed, repeat=repeat)
         files = [path for name in self.data for path in data_files(name)]
-        elsewhere = None
+        remote = None
         if scheduler is not None:
             from iokr_lab.scheduler import on_workers
 
-            def elsewhere(cases: Any, data: Any) -> Any:
-                return on_workers(scheduler, module, chosen, cases, self.data, data)
+            def remote(cases: Any, hashes: Any) -> Any:
+                return on_workers(scheduler, module, chosen, cases, self.data, hashes)
 
         return run(
             study,
@@ -124,5 +132,5 @@ class Experiment:
             progress=progress or silent,
             n_jobs=n_jobs,
             files=files,
-            elsewhere=elsewhere,
+            remote=remote,
         )

@@ -1,6 +1,6 @@
-"""Published numbers, as printed: a TSV file per table under `published/`.
+"""Published numbers as printed: a TSV file per table under `published/`.
 
-Each line is a number: `row`, `column`, `mean`, `sd`; `sd` is empty where none is printed.
+Each line is a number: `row`, `column`, `mean`, `sd`; `sd` is empty if none is printed.
 """
 
 import csv
@@ -16,16 +16,16 @@ Published = dict[str, dict[str, Spread]]
 
 
 def published(name: str, part: str = "", *, n: int | None = None) -> Published:
-    """The numbers of the table `name`, with as many decimals as are printed.
+    """The numbers of the table `name`, with the printed number of decimals.
 
     Parameters
     ----------
     name : str
-        Of the file, without `.tsv`.
+        Name of the file without `.tsv`.
     part : str, optional
-        Only the columns `part, …`, without that beginning.
+        Only the columns `part, …`, without this prefix.
     n : int, optional
-        Over how many repetitions the paper took mean and deviation, where it says.
+        Number of repetitions behind mean and deviation, if the paper gives it.
 
     Examples
     --------
@@ -35,12 +35,14 @@ def published(name: str, part: str = "", *, n: int | None = None) -> Published:
     >>> list(published("b11_table3", "ROC")["none"])
     ['5%', '10%', '20%']
     """
-    begin = f"{part}, " if part else ""
+    prefix = f"{part}, " if part else ""
     table: Published = {}
     text = (resources.files("iokr_lab") / "published" / f"{name}.tsv").read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
-        mean, std, column = line["mean"], line["sd"], line["column"]
-        if column.startswith(begin):
+        mean = line["mean"]
+        std = line["sd"]
+        column = line["column"]
+        if column.startswith(prefix):
             number = Spread(float(mean), float(std) if std else math.nan, n, digits=len(mean.partition(".")[2]))
-            table.setdefault(line["row"], {})[column.removeprefix(begin)] = number
+            table.setdefault(line["row"], {})[column.removeprefix(prefix)] = number
     return table

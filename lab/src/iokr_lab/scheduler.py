@@ -1,8 +1,7 @@
-"""The cases of a study on the workers of a Dask scheduler: a task per cell, which reads its own data.
+"""The cases of a study on the workers of a Dask scheduler: one task per cell, which reads its own data.
 
-A task is a function of this module and has the name of the study, its plan and the case: nothing else travels, and the
-work follows from these alone, so that a worker may die and another repeat it. Only this module of the laboratory and
-`iokr.gram.distributed` import Dask.
+A task is a function of this module with the name of the study, the plan and the case as arguments. Nothing else is
+sent and the result depends on these only, so a task can be repeated on another worker when one dies.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from contextlib import closing
 from importlib import import_module
 from typing import Any
 
-from iokr_lab.cells import kept
+from iokr_lab.cells import memoized
 
 __all__ = ["on_workers"]
 
-_RETRIES = 5  # of a task whose worker died
-_PATIENCE = "30s"  # to reach the scheduler
+_RETRIES = 5  # per task, when its worker dies
+_TIMEOUT = "30s"  # for connecting to the scheduler
 
 
 def on_workers(
     address: str, module: str, plan: Any, cases: Sequence[Any], sources: Sequence[str], data: Mapping[str, str]
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """(case, metrics) as they are finished, worked on by the workers of the scheduler at `address`.
+    """(case, metrics) in the order in which the workers of the scheduler at `address` finish them.
 
-    `module` has the study in `STUDY`; `sources` are the data sets that it reads, and `data` the hash of each of their
-    files here, which the workers must find, too.
+    `module` has the study in `STUDY`; `sources` are the data sets that it reads, and `data` the hashes of their files,
+    which must be the same on the workers.
     """
     if not cases:
         return
@@ -49,29 +48,29 @@ def _client(address: str) -> Any:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise ImportError("A scheduler needs Dask: pip install 'iokr[dask]'.") from None
+        raise ImportError("`scheduler` needs Dask: pip install 'iokr-lab[dask]'.") from None
     try:
-        return distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+        return distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
-            f"`scheduler`: no Dask scheduler answers at {address!r} ({str(error).splitlines()[0]:.120}); give the "
-            "address that `dask scheduler` prints, tcp://HOST:8786."
+            f"`scheduler` must be the address that `dask scheduler` prints, tcp://HOST:8786; no scheduler answers at "
+            f"{address!r} ({str(error).splitlines()[0]:.120})."
         ) from None
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Refuse a cluster without workers, or whose workers have another version of the library."""
+    """Raise `ValueError` for a cluster without workers or with another version of the library."""
     from iokr import __version__
 
     found = client.run(_version)
     if not found:
-        raise ValueError(f"`scheduler`: {address} has no workers; start some with `dask worker {address}`.")
+        raise ValueError(f"`scheduler` must have workers, {address} has none; start some with `dask worker {address}`.")
     others = {where: version for where, version in found.items() if version != __version__}
     if others:
         where, version = next(iter(others.items()))
         raise ValueError(
-            f"`scheduler`: the worker {where} has iokr {version} and this is {__version__}; numbers of two versions "
-            "do not belong in one table."
+            f"`scheduler` must have workers with iokr {__version__}, as numbers of two versions cannot be compared; "
+            f"the worker {where} has {version}."
         )
 
 
@@ -83,21 +82,17 @@ def _version() -> str:
 
 
 def _cell(module: str, plan: Any, case: Any, sources: tuple[str, ...], data: dict[str, str]) -> Mapping[str, Any]:
-    """The work on a case with one BLAS thread: a worker with several threads works on several cases."""
-    import warnings
-
+    """The metrics of a case, computed with one BLAS thread: a worker with several threads computes several cases."""
     from threadpoolctl import threadpool_limits
 
     study = import_module(module).STUDY
-    with threadpool_limits(1), warnings.catch_warnings():
-        for message in study.ignored:
-            warnings.filterwarnings("ignore", message=message)
+    with threadpool_limits(1), study.silenced():
         return dict(study.work(case, plan, _data(module, plan, sources, tuple(sorted(data.items())))))
 
 
-@kept(2)
+@memoized(2)
 def _data(module: str, plan: Any, sources: tuple[str, ...], data: tuple[tuple[str, str], ...]) -> Any:
-    """What all cases share, read once by each process, from the same files as here."""
+    """What all cases share, read once per process; its files must have the given hashes."""
     from iokr.apps.report import run_info
     from iokr.datasets.home import data_files
 
@@ -105,5 +100,5 @@ def _data(module: str, plan: Any, sources: tuple[str, ...], data: tuple[tuple[st
     here = run_info(files=files)["data"]
     for name, expected in data:
         if here.get(name) != expected:
-            raise ValueError(f"a worker has another {name} than the one that asked; copy the data to all, IOKR_DATA.")
+            raise ValueError(f"{name} must be the same file on all workers (IOKR_DATA); a worker has another one.")
     return import_module(module).STUDY.load(plan)

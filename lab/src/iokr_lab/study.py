@@ -1,25 +1,27 @@
-"""A study: cases, the work on one case, and the page made of all of them; one runner for every experiment.
+"""A study: cases, the computation for one case, and the page made from all of them. One runner serves every experiment.
 
     plan → data → cases → one cell per case → page
 
-A case is a frozen dataclass whose text is the name of its cell. Its work follows from the case, the plan and the data
-alone: random numbers come from `plan.seed` and the fields of the case, never from a generator that cases share, so
-cases may run in any order, side by side, today and tomorrow. `run` does what is the same for all: it takes up what an
-interrupted run has finished, works on all cores, counts, and says what is known about the run.
+A case is a frozen dataclass; its text names its cell. Its result depends on the case, the plan and the data only:
+random numbers are seeded with `plan.seed` and the fields of the case, never drawn from a generator that cases share, so
+cases can run in any order and in parallel. `run` does what all studies have in common: it resumes interrupted runs,
+uses all cores, reports progress and records information about the run.
 
-Every function of a study gets the plan before the data: `cases(plan, data)`, `work(case, plan, data)`,
-`page(results, plan, data)`. The work needs the plan for the seed and for grids that a short plan makes smaller.
+Every function of a study takes the plan before the data: `cases(plan, data)`, `work(case, plan, data)`,
+`page(results, plan, data)`. The computation needs the plan for the seed, and for grids that a short plan makes smaller.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 from iokr._system.folders import ResultFolder
 from iokr.apps.report import Progress, Report, run_info, silent, usable_cores
@@ -34,14 +36,14 @@ __all__ = ["Case", "Plan", "Results", "Study", "run"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run; a study that needs more than this has a subclass with its grids.
+    """The size of a run; a study with further settings has a subclass with its grids.
 
     Parameters
     ----------
     seed : int
-        Every random choice follows from it.
+        Random seed.
     repeat : int
-        How often random choices are made; 0 where there are none, so that asking for several is refused.
+        Number of repetitions of the random choices; 0 for a study without any, which rejects other values.
 
     Examples
     --------
@@ -54,15 +56,15 @@ class Plan:
     repeat: int = 1
 
     def key(self) -> dict[str, Any]:
-        """What a finished cell depends on: all but the number of repeats, so that more of them keep what is there."""
+        """What a stored cell depends on: everything but the number of repeats. May be overridden."""
         return {name: value for name, value in asdict(self).items() if name != "repeat"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """What one cell is about; subclasses add fields. Its text names the cell and is shown while it runs.
+    """The subject of one cell; subclasses add fields. Its text names the cell and is shown as progress.
 
-    May be overridden: `__str__`, which must tell the cases of a study apart.
+    May be overridden: `__str__`, which must be different for every case of a study.
 
     Examples
     --------
@@ -77,12 +79,16 @@ class Case:
     """
 
     def __str__(self) -> str:
-        parts = [(item.name, getattr(self, item.name)) for item in fields(self)]
-        return ", ".join(str(value) if isinstance(value, str) else f"{name} {_short(value)}" for name, value in parts)
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        parts = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, str):
+                parts.append(value)
+            elif isinstance(value, float):
+                parts.append(f"{item.name} {value:g}")
+            else:
+                parts.append(f"{item.name} {value}")
+        return ", ".join(parts)
 
 
 AnyCase = TypeVar("AnyCase", bound=Case)
@@ -96,7 +102,7 @@ class Results(Mapping[Case, Mapping[str, Any]]):
     ----------
     cells : mapping of Case to mapping
     found : int
-        How many of them are from an earlier run.
+        Number of cells from an earlier run.
 
     Examples
     --------
@@ -128,26 +134,25 @@ class Results(Mapping[Case, Mapping[str, Any]]):
 
     def of(self, kind: type[AnyCase], **same: Any) -> dict[AnyCase, Mapping[str, Any]]:
         """Cases of a class whose fields have the given values, with their metrics."""
-        return {
-            case: cell
-            for case, cell in self.cells.items()
-            if isinstance(case, kind) and all(getattr(case, name) == value for name, value in same.items())
-        }
+        found = {}
+        for case, cell in self.cells.items():
+            if isinstance(case, kind) and all(getattr(case, name) == value for name, value in same.items()):
+                found[case] = cell
+        return found
 
     def numbers(self, kind: type[Case], metric: str, **same: Any) -> list[Any]:
         """One metric of those cases, in order; `"pr.one new"` is the metric "one new" within "pr"."""
         return [_inside(cell, metric) for cell in self.of(kind, **same).values()]
 
     def frame(self, kind: type[Case] = Case, **same: Any) -> pd.DataFrame:
-        """A row per case: its fields, then its metrics, those within others as `outer.inner`."""
+        """A row per case: its fields, then its metrics; nested ones are named `outer.inner`."""
         import pandas as pd
 
-        rows = [{**_fields(case), **dict(_flat(cell))} for case, cell in self.of(kind, **same).items()]
+        rows = []
+        for case, cell in self.of(kind, **same).items():
+            names = {item.name: getattr(case, item.name) for item in fields(case)}
+            rows.append({**names, **dict(_flat(cell))})
         return pd.DataFrame(rows)
-
-
-def _fields(case: Case) -> dict[str, Any]:
-    return {item.name: getattr(case, item.name) for item in fields(case)}
 
 
 def _inside(cell: Any, metric: str) -> Any:
@@ -170,22 +175,22 @@ ThePlan = TypeVar("ThePlan", bound=Plan)
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Generic[ThePlan, Data]):
-    """An experiment as plans, data, cases, work and page.
+    """An experiment as plans, data, cases, computation and page.
 
     Parameters
     ----------
     plans : mapping of str to Plan
-        "short" (minutes at most), "default", and "full" where the published protocol is longer than the default.
+        "short" (minutes at most), "default", and "full" if the published protocol is longer than the default.
     load : callable
         `load(plan)`: what all cases share, read or computed once.
     cases : callable
         `cases(plan, data)`: every case, in the order of the page.
     work : callable
-        `work(case, plan, data)`: what was measured, as a mapping of JSON values; lists and mappings may be among them.
+        `work(case, plan, data)`: the metrics of a case, a mapping of JSON values, which may be nested.
     page : callable
         `page(results, plan, data)`.
     ignored : tuple of str
-        Beginnings of warnings that the page answers; they are silenced around all threads.
+        Regular expressions of warnings that the page explains; they are silenced.
 
     Examples
     --------
@@ -214,13 +219,26 @@ class Study(Generic[ThePlan, Data]):
     ignored: tuple[str, ...] = ()
 
     def plan(self, name: str = "default", *, seed: int = 0, repeat: int | None = None) -> ThePlan:
-        """The plan of that name, with this seed, and with as many repeats when they are given."""
+        """The plan of that name with this seed, and with this number of repeats if it is given."""
         if name not in self.plans:
-            raise ValueError(f"there is no plan {name!r} of this experiment; there is {', '.join(self.plans)}.")
+            raise ValueError(f"`name` must be a plan of this experiment, {', '.join(self.plans)}, got {name!r}.")
         plan = self.plans[name]
-        if plan.repeat == 0 and repeat not in (None, 1):
-            raise ValueError("nothing is drawn at random more than once, so `--repeat` has no effect; try `--seed`.")
-        return replace(plan, seed=seed, repeat=plan.repeat if repeat is None else repeat)
+        if repeat is None:
+            return replace(plan, seed=seed)
+        if plan.repeat == 0 and repeat != 1:
+            raise ValueError(f"`repeat` must be 1, as this experiment draws nothing twice, got {repeat}; try `seed`.")
+        return replace(plan, seed=seed, repeat=repeat)
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Ignore the warnings that the page explains, in all threads."""
+        with warnings.catch_warnings():
+            for message in self.ignored:
+                warnings.filterwarnings("ignore", message=message)
+            yield
+
+
+Remote = Callable[[list[Case], Mapping[str, str]], Iterable[tuple[Case, Mapping[str, Any]]]]
 
 
 def run(
@@ -231,74 +249,96 @@ def run(
     progress: Progress = silent,
     n_jobs: int | None = None,
     files: Sequence[Path] = (),
-    elsewhere: Callable[[list[Case], Mapping[str, str]], Iterable[tuple[Case, Mapping[str, Any]]]] | None = None,
+    remote: Remote | None = None,
 ) -> Report:
-    """Work on every case, several side by side with one BLAS thread each, and make the page.
+    """Compute every case, several in parallel with one BLAS thread each, and make the page.
 
     Parameters
     ----------
     study : Study
     plan : Plan
     folder : Path, optional
-        Of the run. Finished cells are kept beside it, in `FOLDER.partial/cells.jsonl`, until `write_run` moves them
-        into it; a run that is taken up again, or run again, begins with those of both. A cell is used again when
-        version, seed, plan (repeats apart) and data files are the same.
+        Folder of the run. Finished cells are stored in `FOLDER.partial/cells.jsonl` until `write_run` moves them into
+        the folder; a run that is resumed or repeated starts from the cells of both. A stored cell is used if version,
+        seed, plan (except repeats) and data files are the same.
     progress : callable, optional
-        Called with the cases done, the number of cases, and the last one.
+        Called with the number of finished cases, the number of cases, and the case that was finished last.
     n_jobs : int, optional
-        Threads; None is one per usable core.
+        Number of threads; None is one per usable core.
     files : sequence of Path
-        Data files that the study reads, for the information about the run.
-    elsewhere : callable, optional
-        Given the cases that are not finished yet and the hashes of the data files, the metrics of each in any order,
-        computed on other machines (`iokr_lab.scheduler`).
+        Data files that the study reads; the report has their hashes.
+    remote : callable, optional
+        Computes cases on other machines (`iokr_lab.scheduler`): given the missing cases and the hashes of the data
+        files, it yields each case with its metrics, in any order.
 
     Returns
     -------
     Report
         With `info` filled in.
     """
-    from threadpoolctl import threadpool_limits
-
-    start, info = perf_counter(), run_info(seed=plan.seed, files=files)
+    start = perf_counter()
+    info = run_info(seed=plan.seed, files=files)
+    hashes = info["data"]
     progress(0, 1, "reading the data")
     result = None if folder is None else ResultFolder(folder)
-    with result.reserved() if result else nullcontext(), threadpool_limits(1), warnings.catch_warnings():
-        for message in study.ignored:
-            warnings.filterwarnings("ignore", message=message)
+    with ExitStack() as stack:
+        if result is not None:
+            stack.enter_context(result.reserved())
+        stack.enter_context(threadpool_limits(1))
+        stack.enter_context(study.silenced())
         data = study.load(plan)
         cases = list(study.cases(plan, data))
-        _check_apart(cases)
-        kept, before = (result.partial / CELLS, result.path / CELLS) if result else (None, None)
-        cells = Cells(kept, {"plan": plan.key(), "data": info["data"]}, before)
-        done = sum(str(case) in cells for case in cases)
-        earlier = f"{done} found from an earlier run, " if done else ""
-        progress(done, len(cases), f"{earlier}{len(cases) - done} to run")  # time left is counted from here
+        _check_names(cases)
+        cells = _open_cells(result, {"plan": plan.key(), "data": hashes})
 
-        def step(what: str) -> None:
-            nonlocal done
-            done += 1
-            progress(done, len(cases), what)
-
-        def work(case: Any) -> Any:
-            with threadpool_limits(1, user_api="openmp"):  # which counts its threads in each thread of ours
+        def work(case: Any) -> Mapping[str, Any]:
+            with threadpool_limits(1, user_api="openmp"):  # OpenMP counts its threads per calling thread
                 return study.work(case, plan, data)
 
-        far = None if elsewhere is None else lambda missing: elsewhere(missing, info["data"])
-        found = cells.fill(cases, work, step, n_jobs or usable_cores(), far)
+        def elsewhere(missing: list[Case]) -> Iterable[tuple[Case, Mapping[str, Any]]]:
+            assert remote is not None
+            return remote(missing, hashes)
+
+        step = _counter(cells, cases, progress)
+        found = cells.fill(cases, work, step, n_jobs or usable_cores(), None if remote is None else elsewhere)
         progress(len(cases), len(cases), "drawing the page")
-        report = study.page(Results({case: cells[str(case)] for case in cases}, found), plan, data)
-        report = replace(report, files={**report.files, **cells.files()})
+        results = Results({case: cells[str(case)] for case in cases}, found)
+        report = study.page(results, plan, data)
+    notes = report.notes
     if found:
-        note = f"{found} of {len(cases)} cells were found from an earlier run."
-        report = replace(report, notes=(*report.notes, note))
-    return report.with_info(
-        {**info, "seconds": round(perf_counter() - start, 2), "plan": asdict(plan), "cells": len(cases)}
-    )
+        notes = (*notes, f"{found} of {len(cases)} cells were found from an earlier run.")
+    report = replace(report, notes=notes, files={**report.files, **cells.files()})
+    seconds = round(perf_counter() - start, 2)
+    return report.with_info({**info, "seconds": seconds, "plan": asdict(plan), "cells": len(cases)})
 
 
-def _check_apart(cases: Sequence[Case]) -> None:
+def _open_cells(result: ResultFolder | None, key: Mapping[str, Any]) -> Cells:
+    """The cells of an unfinished run and of a finished one; in memory without a folder."""
+    if result is None:
+        return Cells(None, key)
+    return Cells(result.partial / CELLS, key, result.path / CELLS)
+
+
+def _counter(cells: Cells, cases: Sequence[Case], progress: Progress) -> Callable[[str], None]:
+    """A function that reports each finished case; cells found from an earlier run are reported first.
+
+    The remaining time is estimated from that first report on.
+    """
+    done = sum(str(case) in cells for case in cases)
+    earlier = f"{done} found from an earlier run, " if done else ""
+    progress(done, len(cases), f"{earlier}{len(cases) - done} to run")
+
+    def step(what: str) -> None:
+        nonlocal done
+        done += 1
+        progress(done, len(cases), what)
+
+    return step
+
+
+def _check_names(cases: Sequence[Case]) -> None:
     names: dict[str, Case] = {}
     for case in cases:
-        if (other := names.setdefault(str(case), case)) is not case:
+        other = names.setdefault(str(case), case)
+        if other is not case:
             raise ValueError(f"{case!r} and {other!r} have the same name, {str(case)!r}.")

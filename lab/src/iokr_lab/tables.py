@@ -1,4 +1,4 @@
-"""Tables that most pages have: published beside ours, what was chosen, paired differences."""
+"""Tables that most pages have: published and our numbers, chosen parameters, paired differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Row = str | tuple[str, ...]
 Ours = Mapping[Any, Mapping[str, Iterable[float]]]
-"""row → column → a value per repetition."""
+"""row → column → one value per repetition."""
 
 
 def beside(
@@ -31,7 +31,7 @@ def beside(
     digits: int = 1,
     **more: Any,
 ) -> Table:
-    """A row per method, and for each column the published number and ours; – where there is none.
+    """A row per method with the published and our number of each column; – for a missing number.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def beside(
     ours : mapping of row to column to values
     columns : sequence of str
     rows : iterable of str or of tuples of str, optional
-        None: the published rows, then those that only we have.
+        None: the published rows, then those without a published number.
     label : str or tuple of str
-        Of the columns that name the rows.
+        Header of the columns that name the rows.
     digits : int
-        Decimals of ours.
+        Number of decimals of our numbers.
     **more
-        `note`, `folded`, … of the table.
+        Further arguments of the table: `note`, `folded`, …
 
     Examples
     --------
@@ -57,8 +57,10 @@ def beside(
     >>> table.texts()
     [['EM', '80.6 ± 1.1', '81.0 ± 1.4']]
     """
+    if rows is None:
+        rows = dict.fromkeys([*published, *ours])
     lines = []
-    for name in rows if rows is not None else dict.fromkeys([*published, *ours]):
+    for name in rows:
         line: dict[str, Any] = dict(zip(_tuple(label), _tuple(name), strict=True))
         for column in columns:
             values = ours.get(name, {}).get(column)
@@ -72,13 +74,13 @@ def _tuple(row: Row) -> tuple[str, ...]:
     return (row,) if isinstance(row, str) else row
 
 
-# ---------------------------------------------------------------------------------------------------- what was chosen
+# -------------------------------------------------------------------------------------------------- chosen parameters
 
 
 def frequent(values: Iterable[Any], most: int = 4) -> str:
-    """The most frequent values, each with how often it came: `b (2 ×); a (1 ×)`."""
-    counts = Counter(f"{value:.3g}" if isinstance(value, float) else str(value) for value in values)
-    return "; ".join(f"{value} ({n} ×)" for value, n in counts.most_common(most) if value)
+    """The most frequent values with their counts: `b (2 ×); a (1 ×)`."""
+    texts = [f"{value:.3g}" if isinstance(value, float) else str(value) for value in values]
+    return "; ".join(f"{text} ({n} ×)" for text, n in Counter(texts).most_common(most) if text)
 
 
 def median_range(values: Iterable[float]) -> str:
@@ -92,25 +94,25 @@ def chosen(
     *,
     by: Mapping[str, str],
     what: Mapping[str, str],
-    title: str = "What was chosen, the four most frequent",
+    title: str = "Chosen parameters, the four most frequent",
     numbers: str = "frequent",
     most: int = 4,
 ) -> Table:
-    """What was chosen in each group of cells, most frequent first.
+    """The chosen parameters in each group of cells, most frequent first.
 
     Parameters
     ----------
     frame : DataFrame
         A row per cell.
     by : mapping of str to str
-        Columns of the frame whose values make the groups, with their names in the table.
+        Columns of the frame that define the groups, with their names in the table.
     what : mapping of str to str
-        Columns that hold what was chosen, with their names in the table; a group in which nothing was has no row.
+        Columns with the chosen parameters, with their names in the table; a group without any has no row.
     title : str
     numbers : {"frequent", "range"}
-        Whether numbers, too, are counted, or shown as median (smallest to largest).
+        Whether numbers are counted, or summarised as median (smallest to largest).
     most : int
-        How many values.
+        Number of values shown.
 
     Examples
     --------
@@ -124,12 +126,18 @@ def chosen(
     for group, cells in frame.groupby(list(by), sort=False, dropna=False):
         row: dict[str, Any] = dict(zip(by.values(), group, strict=True))
         for column, name in what.items():
-            values = cells[column].dropna().tolist()
-            as_range = numbers == "range" and all(isinstance(value, (int, float)) for value in values)
-            row[name] = (median_range(values) if as_range else frequent(values, most)) if values else None
+            row[name] = _summary(cells[column].dropna().tolist(), numbers, most)
         if any(row[name] for name in what.values()):
             rows.append(row)
     return Table(title, rows, folded=True)
+
+
+def _summary(values: list[Any], numbers: str, most: int) -> str | None:
+    if not values:
+        return None
+    if numbers == "range" and all(isinstance(value, (int, float)) for value in values):
+        return median_range(values)
+    return frequent(values, most)
 
 
 # -------------------------------------------------------------------------------------------------- paired differences
@@ -137,7 +145,7 @@ def chosen(
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of n paired differences, its standard error, in how many the first is ahead, and p of the paired test."""
+    """Mean of n paired differences, its standard error, number of wins of the first, p-value of the paired test."""
 
     mean: float
     error: float
@@ -146,28 +154,33 @@ class Difference:
     p: float
 
     def __str__(self) -> str:
-        return f"{self.mean:+.3g}" if math.isnan(self.error) else f"{self.mean:+.3g} ± {self.error:.2g}"
+        return self.text(".3g", ".2g")
+
+    def text(self, mean: str, error: str | None = None) -> str:
+        """Signed mean ± standard error in these formats; the mean alone for a single split."""
+        shown = f"{self.mean:+{mean}}"
+        return shown if math.isnan(self.error) else f"{shown} ± {self.error:{error or mean}}"
 
 
 def difference(first: Iterable[float], second: Iterable[float], *, ratio: float, larger: bool = True) -> Difference:
     """d = first − second over the same splits, by the corrected resampled t-test of Nadeau and Bengio (2003).
 
-    With J splits of n examples into training and test parts and s² the variance of the differences (with J − 1),
+    With J splits of n examples into training and test parts and s² the variance of the differences (divisor J − 1),
 
         t = mean(d) / √((1/J + ρ) s²),    ρ = n_test / n_train,
 
-    is compared with Student's t of J − 1 degrees of freedom, two-sided. Splits of one sample share training examples,
-    so differences are correlated; the plain t-test (ρ = 0) takes them for independent and finds far too much. Use
-    ρ = 0 for samples that were drawn anew; for k folds ρ = 1/(k − 1), repeated or not (Bouckaert and Frank, 2004).
+    is compared with Student's t distribution with J − 1 degrees of freedom, two-sided. Splits of one sample share
+    training examples, so differences are correlated; the plain t-test (ρ = 0) assumes independence and rejects far too
+    often. Use ρ = 0 for independent samples; for k folds ρ = 1/(k − 1), repeated or not (Bouckaert and Frank, 2004).
 
     Parameters
     ----------
     first, second : iterable of float
-        The same splits in the same order.
+        Scores on the same splits in the same order.
     ratio : float
         ρ.
     larger : bool, default=True
-        Whether larger values are better; decides what a win is. Ties are no wins.
+        Whether larger values are better; decides what counts as a win. Ties do not count.
 
     Returns
     -------
@@ -188,7 +201,9 @@ def difference(first: Iterable[float], second: Iterable[float], *, ratio: float,
     from scipy.stats import t as student
 
     d = np.array(list(first), dtype=float) - np.array(list(second), dtype=float)
-    mean, wins, J = float(d.mean()), int(((d if larger else -d) > 0).sum()), len(d)
+    mean = float(d.mean())
+    wins = int(((d if larger else -d) > 0).sum())
+    J = len(d)
     if J < 2:
         return Difference(mean, math.nan, wins, J, math.nan)
     error = float(np.sqrt((1 / J + ratio) * d.var(ddof=1)))
@@ -198,7 +213,7 @@ def difference(first: Iterable[float], second: Iterable[float], *, ratio: float,
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's correction, for as many tests as there are; NaN, where there is no test, stays and does not count.
+    """Holm's correction over all tests; NaN marks a missing test and is returned as it is.
 
     Sorted, p₍₁₎ ≤ … ≤ p₍ₘ₎ become max over i ≤ j of min(1, (m − i + 1) p₍ᵢ₎).
 
@@ -209,7 +224,8 @@ def holm(p: Sequence[float]) -> list[float]:
     [0.08, 0.03, 0.5]
     """
     tested = [i for i in range(len(p)) if not math.isnan(p[i])]
-    corrected, worst = list(p), 0.0
+    corrected = list(p)
+    worst = 0.0
     for rank, i in enumerate(sorted(tested, key=lambda i: p[i])):
         worst = max(worst, min(1.0, (len(tested) - rank) * p[i]))
         corrected[i] = worst
@@ -225,12 +241,12 @@ def paired(
     ----------
     title : str
     rows : sequence of (mapping, Difference)
-        What names the row, and the comparison; see `difference`. Holm's correction is over all of them.
+        The columns that name the row, and the comparison; see `difference`. Holm's correction is over all rows.
     note : str
     digits : int
-        Decimals of the mean.
+        Number of decimals of the mean.
     **more
-        Of the table.
+        Further arguments of the table.
 
     Examples
     --------
@@ -240,21 +256,22 @@ def paired(
     [['b', '+0.150 ± 0.061', '2 of 2', '0.2', '0.2']]
     """
     corrected = holm([found.p for _, found in rows])
-    lines = [
-        {
-            **names,
-            "difference": f"{found.mean:+.{digits}f}"
-            + ("" if math.isnan(found.error) else f" ± {found.error:.{digits}f}"),
-            "ahead in": f"{found.wins} of {found.n}",
-            "p": None if math.isnan(p) else f"{found.p:.1g}",
-            "p, Holm": None if math.isnan(p) else f"{p:.1g}",
-        }
-        for (names, found), p in zip(rows, corrected, strict=True)
-    ]
+    lines = []
+    for (names, found), p in zip(rows, corrected, strict=True):
+        tested = not math.isnan(p)
+        lines.append(
+            {
+                **names,
+                "difference": found.text(f".{digits}f"),
+                "wins": f"{found.wins} of {found.n}",
+                "p": f"{found.p:.1g}" if tested else None,
+                "p, Holm": f"{p:.1g}" if tested else None,
+            }
+        )
     return Table(title, lines, note=f"{note} {_TEST}".strip(), **more)
 
 
 _TEST = (
     "± is the standard error of Nadeau and Bengio's corrected resampled t-test, p its two-sided p-value; Holm's "
-    "correction is over the rows."
+    "correction is over all rows."
 )

@@ -1,4 +1,4 @@
-"""Coverage of conformal sets: draws are what they say, promises are checked, and the page states what was measured."""
+"""Coverage of conformal sets: draws, guarantees and the page."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,12 @@ from iokr import IOKR
 from iokr.kernels import RBF
 from iokr_lab.coverage import coverage
 from iokr_lab.coverage.coverage import BOOSTING, FULL, LEVELS, METHODS, SCALAR, SPLIT, Draw, Setting, boosted, sample
+from iokr_lab.splits import TrainTest
 from iokr_lab.study import Plan, Study, run
 
 
 def small(plan):
-    """The scalar set, and one drawn from stored rows; both little."""
+    """The scalar set, and one drawn from stored rows; both small."""
     X, y = sample(np.random.default_rng(0), 60)
     Y = np.column_stack([y, y**2])
     return {
@@ -22,17 +23,16 @@ def small(plan):
 
 def test_draws_are_disjoint_and_repeat():
     setting = small(None)["rows"]
-    X, _, X_test, Y_test = setting.draw((0, 0, 3))
-    again = setting.draw((0, 0, 3))
-    assert len(X) == 40 and len(Y_test) == 20 and not set(X[:, 0]) & set(X_test[:, 0])
-    np.testing.assert_array_equal(X, again[0])
-    assert not np.array_equal(X, setting.draw((0, 0, 4))[0])
-    assert not np.array_equal(small(None)[SCALAR].draw((0, 1, 0))[0], small(None)[SCALAR].draw((0, 1, 1))[0])
+    part = setting.draw((0, 0, 3))
+    assert len(part.X) == 40 and len(part.Y_test) == 20 and not set(part.X[:, 0]) & set(part.X_test[:, 0])
+    np.testing.assert_array_equal(part.X, setting.draw((0, 0, 3)).X)
+    assert not np.array_equal(part.X, setting.draw((0, 0, 4)).X)
+    assert not np.array_equal(small(None)[SCALAR].draw((0, 1, 0)).X, small(None)[SCALAR].draw((0, 1, 1)).X)
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Boosting is not ours to test."""
+    """Without boosting, which is scikit-learn's."""
     monkeypatch.setattr(coverage, "boosted", lambda *data: {"coverage": 0.7, "radius": 0.5})
 
 
@@ -41,11 +41,11 @@ def test_a_small_study(quick):
         plans={"short": Plan(repeat=3)}, load=small, cases=coverage.cases, work=coverage.work, page=coverage.page
     )
     report = run(study, study.plan("short"), n_jobs=1)
-    assert "keep their promise in" in report.summary
+    assert "have the guaranteed coverage in" in report.summary
     tables = [part for part in report.items if hasattr(part, "rows")]
     assert [table.title.split(":")[0] for table in tables] == ["Rows", "A number"]
     assert [row["method"] for row in tables[1].rows] == [*METHODS, BOOSTING]
-    assert [row["promise"] is None for row in tables[0].rows] == [method not in (FULL, SPLIT) for method in METHODS]
+    assert [row["guarantee"] is None for row in tables[0].rows] == [method not in (FULL, SPLIT) for method in METHODS]
 
 
 def test_work_measures_every_method_at_every_level(quick):
@@ -63,13 +63,13 @@ def test_a_model_without_a_guarantee_is_an_error():
         coverage.work(Draw("rows", 0), Plan(), data)
 
 
-def test_short_of():
-    assert coverage.short_of(np.full(10, 0.79), 0.8) == pytest.approx(0.01)
-    assert coverage.short_of(np.array([0.75, 0.83] * 50), 0.8) < 0
-    assert coverage.short_of(np.array([0.5]), 0.8) <= 0  # of one draw nothing can be said
+def test_shortfall():
+    assert coverage.shortfall(np.full(10, 0.79), 0.8) == pytest.approx(0.01)
+    assert coverage.shortfall(np.array([0.75, 0.83] * 50), 0.8) < 0
+    assert coverage.shortfall(np.array([0.5]), 0.8) <= 0  # one draw has no standard error
 
 
 def test_boosting_gives_intervals():
     X, y = sample(np.random.default_rng(0), 200)
-    found = boosted(X[:100], y[:100], X[100:], y[100:], 0.8)
+    found = boosted(TrainTest(X[:100], y[:100], X[100:], y[100:]), 0.8)
     assert 0.4 < found["coverage"] <= 1 and found["radius"] > 0.1

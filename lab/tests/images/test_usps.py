@@ -11,7 +11,6 @@ from iokr.datasets import DataNotFound
 from iokr_lab import find
 from iokr_lab.data import load_usps
 from iokr_lab.images import usps_protocol as protocol
-from iokr_lab.images.halves import ImageSplit
 from iokr_lab.images.usps import STUDY, differences
 from iokr_lab.images.usps_protocol import (
     METHODS,
@@ -24,6 +23,7 @@ from iokr_lab.images.usps_protocol import (
     published_model,
     splits,
 )
+from iokr_lab.splits import TrainTest
 from iokr_lab.study import Results
 
 
@@ -38,7 +38,7 @@ def sq_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2)
 
 
-def answers_in_numpy(split: ImageSplit, lam: float, sigma_k: float, sigma_l: float) -> np.ndarray:
+def answers_in_numpy(split: TrainTest, lam: float, sigma_k: float, sigma_l: float) -> np.ndarray:
     """β = (K + λI)⁻¹ k_x, then argmax ⟨h(x), ψ(yᵢ)⟩."""
     K = np.exp(-sq_distances(split.X, split.X) / (2 * sigma_k**2))
     k = np.exp(-sq_distances(split.X_test, split.X) / (2 * sigma_k**2))
@@ -47,7 +47,7 @@ def answers_in_numpy(split: ImageSplit, lam: float, sigma_k: float, sigma_l: flo
     return split.Y[np.argmax(weights @ K_Y, axis=1)]
 
 
-def covariance_answers_in_numpy(split: ImageSplit, row: protocol.PublishedRow, *, conditional: bool) -> np.ndarray:
+def covariance_answers_in_numpy(split: TrainTest, row: protocol.PublishedRow, *, conditional: bool) -> np.ndarray:
     """K12 Proposition 1 by its n² × n² system: scores k_Y(y)ᵀ(k_xᵀ ⊗ T)(K ⊗ T + nλI)⁻¹ vec(I)."""
     n = len(split.X)
     K = np.exp(-sq_distances(split.X, split.X) / (2 * row.sigma_k**2))
@@ -134,7 +134,7 @@ def test_left_out_loss_equals_refitting():
     answers = []
     for i in range(len(split.X)):
         rest = np.delete(np.arange(len(split.X)), i)
-        one = ImageSplit(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
+        one = TrainTest(split.X[rest], split.Y[rest], split.X[[i]], split.Y[[i]])
         answers.append(answers_in_numpy(one, found["λ"], found["σ_k"], found["σ_l"])[0])
     left_out = protocol.left_out_loss(model, split.X, split.Y)
     assert left_out == pytest.approx(loss(split.Y, np.array(answers), protocol.COMMON))
@@ -162,7 +162,7 @@ def test_out_of_fold_loss_refits_on_the_other_folds():
     answers = np.empty_like(split.Y)
     for fold in np.array_split(np.arange(15), protocol.N_FOLDS):
         rest = np.delete(np.arange(15), fold)
-        part = ImageSplit(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
+        part = TrainTest(split.X[rest], split.Y[rest], split.X[fold], split.Y[fold])
         answers[fold] = covariance_answers_in_numpy(part, row, conditional=False)
     assert protocol.out_of_fold_loss(model, split.X, split.Y) == pytest.approx(loss(split.Y, answers, protocol.COMMON))
 
@@ -195,12 +195,12 @@ def test_page_has_published_beside_ours(monkeypatch, tmp_path):
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     steps = []
     report = find("usps").run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
-    parameters, readings, common, chosen = report.tables
-    assert [row["published"].mean for row in readings.rows] == [1.0423] * 8
-    assert [row["ours"].n for row in readings.rows] == [2 * 5] * 4 + [2 * 3] * 4
+    parameters, interpretations, common, chosen = report.tables
+    assert [row["published"].mean for row in interpretations.rows] == [1.0423] * 8
+    assert [row["ours"].n for row in interpretations.rows] == [2 * 5] * 4 + [2 * 3] * 4
     assert [row["published"].mean for row in parameters.rows] == [1.0423, 1.0246, 0.7616, 0.6241]
     assert [row["ours"].n for row in parameters.rows] == [10] * 4
-    assert {row["reading"] for row in common.rows} == {"5 folds of 120", "3 folds of 200"}
+    assert {row["folds"] for row in common.rows} == {"5 folds of 120", "3 folds of 200"}
     assert len(common.rows) == 2 * (len(METHODS) + 3) and len(chosen.rows) == 2 * len(METHODS)
     assert [row["minus identity"] is None for row in common.rows] == ([True] + [False] * 8) * 2
     assert all(("ε" in row and row["ε"] is not None) == row["method"].startswith("cond") for row in chosen.rows)

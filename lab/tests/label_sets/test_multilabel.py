@@ -70,17 +70,17 @@ def test_best_set_is_that_of_an_exhaustive_search(rng):
     Y, everything = (rng.random((25, d)) < 0.4).astype(float), np.array(list(product([0.0, 1.0], repeat=d)))
     f1, beta = F1Map(d, d), rng.normal(size=(40, 25))  # weights of ridge have both signs
     expected = beta @ np.array([[f1_samples(y[None], z[None]) for z in everything] for y in Y])
-    answers = f1.best_sets(beta @ f1.transform(Y))
-    reached = [score[(everything == answer).all(axis=1)][0] for score, answer in zip(expected, answers, strict=True)]
+    sets = f1.best_sets(beta @ f1.transform(Y))
+    reached = [score[(everything == one).all(axis=1)][0] for score, one in zip(expected, sets, strict=True)]
     np.testing.assert_allclose(reached, expected.max(axis=1), atol=1e-3)
-    assert {0, 1} <= set(answers.sum(axis=1))  # also the empty set
+    assert {0, 1} <= set(sets.sum(axis=1))  # also the empty set
 
 
-def test_answers_are_no_larger_than_the_largest(rng):
+def test_sets_are_no_larger_than_the_largest(rng):
     f1 = F1Map(6, 2)
     H = np.full((1, f1.transform(np.zeros((1, 6))).shape[1]), 1.0)
     assert f1.best_sets(H).sum() <= 2
-    with pytest.raises(ValueError, match="may have 2 labels, but row 1 has more"):
+    with pytest.raises(ValueError, match="at most 2 labels per row, got more in row 1"):
         f1.transform([[0] * 6, [1] * 6])
 
 
@@ -88,10 +88,10 @@ def test_a_set_of_its_own_is_no_candidate():
     Y = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=float)
     embedding = FewOutputs(n_components=10)
     Psi = embedding.fit_transform(Y, Tanimoto().fit(Y))  # h(x_i) = ψ(y_i): each row would find itself
-    answers = nearest_sets(Psi, embedding, Y)
-    np.testing.assert_array_equal(answers[1:3], Y[1:3])  # two rows have this set
-    np.testing.assert_array_equal(answers[0], Y[1])  # the nearest of the others
-    assert not np.array_equal(answers[3], Y[3])
+    sets = nearest_sets(Psi, embedding, Y)
+    np.testing.assert_array_equal(sets[1:3], Y[1:3])  # two rows have this set
+    np.testing.assert_array_equal(sets[0], Y[1])  # the nearest of the others
+    assert not np.array_equal(sets[3], Y[3])
 
 
 def test_threshold_has_the_best_f1(rng):
@@ -141,7 +141,7 @@ def test_alpha_has_the_best_f1_left_out(data):
 # --------------------------------------------------------------------------------------------------------- protocol
 
 
-def test_test_rows_change_nothing_but_their_own_answers(quick, data):
+def test_test_rows_change_only_their_own_predictions(quick, data):
     """Scaling, choices and models see the training part alone."""
     X = data.X.copy()
     X[50:] = 1e3  # the last ten test rows
@@ -161,9 +161,9 @@ def test_columns_are_scaled_by_the_training_part(data):
 
 def test_sparse_rows_take_the_low_rank_route(quick, data):
     sparse = MultiLabel(csr_array((data.X > 0.5).astype(float)), data.Y, 40, data.label_names)
-    answers = dict(ridges(task_of(sparse)))
-    assert all(answer.sets.shape == (20, 4) for answer in answers.values())
-    assert "cosine" in answers[protocol.IOKR_F1].chosen
+    found = dict(ridges(task_of(sparse)))
+    assert all(one.sets.shape == (20, 4) for one in found.values())
+    assert "cosine" in found[protocol.IOKR_F1].chosen
 
 
 def test_linear_models_choose_how_words_are_weighted(quick, data):
@@ -221,7 +221,7 @@ def test_the_page_shows_every_method_and_the_seeds(quick, data):
     assert [row["method"] for row in f1.rows] == [row["method"] for row in hamming.rows] == list(METHODS)
     assert all(0 <= row["bibtex"].mean <= 100 for row in (*f1.rows, *hamming.rows))
     assert {row["bibtex"].n for row in f1.rows} == {1, 2}
-    [chosen] = [table for table in report.tables if table.title == "What was chosen"]
+    [chosen] = [table for table in report.tables if table.title == "Chosen parameters"]
     assert len(chosen.rows) == 2 * len(METHODS)
     assert sum(isinstance(item, Figure) for item in report.items) == 2
     assert "example-F1" in report.html()

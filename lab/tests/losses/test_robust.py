@@ -99,7 +99,7 @@ def test_page_shows_huber_ahead_of_ridge_with_outliers(quick):
         table = scattered if row["outliers"] == "scattered" else one_sided
         [same] = [other for other in table.rows if other["outliers"] == row["share"]]
         assert row["difference"].startswith(f"{same[RIDGE].mean - same[HUBER].mean:+.3f} ±")
-        assert row["share"] != "20%" or row["ahead in"] == "2 of 2"
+        assert row["share"] != "20%" or row["wins"] == "2 of 2"
     assert len(criteria.rows) == 4 and len(chosen.rows) == 2 * 5 * 4
     assert {row["ε or κ"] for row in chosen.rows} == {None, "0.1 (2 ×)", "0.3 (2 ×)"}
     assert sum(isinstance(item, Figure) for item in report.items) == 4

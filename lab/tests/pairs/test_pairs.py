@@ -155,5 +155,5 @@ def test_both_strategies_start_together():
 
 
 def test_there_is_nothing_to_repeat():
-    with pytest.raises(ValueError, match="`--repeat` has no effect"):
+    with pytest.raises(ValueError, match="`repeat` must be 1"):
         find("pairs").run(repeat=2)

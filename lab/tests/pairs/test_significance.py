@@ -18,5 +18,5 @@ def test_the_best_against_both():
     assert [row["minus"] for row in table.rows] == ["TPPK", "local models", "local models"]
     assert [row["published"] for row in table.rows] == ["p < 1e-3", "p < 1e-3", "–"]
     expected = difference(best, other, ratio=0.5)
-    assert table.rows[0]["p"] == f"{expected.p:.1g}" and table.rows[0]["ahead in"] == "3 of 3"
+    assert table.rows[0]["p"] == f"{expected.p:.1g}" and table.rows[0]["wins"] == "3 of 3"
     assert float(table.rows[0]["p, Holm"]) == pytest.approx(min(1, 3 * expected.p), rel=0.1)

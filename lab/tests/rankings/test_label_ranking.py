@@ -29,7 +29,7 @@ from iokr_lab.rankings.label_ranking import (
     by_ridge,
     by_risk,
     chosen_iokr,
-    completed,
+    ranks_of,
     work,
 )
 
@@ -39,15 +39,15 @@ def made_up(n: int = 60, d: int = 4, seed: int = 0) -> LabelRanking:
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(n, 3))
     scores = np.sin(X @ rng.normal(size=(3, d))) + 0.01 * rng.normal(size=(n, d))
-    return LabelRanking(X, completed(scores), tuple("abcdefgh"[:d]), ("u", "v", "w"))
+    return LabelRanking(X, ranks_of(scores), tuple("abcdefgh"[:d]), ("u", "v", "w"))
 
 
 def rng():
     return np.random.default_rng(0)
 
 
-def test_completed_sorts_and_breaks_ties_by_order():
-    np.testing.assert_array_equal(completed(np.array([[0.3, -1.0, 0.3], [2, 1, 0]])), [[2, 1, 3], [3, 2, 1]])
+def test_ranks_sort_and_breaks_ties_by_order():
+    np.testing.assert_array_equal(ranks_of(np.array([[0.3, -1.0, 0.3], [2, 1, 0]])), [[2, 1, 3], [3, 2, 1]])
 
 
 @pytest.mark.parametrize("kernel", [Kendall(), Spearman()], ids=str)
@@ -65,7 +65,7 @@ def test_spearman_sorts_kernel_ridge_of_ranks():
     model, _ = chosen_iokr(Spearman(), data.X, data.ranks, rng())
     K, k = model.kernel_(data.X), model.kernel_(data.X[:7] + 0.1, data.X)
     ranks = k @ np.linalg.solve(K + model.alpha_ * np.eye(len(K)), data.ranks - data.ranks.mean(axis=1, keepdims=True))
-    np.testing.assert_array_equal(model.predict(data.X[:7] + 0.1), completed(ranks))
+    np.testing.assert_array_equal(model.predict(data.X[:7] + 0.1), ranks_of(ranks))
 
 
 def test_neighbours_choose_k_by_leave_one_out():
@@ -76,13 +76,13 @@ def test_neighbours_choose_k_by_leave_one_out():
         left = []
         for i in range(40):
             near = [j for j in np.argsort(far[i]) if j != i][:k]
-            left.append(kendalltau(completed(data.ranks[near].mean(axis=0)[None])[0], data.ranks[i]).statistic)
+            left.append(kendalltau(ranks_of(data.ranks[near].mean(axis=0)[None])[0], data.ranks[i]).statistic)
         taus[k] = np.mean(left)
-    answer = by_neighbors(data.X, data.ranks, data.X, rng())
+    found = by_neighbors(data.X, data.ranks, data.X, rng())
     best = max(taus, key=taus.get)
-    assert answer.chosen == f"k = {best}"
-    expected = completed(np.array([data.ranks[np.argsort(row)[:best]].mean(axis=0) for row in far]))
-    np.testing.assert_array_equal(answer.ranks, expected)
+    assert found.chosen == f"k = {best}"
+    expected = ranks_of(np.array([data.ranks[np.argsort(row)[:best]].mean(axis=0) for row in far]))
+    np.testing.assert_array_equal(found.ranks, expected)
 
 
 @pytest.mark.parametrize("more", [1000, 50])
@@ -90,23 +90,23 @@ def test_the_forest_chooses_its_leaves(monkeypatch, more):
     """Small ones for a smooth order, large ones for an order that has nothing to do with the input; then all rows."""
     monkeypatch.setattr(label_ranking, "MORE", more)
     data = made_up(120)
-    noise = completed(np.arange(4) + 1.5 * rng().normal(size=(120, 4)))
+    noise = ranks_of(np.arange(4) + 1.5 * rng().normal(size=(120, 4)))
     assert by_forest(data.X, noise, data.X[:5], rng()).chosen == "at least 25 rows in a leaf"
     new = np.random.default_rng(1).uniform(-2, 2, size=(40, 3))
-    answer = by_forest(data.X, data.ranks, new, rng())
-    assert answer.chosen == "at least 1 rows in a leaf"
+    found = by_forest(data.X, data.ranks, new, rng())
+    assert found.chosen == "at least 1 rows in a leaf"
     generator = rng()
     few = generator.permutation(120)
     rows = few if more >= 120 else np.arange(120)
     shared = {"n_estimators": 100, "bootstrap": True, "random_state": int(generator.integers(2**31))}
     forest = OutputKernelForest(Kendall(), decoder=Assignment(), **shared).fit(data.X[rows], data.ranks[rows])
-    np.testing.assert_array_equal(np.stack(answer.ranks), np.stack(forest.predict(new)))
-    assert len(np.unique(np.stack(answer.ranks), axis=0)) > 5
+    np.testing.assert_array_equal(np.stack(found.ranks), np.stack(forest.predict(new)))
+    assert len(np.unique(np.stack(found.ranks), axis=0)) > 5
 
 
 def test_ridge_finds_linear_ranks():
     X = np.random.default_rng(0).uniform(size=(50, 3))
-    Y = completed(X)
+    Y = ranks_of(X)
     assert np.mean(by_ridge(X, Y, X, rng()).ranks == Y) > 0.9
 
 
@@ -165,15 +165,15 @@ def test_page(monkeypatch, tmp_path):
     )
     assert steps[-1] == (20, 20), "ten folds of two sets"
     taus, differences, chosen = report.tables
-    assert [row["set"] for row in taus.rows] == ["one", "two", "mean place"]
+    assert [row["set"] for row in taus.rows] == ["one", "two", "mean rank"]
     assert all(row[method].n == 10 for row in taus.rows[:2] for method in METHODS)
     assert taus.rows[0][KENDALL].mean > taus.rows[0][ALWAYS].mean
     gap = taus.rows[0][KENDALL].mean - taus.rows[0][SPEARMAN].mean
     assert differences.rows[0][SPEARMAN].startswith(f"{gap:+.3f} ±")
     assert chosen.rows[0]["chosen"].count("×") == len(chosen.rows[0]["chosen"].split(";"))
     assert sum(isinstance(item, Figure) for item in report.items) == 1
-    assert "mean place" in report.html()
-    assert "τ of the two is the same in every fold of one, two." in report.html()
+    assert "mean rank" in report.html()
+    assert "τ of both is equal in every fold of one, two." in report.html()
     again = find("label-ranking").run(seed=1, repeat=1, folder=folder)
     assert any("20 of 20 cells were found" in note for note in again.notes)
 
@@ -197,7 +197,7 @@ def test_minimum_risk_decodes_complete_orders_as_assignment_does():
 
 
 def test_ties_are_counted_by_the_loss_that_is_measured():
-    """Some answers differ, none has a larger risk of 1 − τ_b, and the page says by how much τ differs."""
+    """Some predictions differ, none has a larger risk of 1 − τ_b, and the page shows by how much τ differs."""
     data = made_up(60, 5)
     ranks = np.ceil(data.ranks / 2 + (np.arange(60) % 2)[:, None] * np.arange(5) / 4)
     tied = LabelRanking(data.X, ranks, data.labels, data.feature_names)
@@ -207,12 +207,12 @@ def test_ties_are_counted_by_the_loss_that_is_measured():
     weights = np.asarray(model.weights(tied.X))
     assert np.any(np.stack(ours.ranks) != np.stack(other.ranks))
 
-    def risk(answer):
-        losses = [[0.5 - 0.5 * kendalltau(y, z).statistic for y in rankings] for z in np.stack(answer.ranks)]
+    def risk(found):
+        losses = [[0.5 - 0.5 * kendalltau(y, z).statistic for y in rankings] for z in np.stack(found.ranks)]
         return np.sum(weights * np.array(losses), axis=1)
 
     assert np.all(risk(other) <= risk(ours) + 1e-12)
     folds = [work(Fold("tied", 0, fold), RankingPlan(), {"tied": tied})["tau"] for fold in range(FOLDS)]
     taus = {"tied": {method: [tau[method] for tau in folds] for method in METHODS}}
     gap = np.mean(taus["tied"][RISK]) - np.mean(taus["tied"][KENDALL])
-    assert f"on tied MinimumRisk changes it by {gap:+.4f} ±" in label_ranking._risk(taus)
+    assert f"on tied MinimumRisk changes τ by {gap:+.4f} ±" in label_ranking._risk(taus)

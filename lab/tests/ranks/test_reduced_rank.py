@@ -1,6 +1,6 @@
-"""`reduced-rank`: every rank at once is the model with that rank, and the page says what it costs.
+"""`reduced-rank`: all ranks at once equal single models; the page.
 
-Tests of `iokr_lab.ranks.reduced_rank` and `iokr_lab.ranks.hand`.
+Tests of `iokr_lab.ranks.reduced_rank` and `iokr_lab.ranks.values`.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from iokr.kernels import Linear
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.solvers import ReducedRank
 from iokr_lab.data.msms import Spectra
-from iokr_lab.ranks import hand
+from iokr_lab.ranks import values
 from iokr_lab.ranks.reduced_rank import ALPHAS, BIBTEX, PLANS, STUDY, Data, Draw, Fold, Model, ranks_of
 from iokr_lab.ranks.reduced_rank import Test as Official
 from iokr_lab.study import Results
@@ -31,11 +31,11 @@ def data():
 def test_every_rank_is_the_model_with_that_rank(p):
     Y = SETS[:N]
     candidates = np.unique(Y, axis=0)
-    Z, S = hand.coordinates(Y, candidates)
+    Z, S = values.coordinates(Y, candidates)
     np.testing.assert_allclose(Z @ Z.T, Tanimoto()(Y), atol=1e-10)
     D = np.linalg.solve(WORDS[:N].T @ WORDS[:N] + 0.3 * np.eye(6), WORDS[:N].T @ Z)
-    split = hand.Split(WORDS[:N] @ D, WORDS[N:] @ D, Z, S, np.ones(len(candidates)))
-    (_, best) = hand.curves(split, split.fitted_directions(), [1, p], 3)
+    split = values.Values(WORDS[:N] @ D, WORDS[N:] @ D, Z, S, np.ones(len(candidates)))
+    (_, best) = values.nearest_by_rank(split, split.fitted_directions(), [1, p], 3)
     model = IOKR(Linear(), output_kernel=Tanimoto(), alpha=0.3, solver=ReducedRank(p)).fit(WORDS[:N], Y)
     np.testing.assert_array_equal(best, model.rank(WORDS[N:], candidates, k=3)[0])
 

@@ -1,4 +1,4 @@
-"""Searches against loops, on networks that take no time."""
+"""Searches against loops, on small networks."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Widths by evidence and by leave-one-out: splits, errors, and what the page says of them."""
+"""Widths by evidence and by leave-one-out: splits, errors and the page."""
 
 from dataclasses import replace
 
@@ -22,23 +22,22 @@ def test_a_split_is_in_units_of_its_training_rows():
     rng = np.random.default_rng(0)
     X, y = 5 + 3 * rng.normal(size=(40, 3)), 100 * rng.normal(size=40)
     X[:, 2] = 7.0
-    A, a, B, b = split(X, y, (0, 1))
-    assert len(a) == 28 and len(b) == 12
-    np.testing.assert_allclose(A.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(A.std(axis=0), [1, 1, 0], atol=1e-12)
-    np.testing.assert_allclose([a.mean(), a.std()], [0, 1], atol=1e-12)
-    again = split(X, y, (0, 1))
-    np.testing.assert_array_equal(B, again[2])
-    assert not np.array_equal(b, split(X, y, (0, 2))[3])
+    part = split(X, y, (0, 1))
+    assert len(part.Y) == 28 and len(part.Y_test) == 12
+    np.testing.assert_allclose(part.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(part.X.std(axis=0), [1, 1, 0], atol=1e-12)
+    np.testing.assert_allclose([part.Y.mean(), part.Y.std()], [0, 1], atol=1e-12)
+    np.testing.assert_array_equal(part.X_test, split(X, y, (0, 1)).X_test)
+    assert not np.array_equal(part.Y_test, split(X, y, (0, 2)).Y_test)
 
 
-def test_what_leave_one_out_says_is_of_the_tuned_model():
-    A, a, _, _ = split(*toy(None)["Boston"], (0, 0))
-    model, found = widths.tuned(widths.ARD(), "loo", A, a)
-    assert found["left out"] == pytest.approx(model.tuning_["path"].min() / len(a), rel=1e-5)
+def test_the_leave_one_out_error_is_that_of_the_tuned_model():
+    part = split(*toy(None)["Boston"], (0, 0))
+    model, found = widths.tuned(widths.ARD(), "loo", part.X, part.Y)
+    assert found["left out"] == pytest.approx(model.tuning_["path"].min() / len(part.Y), rel=1e-5)
 
 
-def test_errors_and_refusals(monkeypatch):
+def test_errors_and_rejections(monkeypatch):
     few = {name: METHODS[name] for name in (*list(METHODS)[:4],)}
     monkeypatch.setattr(widths, "METHODS", few)
     report = run(replace(widths.STUDY, load=toy), Plan(repeat=2), n_jobs=1)
@@ -49,12 +48,12 @@ def test_errors_and_refusals(monkeypatch):
     assert len(report.tables[2].rows) == 2 * 3
 
 
-def test_rivals_learn():
+def test_baselines_learn():
     cell = {}
-    A, a, B, b = split(*toy(None)["Boston"], (0, 0))
+    part = split(*toy(None)["Boston"], (0, 0))
     for name in list(METHODS)[4:]:
-        model, _ = METHODS[name](A, a)
-        cell[name] = np.mean((model.predict(B) - b) ** 2)
+        model, _ = METHODS[name](part.X, part.Y)
+        cell[name] = np.mean((model.predict(part.X_test) - part.Y_test) ** 2)
     assert max(cell.values()) < 0.6
 
 

@@ -1,7 +1,7 @@
-"""The experiment on MassBank, on a handful of its parts.
+"""The experiment on MassBank, on a few molecules.
 
-Tests of `iokr_lab.spectra.metabolites`, `iokr_lab.spectra.losses`, `iokr_lab.spectra.page` and
-`iokr_lab.spectra.protocol`.
+Tests of `iokr_lab.spectra.metabolites`, `iokr_lab.spectra.losses`, `iokr_lab.spectra.page`,
+`iokr_lab.spectra.confidence`, `iokr_lab.spectra.ranks` and `iokr_lab.spectra.protocol`.
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ from sklearn.base import clone
 from iokr.chem.spectra import MassSpectra
 from iokr_lab.data.massbank import MassBank
 from iokr_lab.spectra import losses, metabolites
-from iokr_lab.spectra.protocol import Data, Known, Spectra, split
+from iokr_lab.spectra.protocol import Data, Similarities, Spectra, split
 
 
 def made(n=40, m=60):
-    """Spectra, molecules and kernels that know each other, small enough for a second."""
+    """Consistent spectra, molecules and kernels, small enough for a second."""
     rng = np.random.default_rng(0)
     packed = np.packbits(rng.uniform(size=(m, 4263)) < 0.1, axis=1)
     known = [{"id": str(i), "inchikey14": f"K{i}"} for i in range(n)]
@@ -42,7 +42,7 @@ def made(n=40, m=60):
 
 def test_the_table_is_read_from_either_side_and_not_copied():
     data = made()
-    kernel = Known(data.tanimoto)
+    kernel = Similarities(data.tanimoto)
     assert clone(kernel).matrix is data.tanimoto
     R, S = kernel.represent([50, 3]), kernel.represent([0, 1, 2])
     np.testing.assert_array_equal(kernel.block(R, S), kernel.block(S, R).T)

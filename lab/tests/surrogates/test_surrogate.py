@@ -1,4 +1,4 @@
-"""`surrogate`: the same coordinates for all three, and a page that says which is best.
+"""`surrogate`: the same coordinates for all three methods, and the page.
 
 Tests of `iokr_lab.surrogates.threads`.
 """
@@ -111,5 +111,5 @@ def test_what_torch_was_set_to_comes_back():
 
 def test_torch_is_there_before_the_threads(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
-    with pytest.raises(ImportError, match="install `iokr"):
+    with pytest.raises(ImportError, match="needs torch: pip install"):
         STUDY.load(STUDY.plan("short"))

@@ -16,10 +16,10 @@ from iokr_lab.words.inflection import (
     SIZES,
     STUDY,
     EditRule,
-    answers,
     input_kernel,
     inputs,
     possible,
+    predictions,
     rule_of,
 )
 
@@ -74,7 +74,7 @@ def test_input_kernel_is_tags_squared_times_ends():
 
 
 def test_regular_words_are_learned():
-    found = answers(TRAIN, TEST)
+    found = predictions(TRAIN, TEST)
     assert found[RULES].tolist() == TEST.form.tolist()
     assert set(found) == set(METHODS)
     assert found["lemma"].tolist() == TEST.lemma.tolist()
@@ -122,10 +122,10 @@ def test_page(monkeypatch, tmp_path):
     assert len(short.tables[0].rows) == 3 and {row["words"] for row in short.tables[0].rows} == {100}
 
 
-def test_nothing_is_random():
-    with pytest.raises(ValueError, match="`--repeat` has no effect"):
+def test_seeds_and_repeats_are_rejected():
+    with pytest.raises(ValueError, match="`repeat` must be 1"):
         find("inflection").run(repeat=2)
-    with pytest.raises(ValueError, match="`--seed` has no effect"):
+    with pytest.raises(ValueError, match="`seed` must be 0"):
         STUDY.load(STUDY.plan(seed=1))
 
 

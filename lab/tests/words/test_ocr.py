@@ -55,7 +55,7 @@ def by_hand(split: WordSplit, operator: str) -> list[np.ndarray]:
         )
 
     F, F_test = np.array([phi(word) for word in split.X]), np.array([phi(word) for word in split.X_test])
-    Y = one_hot(split.y, split.length)
+    Y = one_hot(split.Y, split.length)
     n, K, k = len(F), F @ F.T, F @ F_test.T
     T = {
         "identity": np.eye(n),
@@ -65,7 +65,7 @@ def by_hand(split: WordSplit, operator: str) -> list[np.ndarray]:
     scale = 1 if operator == "identity" else n
     alpha = np.linalg.solve(np.kron(K, T) + scale * LAM * np.eye(n * n), np.eye(n).ravel()).reshape(n, n).T
     H = ((T @ alpha @ k).T @ Y).reshape(len(F_test), -1, 26)
-    return [row[: len(truth)].argmax(axis=1) for row, truth in zip(H, split.y_test, strict=True)]
+    return [row[: len(truth)].argmax(axis=1) for row, truth in zip(H, split.Y_test, strict=True)]
 
 
 def test_published_figures_are_those_of_the_paper():

@@ -115,7 +115,7 @@ def test_page(monkeypatch, tmp_path):
     assert "2 of 2 cells were found" in find("ocr-full").run(repeat=2, folder=folder).notes[-1]
     full = find("ocr-full").run(repeat=1, plan="full", folder=folder)
     assert not any("were found" in note for note in full.notes), "another plan has other cells"
-    with pytest.raises(ValueError, match="ten folds"):
+    with pytest.raises(ValueError, match="`repeat` must be at most 10"):
         find("ocr-full").run(repeat=11)
 
 

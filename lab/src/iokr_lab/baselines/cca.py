@@ -87,10 +87,13 @@ class KernelCCA(LinkBaseline):
         K_Y = K_Y - xp.mean(K_Y, axis=0)[None, :]
         K_Y = K_Y - xp.mean(K_Y, axis=1)[:, None]
         (U, s), (U_Y, t) = positive_eigen(K), positive_eigen((K_Y + K_Y.T) / 2)
-        left, right = s / (s + self.kappa_x), t / (t + self.kappa_y)
+        left = s / (s + self.kappa_x)
+        right = t / (t + self.kappa_y)
         lift = 1 / (s + self.kappa_x)
         if self.exact:
-            left, right, lift = xp.sqrt(left), xp.sqrt(right), xp.sqrt(lift / s)
+            left = xp.sqrt(left)
+            right = xp.sqrt(right)
+            lift = xp.sqrt(lift / s)
         M = left[:, None] * (U.T @ U_Y) * right[None, :]
         Q, rho, _ = xp.linalg.svd(M, full_matrices=False)
         d = min(self.n_components, rho.shape[0])
@@ -98,7 +101,8 @@ class KernelCCA(LinkBaseline):
         self.coefficients_ = U @ (lift[:, None] * Q[:, :d])
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
-        F, G = U.K @ self.coefficients_, V.K @ self.coefficients_
+        F = U.K @ self.coefficients_
+        G = V.K @ self.coefficients_
         if self.score == "cosine":
             return cosine(F, G)
         return F * (self.correlations_[None, :] if self.score == "weighted" else 1.0) @ G.T

@@ -122,7 +122,8 @@ class PairClassifier(LinkBaseline):
         step = max(1, _PANEL // max(1, len(z) * (2 * x.shape[1] + 1)))
         for start in range(0, len(x), step):
             some = x[start : start + step]
-            left, right = np.repeat(some, len(z), axis=0), np.tile(z, (len(some), 1))
+            left = np.repeat(some, len(z), axis=0)
+            right = np.tile(z, (len(some), 1))
             scores[start : start + step] = self._log_odds(pair_features(left, right)).reshape(len(some), -1)
         return asarray_like(scores, self._border.home)
 

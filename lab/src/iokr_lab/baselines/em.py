@@ -93,18 +93,22 @@ class EMCompletion(LinkBaseline):
     def learn(self, K: Array, W: Array) -> None:
         K_Y = self.output_gram(self.output_kernel)
         if self.model == "scale":
-            self.factor_, self.target_ = cholesky(K, self.alpha), K_Y
+            self.factor_ = cholesky(K, self.alpha)
+            self.target_ = K_Y
             trace = array_namespace(K).linalg.trace(self.factor_.solve(K_Y))
             self.weights_ = np.array([float(trace) / K.shape[0]])
             return
         rest = np.setdiff1d(np.arange(self.R_fit_.shape[0]), self.labeled_)
         order = np.concatenate([self.labeled_, rest])
         model = self._family(take_rows(self.R_fit_, order))
-        n, before, self.divergences_ = K.shape[0], np.inf, []
+        n = K.shape[0]
+        before = np.inf
+        self.divergences_ = []
         constant = float(_log_det(K_Y)) + n
         for _ in range(self.max_iter):
             M = model.matrix()
-            D, value = e_step(K_Y, M), _cross(K_Y, M[:n, :n])
+            D = e_step(K_Y, M)
+            value = _cross(K_Y, M[:n, :n])
             self.divergences_.append((value - constant) / 2)
             if before - value <= 2 * self.tol * n:
                 break
@@ -131,7 +135,8 @@ class EMCompletion(LinkBaseline):
                     '`fit`, or use `model="scale"`.'
                 )
             return self.completed_
-        B_U, B_V = self._conditional(U), self._conditional(V)
+        B_U = self._conditional(U)
+        B_V = self._conditional(V)
         regressed = B_U @ self.target_ @ B_V.T
         if not self.covariance:
             return regressed
@@ -150,7 +155,8 @@ class EMCompletion(LinkBaseline):
 
 def e_step(K_Y: Array, M: Array) -> Array:
     """D (N, N), the labelled nodes first: D_ll = K_Y, and the conditional law of M for the others."""
-    xp, n = array_namespace(M), K_Y.shape[0]
+    xp = array_namespace(M)
+    n = K_Y.shape[0]
     R = xp.linalg.solve(M[:n, :n], M[:n, n:])
     D_lu = K_Y @ R
     D_uu = M[n:, n:] - M[n:, :n] @ R + R.T @ D_lu
@@ -177,13 +183,16 @@ class _Weighted:
     """M = Σ_k β_k K_k, with β_k ← β_k + (β_k²/N) ⟨K_k,ll, M_ll⁻¹ K_Y M_ll⁻¹ − M_ll⁻¹⟩ for an m-step."""
 
     def __init__(self, parts: list[Array], weights: np.ndarray) -> None:
-        self.parts, self.weights = parts, weights
+        self.parts = parts
+        self.weights = weights
 
     def matrix(self) -> Array:
         return reduce(add, [float(beta) * K for beta, K in zip(self.weights, self.parts, strict=True)])
 
     def update(self, K_Y: Array, M: Array, D: Array) -> None:
-        xp, n, N = array_namespace(M), K_Y.shape[0], M.shape[0]
+        xp = array_namespace(M)
+        n = K_Y.shape[0]
+        N = M.shape[0]
         inverse = xp.linalg.inv(M[:n, :n])
         T = inverse @ K_Y @ inverse - inverse
         gains = np.array([float(xp.sum(K[:n, :n] * T)) for K in self.parts])

@@ -57,7 +57,8 @@ class LocalModels(LinkBaseline):
         xp = array_namespace(K)
         if self.loss == "hinge":
             coefficients, intercepts = _svms(to_numpy(K), to_numpy(W) > 0, 1 / self.alpha)
-            self.coefficients_, self.intercepts_ = asarray_like(coefficients, K), asarray_like(intercepts, K)
+            self.coefficients_ = asarray_like(coefficients, K)
+            self.intercepts_ = asarray_like(intercepts, K)
             return
         Q = cholesky(K, self.alpha).solve(eye_like(K.shape[0], K))
         C = Q @ (2 * xp.astype(W > 0, xp.float64) - 1)
@@ -70,7 +71,8 @@ class LocalModels(LinkBaseline):
                 "`LocalModels` has classifiers of the labelled nodes only, so one list must hold some of these: leave "
                 "X1 or X2 out to mean the fitted nodes."
             )
-        by_V, by_U = self._answers(U, V), self._answers(V, U).T  # g_v(u) and g_u(v)
+        by_V = self._answers(U, V)  # g_v(u) and g_u(v)
+        by_U = self._answers(V, U).T
         xp = array_namespace(by_V)
         both = (by_V + by_U) / 2
         return xp.where(xp.isnan(by_U), by_V, xp.where(xp.isnan(by_V), by_U, both))
@@ -89,7 +91,8 @@ def _svms(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, np.n
     from sklearn.svm import SVC  # loaded only where SVMs are asked for
 
     n = len(K)
-    coefficients, intercepts = np.zeros((n, n)), np.full(n, -1.0)
+    coefficients = np.zeros((n, n))
+    intercepts = np.full(n, -1.0)
     for a in range(n):
         others = np.delete(np.arange(n), a)
         y = linked[others, a]

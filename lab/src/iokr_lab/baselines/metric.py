@@ -81,7 +81,8 @@ class KernelMetricLearning(LinkBaseline):
         self.coefficients_ = U @ (Z[:, :d] / s[:, None])
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
-        F, G = U.K @ self.coefficients_, V.K @ self.coefficients_
+        F = U.K @ self.coefficients_
+        G = V.K @ self.coefficients_
         inner = F @ G.T
         if self.score == "inner":
             return inner

@@ -70,7 +70,9 @@ class PairLinks(LinkBaseline):
         self.coefficients_ = posed.strategy.solve(posed.gram, posed.problem, Auto()).C
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
-        xp, m, q = array_namespace(U.K), len(U.index), len(V.index)
+        xp = array_namespace(U.K)
+        m = len(U.index)
+        q = len(V.index)
         K, same = (U.K, U.index) if V is U else (xp.concat([U.K, V.K], axis=0), np.append(U.index, V.index))
         second = np.arange(q) + (0 if V is U else m)
         pairs = np.stack([np.repeat(np.arange(m), q), np.tile(second, m)], axis=1)

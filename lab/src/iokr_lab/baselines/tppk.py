@@ -69,7 +69,8 @@ class TPPK(LinkBaseline):
         check_number(self.ratio, "ratio", minimum=0.0, strict=True)
 
     def learn(self, K: Array, W: Array) -> None:
-        xp, n = array_namespace(K), K.shape[0]
+        xp = array_namespace(K)
+        n = K.shape[0]
         self.intercept_ = 0.0
         if self.loss == "square":
             Y = xp.astype(W > 0, xp.float64) + eye_like(n, K)
@@ -86,7 +87,8 @@ class TPPK(LinkBaseline):
 
         i, j = np.triu_indices(len(K), 1)
         y = linked[i, j]
-        links, others = np.flatnonzero(y), np.flatnonzero(~y)
+        links = np.flatnonzero(y)
+        others = np.flatnonzero(~y)
         if len(links) == 0 or len(others) == 0:
             raise ValueError("`adjacency` must hold both linked and unlinked pairs among the labelled nodes.")
         n_decoys = min(len(others), round(self.ratio * len(links)))

@@ -26,7 +26,8 @@ def eigen_basis(K: Array, n_components: int | None = None) -> np.ndarray:
     """U diag(s)^(−½), K = U diag(s) Uᵀ: k_u times it are coordinates of u; the leading ones where so many are asked."""
     U, s = (to_numpy(part) for part in positive_eigen(K))
     if n_components is not None:
-        U, s = U[:, -n_components:], s[-n_components:]
+        U = U[:, -n_components:]
+        s = s[-n_components:]
     largest = np.take_along_axis(U, np.argmax(np.abs(U), axis=0)[None, :], axis=0)
     return np.asarray(U * np.sign(largest) / np.sqrt(s))  # signs that do not depend on who computed U
 

@@ -69,7 +69,8 @@ class Target:
 
     def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
         """The ratio of the two medians beside this target."""
-        ours, other = seconds[question.ours.name], seconds[self.other]
+        ours = seconds[question.ours.name]
+        other = seconds[self.other]
         if self.at_most is not None:
             return Verdict(f"{question.title}: time / {self.other}", ours / other, at_most=self.at_most)
         return Verdict(f"{question.title}: {self.other} / time", other / ours, at_least=self.at_least)
@@ -167,10 +168,12 @@ def check_agreement(given: Mapping[str, Mapping[str, Any]], rtol: float) -> None
     """Raise `Disagreement` unless answers of the same name agree: max|a − b| ≤ rtol · max|a|."""
     for (one, first), (other, second) in combinations(given.items(), 2):
         for what in first.keys() & second.keys():
-            a, b = np.asarray(first[what], dtype=float), np.asarray(second[what], dtype=float)
+            a = np.asarray(first[what], dtype=float)
+            b = np.asarray(second[what], dtype=float)
             if a.shape != b.shape:
                 raise Disagreement(f"{what}: {one} gives shape {a.shape}, {other} {b.shape}.")
-            apart, scale = float(np.max(np.abs(a - b), initial=0.0)), float(np.max(np.abs(a), initial=0.0))
+            apart = float(np.max(np.abs(a - b), initial=0.0))
+            scale = float(np.max(np.abs(a), initial=0.0))
             if not apart <= rtol * scale:  # also when something is NaN
                 raise Disagreement(
                     f"{what}: {one} and {other} differ by {apart:.3g}, where {rtol * scale:.3g} is allowed."
@@ -179,7 +182,8 @@ def check_agreement(given: Mapping[str, Mapping[str, Any]], rtol: float) -> None
 
 def growth(title: str, prepare: Callable[[int], Callable[[], Any]], n: int, at_most: float, note: str) -> Question:
     """t(2n) ≤ `at_most` · t(n); `prepare` makes the data of a size, and returns what is timed."""
-    small, large = f"n = {n}", f"n = {2 * n}"
+    small = f"n = {n}"
+    large = f"n = {2 * n}"
     contenders = Contender(large, prepare(2 * n), role="ours"), Contender(small, prepare(n))
     return Question(title, contenders, (Target(small, at_most=at_most),), note=note)
 
@@ -252,8 +256,11 @@ def only(benchmark: Benchmark, titles: Sequence[str]) -> Benchmark:
 
 def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, quick: bool) -> Report:
     """Ask every question, measure memory, and write the report; parameters as in `iokr_lab.bench.run`."""
-    start, load = perf_counter(), _load()
-    done, total, n_threads = 0, 0, benchmark.n_threads
+    start = perf_counter()
+    load = _load()
+    done = 0
+    total = 0
+    n_threads = benchmark.n_threads
     footprints = benchmark.footprints(seed, quick)
 
     def step(what: str) -> None:
@@ -273,7 +280,8 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
         spent = []
         for section in sections:
             step(section.title)
-            quietly, began = Run(seed, quick, repeat, lambda what: progress(done, total, what)), perf_counter()
+            quietly = Run(seed, quick, repeat, lambda what: progress(done, total, what))
+            began = perf_counter()
             found.append(section.work(quietly))
             spent.append({"section": section.title, "seconds": perf_counter() - began})
         contenders = [contender for question in questions for contender in question.contenders]

@@ -17,7 +17,8 @@ from iokr_lab.bench.base import Benchmark, Contender, Deadline, Question, Target
 
 __all__ = ["BENCHMARK", "SMALL", "loading", "mapping", "saving"]
 
-N, P = 400, 312_500  # X alone has a gigabyte
+N = 400  # X alone has a gigabyte
+P = 312_500
 SMALL = {name: {"n": 20, "p": 500} for name in ("saving", "loading", "mapping")}
 _CHUNK = 1 << 23
 
@@ -25,7 +26,8 @@ _CHUNK = 1 << 23
 def _model(n: int, p: int, seed: int) -> tuple[Any, dict[str, np.ndarray], TemporaryDirectory[str]]:
     """A fitted model that is nearly all one array, the arrays it holds, and a folder for files."""
     rng = np.random.default_rng(seed)
-    X, Y = rng.random((n, p)), rng.random((n, 8))
+    X = rng.random((n, p))
+    Y = rng.random((n, 8))
     model = IOKR(Linear()).fit(X, Y)
     return model, {"X": model.inputs_.points, "C": model.solution_.C}, TemporaryDirectory(prefix="iokr-bench-")
 
@@ -58,7 +60,8 @@ def _read(path: Path) -> np.ndarray:
 def saving(*, n: int = N, p: int = P, seed: int = 0) -> Question:
     """`save`, the bytes alone, the package."""
     model, arrays, folder = _model(n, p, seed)
-    ours, theirs = Path(folder.name, "ours"), Path(folder.name, "theirs")
+    ours = Path(folder.name, "ours")
+    theirs = Path(folder.name, "theirs")
 
     def write_floor() -> int:
         return _write(arrays, Path(folder.name, "floor"))  # the folder lives as long as the question
@@ -84,7 +87,8 @@ def saving(*, n: int = N, p: int = P, seed: int = 0) -> Question:
 def loading(*, n: int = N, p: int = P, seed: int = 0) -> Question:
     """`load`, the bytes alone, the package."""
     model, arrays, folder = _model(n, p, seed)
-    ours, floor = Path(folder.name, "ours"), Path(folder.name, "floor")
+    ours = Path(folder.name, "ours")
+    floor = Path(folder.name, "floor")
     save(model, ours)
     _write(arrays, floor)
     total = {"sum of X": float(np.sum(arrays["X"]))}

@@ -27,7 +27,8 @@ __all__ = ["BENCHMARK", "dense", "fit", "left_out", "rivals"]
 
 _ALPHA = 10**-0.5  # what leave-one-out chooses on these curves
 _WIDTH = 0.1
-OURS, _DENSE = "Functional", "Cholesky over the points seen"
+OURS = "Functional"
+_DENSE = "Cholesky over the points seen"
 
 _TINY: dict[str, Any] = {"n": 30, "T": 12, "drawn": True}
 SMALL = {"fit": _TINY, "dense": _TINY, "left_out": {**_TINY, "refits": 3}, "rivals": _TINY}
@@ -65,7 +66,8 @@ def sample(n: int, T: int, seed: int, drawn: bool) -> Sample:
         data = load_dti()
         return Sample(data.X[:n], data.Y[:n, :T], data.Y_points[:T])
     rng = np.random.default_rng(seed)
-    X, points = rng.normal(size=(n, 3)), np.linspace(0.0, 1.0, T)
+    X = rng.normal(size=(n, 3))
+    points = np.linspace(0.0, 1.0, T)
     Y = np.sin(6 * points + X[:, :1]) + 0.1 * rng.normal(size=(n, T))
     Y[rng.random(Y.shape) < 0.1] = np.nan
     Y[:, 0] = 0.0
@@ -125,7 +127,8 @@ def left_out(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False, r
     curves = sample(n, T, seed, drawn)
     model = curves.model().fit(curves.X, curves.Y)
     K, A, seen, Psi = curves.by_hand(model)
-    root, mean = np.sqrt(model.quadrature_), model.embedding_.mean_
+    root = np.sqrt(model.quadrature_)
+    mean = model.embedding_.mean_
 
     def ours() -> Matrix:
         return np.asarray(curves.model().fit(curves.X, curves.Y).loo_decision_function())
@@ -167,7 +170,9 @@ def rivals(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False) -> 
     if drawn:
         curves = Sample(curves.X, np.nan_to_num(curves.Y), curves.points)
         whole = np.arange(n)
-    X, Y, points = curves.X[whole], curves.Y[whole], curves.points
+    X = curves.X[whole]
+    Y = curves.Y[whole]
+    points = curves.points
     kernel = RBF(1 / (2 * _WIDTH**2))
     gamma = RBF().fit(X).gamma_
     alphas = np.logspace(-6, 3, 19).tolist()

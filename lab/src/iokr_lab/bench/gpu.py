@@ -18,8 +18,10 @@ def one_fit(*, seed: int = 0, n: int = 30_000, p: int = 50, q: int = 256) -> Que
     generator = torch.Generator().manual_seed(seed)
     X = torch.randn(n, p, dtype=torch.float64, generator=generator)
     Y = torch.sin(X @ torch.randn(p, q, dtype=torch.float64, generator=generator) / p**0.5)
-    X, Y = X.cuda(), Y.cuda()
-    gamma, alpha = 1.0 / p, 0.5
+    X = X.cuda()
+    Y = Y.cuda()
+    gamma = 1.0 / p
+    alpha = 0.5
     ours = IOKR(RBF(gamma), alpha=alpha)
 
     def synchronized(work: Callable[[], Any]) -> Callable[[], Any]:

@@ -33,7 +33,8 @@ def gram(X: Matrix, Z: Matrix, gamma: float) -> Matrix:
 
 def rbf_factors(X: Matrix, Z: Matrix, gamma: float) -> tuple[Matrix, Matrix]:
     """Columns a_i, b_j with ⟨a_i, b_j⟩ = −γ‖x_i − z_j‖²: the norms are folded into the product."""
-    x, z = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
+    x = np.einsum("ij,ij->i", X, X)
+    z = np.einsum("ij,ij->i", Z, Z)
     left = np.hstack([2 * gamma * X, -gamma * x[:, None], np.full((len(X), 1), -gamma)])
     right = np.hstack([Z, np.ones((len(Z), 1)), z[:, None]])
     return left.T, right.T

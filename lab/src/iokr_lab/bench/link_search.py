@@ -25,8 +25,10 @@ from iokr_lab.bench.grams import Matrix
 
 __all__ = ["SECTION", "command_files", "network"]
 
-FULL, SMALL = {"N": 5000, "p": 100, "new": 500}, {"N": 60, "p": 8, "new": 12}
-SECONDS, POINTS = 240.0, 0.5  # for the command, and what a sample may cost in AUC-ROC
+FULL = {"N": 5000, "p": 100, "new": 500}
+SMALL = {"N": 60, "p": 8, "new": 12}
+SECONDS = 240.0  # for the command, and what a sample may cost in AUC-ROC
+POINTS = 0.5
 _SEMI = 2  # one in so many nodes is labelled where the others take part
 
 
@@ -74,13 +76,15 @@ def _areas(scored: Scored, task: Task, new: np.ndarray, W: Any) -> list[float]:
 
 def _timed(what: Any) -> tuple[Any, float, float]:
     """(answer, seconds, seconds of all cores)."""
-    start, cores = perf_counter(), process_time()
+    start = perf_counter()
+    cores = process_time()
     answer = what()
     return answer, perf_counter() - start, process_time() - cores
 
 
 def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
-    tables, verdicts = [], []
+    tables = []
+    verdicts = []
     for semi in (False, True):
         size = SMALL if run.quick else FULL
         words = "semi-supervised" if semi else "supervised"

@@ -51,7 +51,8 @@ def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
     rng = np.random.default_rng(seed)
     X, W = network(rng, N, p, degree=20.0)
     labeled = np.sort(rng.permutation(N)[: 4 * N // 5])
-    kernel, alpha = RBF(1.0 / p), 0.5
+    kernel = RBF(1.0 / p)
+    alpha = 0.5
     learning: dict[str, Any] = {
         "kernel CCA": KernelCCA(kernel),
         "kernel metric learning": KernelMetricLearning(kernel),
@@ -111,7 +112,8 @@ def values_floor(X: Matrix, W: csr_array, labeled: NDArray[np.intp], gamma: floa
 def top_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, top: int = 100_000) -> Question:
     """The best new links among all pairs."""
     X, W, labeled = _partly_labeled(seed, N, n, p)
-    gamma, alpha = 1.0 / p, 0.5
+    gamma = 1.0 / p
+    alpha = 0.5
 
     def ours() -> Any:
         return LinkPredictor(RBF(gamma), alpha=alpha).fit(X, W, labeled).predict_links(top=top)

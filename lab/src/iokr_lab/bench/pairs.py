@@ -36,7 +36,8 @@ __all__ = ["BENCHMARK", "margin", "ridge", "ridge_plain", "vec_trick"]
 
 _TOL = 1e-6
 _ALPHA = 1.0
-_TRICK, _DENSE = "vec trick, compiled", "dense pair Gram"
+_TRICK = "vec trick, compiled"
+_DENSE = "dense pair Gram"
 
 Pairs = NDArray[np.int64]
 
@@ -57,7 +58,8 @@ def _large(quick: bool) -> dict[str, int]:
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
     large = _large(quick)
     what = f"{large['n']} pairs of {large['m']} nodes"
-    full, small = {"seed": seed, "rivals": False, **large}, {"seed": seed, **_SMALL}
+    full = {"seed": seed, "rivals": False, **large}
+    small = {"seed": seed, **_SMALL}
     return [Footprint(what, __name__, "ridge", "PairModel", full, small)]
 
 
@@ -119,8 +121,11 @@ def vec_trick(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> 
     """(G + λI)c = y by conjugate gradients; (G c)_ab = 2(K S K)_ab with S sparse, on our own loops."""
     K = _gram(X, gamma)
     by_node = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    a, b, y = pairs[by_node, 0], pairs[by_node, 1], y[by_node]
-    rows, columns = np.concatenate([a, b]), np.concatenate([b, a])
+    a = pairs[by_node, 0]
+    b = pairs[by_node, 1]
+    y = y[by_node]
+    rows = np.concatenate([a, b])
+    columns = np.concatenate([b, a])
     order = np.lexsort((columns, rows))
     source = np.concatenate([np.arange(len(y)), np.arange(len(y))])[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(K)))])
@@ -130,8 +135,11 @@ def vec_trick(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> 
         T = loops.scatter_rows(S, K)
         return 2 * loops.row_dots(K, np.ascontiguousarray(T.T), left, right)
 
-    x, r = np.zeros(len(y)), y.copy()
-    d, rr, goal = r.copy(), float(y @ y), _TOL**2 * float(y @ y)
+    x = np.zeros(len(y))
+    r = y.copy()
+    d = r.copy()
+    rr = float(y @ y)
+    goal = _TOL**2 * float(y @ y)
     while rr > goal:
         A = times(d, a, b) + _ALPHA * d
         step = rr / float(d @ A)

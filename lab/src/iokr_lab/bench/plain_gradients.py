@@ -28,12 +28,19 @@ def plain_gradients(
 ) -> tuple[Matrix, int]:
     """C by conjugate gradients without a preconditioner, and the number of steps."""
     B = np.where(mask, Psi, 0.0)
-    C, R = np.zeros_like(B), B.copy()
-    P, old, goal, steps = R.copy(), float(np.sum(R * R)), tol * float(np.linalg.norm(B)), 0
+    C = np.zeros_like(B)
+    R = B.copy()
+    P = R.copy()
+    old = float(np.sum(R * R))
+    goal = tol * float(np.linalg.norm(B))
+    steps = 0
     while old > goal**2 and steps < 10_000:
         S = mask * (K @ P @ A) + alpha * P
         step = old / float(np.sum(P * S))
-        C, R = C + step * P, R - step * S
+        C = C + step * P
+        R = R - step * S
         new = float(np.sum(R * R))
-        P, old, steps = R + new / old * P, new, steps + 1
+        P = R + new / old * P
+        old = new
+        steps = steps + 1
     return C, steps

@@ -28,8 +28,11 @@ from iokr_lab.bench.grams import Matrix
 
 __all__ = ["BENCHMARK", "crossing", "plain"]
 
-_ALPHA, _TOL, _NU = 0.01, 1e-4, 0.05
-_OURS, _GENERIC = "QuantileCurves", "ADMM, as for every loss"
+_ALPHA = 0.01
+_TOL = 1e-4
+_NU = 0.05
+_OURS = "QuantileCurves"
+_GENERIC = "ADMM, as for every loss"
 _TINY: dict[str, Any] = {"n": 30, "m": 4}
 SMALL = {"plain": _TINY, "crossing": _TINY}
 
@@ -76,7 +79,8 @@ class Task:
 
     def problem(self) -> Problem:
         """The same in a loss that the solver knows nothing about."""
-        levels, points = self.levels(), Points.of(RBF(10.0), self.X, 1.0)
+        levels = self.levels()
+        points = Points.of(RBF(10.0), self.X, 1.0)
         loss = levels.loss()
         gram = SeparableGram(points.training_gram(), levels.operator())
         return Problem(gram, levels.targets(self.y - np.median(self.y)), _AnyLoss(loss.lo, loss.hi), _ALPHA)
@@ -90,10 +94,14 @@ class Task:
         """C = W/λ, W the minimum of ½⟨W, KWG⟩/λ − ⟨W, Ψ⟩ over the box, looked at every 20 steps."""
         from scipy.optimize import minimize
 
-        problem, levels = self.problem(), self.levels()
-        K, G, Psi = np.asarray(RBF(10.0)(self.X)) + 1.0, levels.G / np.outer(levels.r, levels.r), problem.Psi
+        problem = self.problem()
+        levels = self.levels()
+        K = np.asarray(RBF(10.0)(self.X)) + 1.0
+        G = levels.G / np.outer(levels.r, levels.r)
+        Psi = problem.Psi
         lo, hi = problem.loss.bounds(Psi.shape[1])
-        start, last = float(problem.objective(np.zeros_like(Psi))), np.zeros_like(Psi)
+        start = float(problem.objective(np.zeros_like(Psi)))
+        last = np.zeros_like(Psi)
 
         def minus_dual(w: Matrix) -> tuple[float, Matrix]:
             W = w.reshape(Psi.shape)
@@ -114,7 +122,8 @@ _PATIENCE = 40  # looks at the gap of a rival that may not arrive
 
 def _solved(task: Task) -> Matrix:
     """The solver without what a model checks and keeps."""
-    levels, points = task.levels(), Points.of(RBF(10.0), task.X, 1.0)
+    levels = task.levels()
+    points = Points.of(RBF(10.0), task.X, 1.0)
     rows = Rows(task.X, task.y, None)
     return np.asarray(
         solve_levels(points.training_gram(), rows, levels, _ALPHA, float(np.median(task.y)), ADMM(_TOL)).C

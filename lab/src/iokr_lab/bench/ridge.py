@@ -48,8 +48,10 @@ _SMALL: dict[str, dict[str, int]] = {
 def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Question:
     """C = (K + αI)⁻¹ Y for one α."""
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
-    gamma, alpha = 1.0 / p, 0.5
-    ours, rival = IOKR(RBF(gamma), alpha=alpha), KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+    gamma = 1.0 / p
+    alpha = 0.5
+    ours = IOKR(RBF(gamma), alpha=alpha)
+    rival = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
     return Question(
         f"(a) one fit, n = {n}, q = {q}",
         (
@@ -77,7 +79,8 @@ def fit_floor(X: Matrix, Y: Matrix, gamma: float, alpha: float) -> Matrix:
 def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: int = 25) -> Question:
     """The best of many α, and its fit."""
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
-    gamma, alphas = 1.0 / p, np.logspace(-4, 3, n_alphas)
+    gamma = 1.0 / p
+    alphas = np.logspace(-4, 3, n_alphas)
     ours = IOKRCV(RBF(gamma), alphas=alphas.tolist())
     rival = KernelRidge(kernel="rbf", gamma=gamma)
     search = GridSearchCV(rival, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=5)
@@ -159,9 +162,12 @@ def ranking(
     """The ten candidates with the least ‖h(x) − ψ(y)‖², ψ that of the Tanimoto kernel."""
     rng = np.random.default_rng(seed)
     planes = rng.standard_normal((p, bits))
-    X, X_new = rng.standard_normal((n, p)), rng.standard_normal((m, p))
-    Y, Z = _fingerprints(rng, X, planes), _fingerprints(rng, rng.standard_normal((candidates, p)), planes)
-    gamma, alpha = 1.0 / p, 0.5
+    X = rng.standard_normal((n, p))
+    X_new = rng.standard_normal((m, p))
+    Y = _fingerprints(rng, X, planes)
+    Z = _fingerprints(rng, rng.standard_normal((candidates, p)), planes)
+    gamma = 1.0 / p
+    alpha = 0.5
     model = IOKR(RBF(gamma), output_kernel=Tanimoto(), alpha=alpha).fit(X, Y)
     by_hand = partial(rank_floor, X, X_new, Y, Z, gamma, *_inverse_and_gram(X, Y, gamma, alpha))
 
@@ -194,7 +200,8 @@ def rank_floor(
     beta = dgemm(1.0, gram(X_new, X, gamma), inverse)
     sq_norms = np.einsum("ij,ij->i", dgemm(1.0, beta, K_Y), beta)
     labels = Y.astype(float)
-    best, distances = np.empty((len(X_new), 0), dtype=np.intp), np.empty((len(X_new), 0))
+    best = np.empty((len(X_new), 0), dtype=np.intp)
+    distances = np.empty((len(X_new), 0))
     for start in range(0, len(Z), 512):
         block = dgemm(-2.0, _tanimoto(Z[start : start + 512].astype(float), labels), beta, trans_b=1).T
         block += 1.0 + sq_norms[:, None]
@@ -221,7 +228,9 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
     """The best of 10 α and 5 manifold_weights μ when n of N points are labelled, on a graph of 10 neighbours."""
     X, Y = smooth_vectors(np.random.default_rng(seed), N, p, q)
     Y = Y[:n]
-    gamma, alphas, manifold_weights = 0.5 / p, np.logspace(-2, 2.5, 10), np.logspace(-3, 1, 5)
+    gamma = 0.5 / p
+    alphas = np.logspace(-2, 2.5, 10)
+    manifold_weights = np.logspace(-3, 1, 5)
     grid = {"alphas": alphas.tolist(), "manifold_weights": manifold_weights.tolist()}
     ours = IOKRCV(RBF(gamma), manifold=Laplacian(n_neighbors=10), **grid)
     rival = partial(direct_path, X, Y, gamma, alphas, manifold_weights)
@@ -249,7 +258,8 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
 
 def direct_path(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix, manifold_weights: Matrix, *, once: bool) -> Matrix:
     """(y − Hy)_i / (1 − H_ii) with H = J K (αI + MK)⁻¹ Jᵀ, M = JᵀJ + μL: errors without the label of x_i."""
-    N, n = len(X), len(Y)
+    N = len(X)
+    n = len(Y)
     K = gram(X, X, gamma).T  # in C order, as products with sparse matrices want it
     L = neighbor_laplacian(K, 10)
     J = sp.csr_array((np.ones(n), (np.arange(n), np.arange(n))), shape=(N, N))
@@ -274,7 +284,8 @@ def direct_path(X: Matrix, Y: Matrix, gamma: float, alphas: Matrix, manifold_wei
 def neighbor_laplacian(K: Matrix, k: int) -> Any:
     """diag(W1) − W, W the k largest off-diagonal entries of each row of K, symmetrised by the mean."""
     N = len(K)
-    columns, values = np.empty((N, k), dtype=np.intp), np.empty((N, k))
+    columns = np.empty((N, k), dtype=np.intp)
+    values = np.empty((N, k))
     for start in range(0, N, PANEL):
         block = slice(start, start + PANEL)
         rows = K[block].copy()

@@ -25,8 +25,12 @@ from iokr_lab.data import load_massbank_msms
 
 __all__ = ["BENCHMARK", "fingerprints", "gram", "library", "made_spectra"]
 
-_OURS, _FLOOR, _VECTORISED = "ProbabilityProduct", "bare exponentials", "the same without Numba"
-_WIDTH, _SIGMA, _CUTOFF = 0.005, 0.2, 12.0
+_OURS = "ProbabilityProduct"
+_FLOOR = "bare exponentials"
+_VECTORISED = "the same without Numba"
+_WIDTH = 0.005
+_SIGMA = 0.2
+_CUTOFF = 12.0
 _FEW = 60  # spectra that loops over pairs in Python compare
 
 
@@ -58,7 +62,8 @@ def touched(spectra: MassSpectra) -> int:
 
 def exponentials(count: Any, arguments: Any) -> float:
     """Σ exp(−x), `count` of them; Numba compiles it."""
-    total, size = 0.0, len(arguments)
+    total = 0.0
+    size = len(arguments)
     done = 0
     while done < count:
         for i in range(min(size, count - done)):
@@ -133,7 +138,8 @@ def without_numba(*, seed: int = 0, n: int = 1000, letter: str = "d") -> Questio
 def fingerprints(*, seed: int = 0, n: int = 2000, p: int = 4263) -> Question:
     """Tanimoto of packed bits, beside the product of float rows."""
     dense = (np.random.default_rng(seed).uniform(size=(n, p)) < 0.1).astype(np.uint8)
-    bits, rows = Bits.of(dense), dense.astype(np.float32)
+    bits = Bits.of(dense)
+    rows = dense.astype(np.float32)
 
     def product() -> NDArray[np.float64]:
         both = (rows @ rows.T).astype(np.float64)

@@ -19,7 +19,8 @@ from iokr_lab.bench.base import Run, Section, Verdict
 __all__ = ["COMMANDS", "measured", "write_questions"]
 
 _THREADS = "2"
-_QUERIES, _CANDIDATES = 100, 50
+_QUERIES = 100
+_CANDIDATES = 50
 
 
 def measured(command: Sequence[str], cache: Path) -> dict[str, float]:
@@ -69,7 +70,8 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
     with TemporaryDirectory(prefix="iokr-") as name:
         folder = Path(name)
         library, queries = _files(folder, run.quick)
-        model, cache = folder / "model.safetensors", folder / "cache"
+        model = folder / "model.safetensors"
+        cache = folder / "cache"
         train = ["train", "-i", str(library[0]), "--candidates", str(library[1]), "-o", str(model)]
         train += ["--fingerprints", "maccs", "--folds", "2"] if run.quick else []
         asked = ["identify", "-i", str(queries[0]), "-m", str(model), "--candidates", str(queries[1])]

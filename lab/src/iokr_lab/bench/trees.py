@@ -174,7 +174,8 @@ def _data(name: str, n: int, m: int, seed: int, drawn: bool) -> tuple[Matrix, Ma
         return X[:n], Y[:n], X[n:], Y[n:]
     data = load_multilabel(name)
     rows = np.concatenate([np.arange(n), data.n_train + np.arange(m)])
-    X, Y = data.X[rows], data.Y[rows]
+    X = data.X[rows]
+    Y = data.Y[rows]
     X = X.toarray() if hasattr(X, "toarray") else X
     return X[:n], Y[:n], X[n:], Y[n:]
 

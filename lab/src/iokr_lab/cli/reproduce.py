@@ -66,7 +66,8 @@ def reproduce(
         raise typer.BadParameter(str(error), param_hint="NAME") from None
     if short and full:
         raise typer.BadParameter("choose one of --short and --full.", param_hint="--short")
-    folder, plan = output or Path(f"iokr-{name}"), "short" if short else "full" if full else "default"
+    folder = output or Path(f"iokr-{name}")
+    plan = "short" if short else "full" if full else "default"
 
     def kept() -> str:
         return f"What is finished is in {where}; the same command goes on from there." if _any(where) else ""

@@ -1,1 +1,1 @@
-"""Uncertainty: what is promised, measured."""
+"""Coverage of prediction sets."""

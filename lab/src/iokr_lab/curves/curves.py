@@ -173,7 +173,8 @@ def folded(case: Fold, plan: Plans, pairs: Pairs) -> dict[str, Any]:
     start = thread_time()
     found = predicted(case.method, pairs.take(train), pairs.X[test])
     seconds = thread_time() - start
-    truth, w = pairs.Y[test], quadrature_weights("uniform" if pairs.periodic else "trapezoid", pairs.points)
+    truth = pairs.Y[test]
+    w = quadrature_weights("uniform" if pairs.periodic else "trapezoid", pairs.points)
     mean = pairs.Y[train].mean(axis=0)
     slopes = [np.gradient(Y, pairs.points, axis=1) for Y in (truth, found)]
     return {
@@ -221,10 +222,8 @@ def page(results: Results, plan: Plans, data: dict[str, Pairs]) -> Report:
 
 
 def _r2(results: Results, name: str, method: str) -> float:
-    ise, total = (
-        np.concatenate([cell[what] for cell in results.of(Fold, set=name, method=method).values()])
-        for what in ("ise", "total")
-    )
+    ise = np.concatenate([cell["ise"] for cell in results.of(Fold, set=name, method=method).values()])
+    total = np.concatenate([cell["total"] for cell in results.of(Fold, set=name, method=method).values()])
     return float(1 - ise.sum() / total.sum())
 
 
@@ -250,7 +249,9 @@ def _folds(results: Results, name: str) -> Table:
         if not installed(method):
             continue
         cells = list(results.of(Fold, set=name, method=method).values())
-        ise, sup, slope = (np.concatenate([cell[what] for cell in cells]) for what in ("ise", "sup", "slope"))
+        ise = np.concatenate([cell["ise"] for cell in cells])
+        sup = np.concatenate([cell["sup"] for cell in cells])
+        slope = np.concatenate([cell["slope"] for cell in cells])
         lines.append(
             {
                 "method": method,
@@ -272,7 +273,8 @@ def _sparse_cells(results: Results, share: float, noise: float, what: str) -> li
 def _sparse_table(results: Results, plan: Plans) -> Table:
     lines = []
     for share, noise in SPARSE:
-        one, other = (_sparse_cells(results, share, noise, what) for what in ("masked", "interpolated"))
+        one = _sparse_cells(results, share, noise, "masked")
+        other = _sparse_cells(results, share, noise, "interpolated")
         lines.append(
             {
                 "seen": f"{100 * share:.0f} %",

@@ -84,7 +84,8 @@ def _work(case: Cell, plan: Lip, data: Curves) -> dict[str, Any]:
     B = np.tile(1.0 / (1.0 + np.arange(case.m)) ** 2, 2)
     if case.loss == "exact":
         norms = np.sqrt(np.clip(np.mean(data.Y**2, axis=1) - np.sum(Psi**2, axis=1), 0.0, None))
-        Psi, B = np.column_stack([Psi, norms]), np.append(B, 0.0)
+        Psi = np.column_stack([Psi, norms])
+        B = np.append(B, 0.0)
     squares = []
     for i in range(len(data.Y)):
         rest = np.flatnonzero(np.arange(len(data.Y)) != i)
@@ -97,7 +98,8 @@ def _work(case: Cell, plan: Lip, data: Curves) -> dict[str, Any]:
 
 def _page(results: Results, plan: Lip, data: Curves) -> Report:
     cells = [(case, results[case]) for case in results if isinstance(case, Cell)]
-    rows, apart = [], []
+    rows = []
+    apart = []
     for case, found in cells:
         if case.loss != "theirs":
             continue

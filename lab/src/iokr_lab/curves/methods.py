@@ -48,7 +48,9 @@ INTEGRAL = tuple(f"kernel {width}" for width in WIDTHS)
 PRINCIPAL = tuple(f"components {rank}" for rank in RANKS)
 LINES = (POINTS, *INTEGRAL, *PRINCIPAL)
 
-OURS_INTEGRAL, OURS_COMPONENTS, OURS_BASIS = "iokr, integral kernel", "iokr, components", "iokr, basis"
+OURS_INTEGRAL = "iokr, integral kernel"
+OURS_COMPONENTS = "iokr, components"
+OURS_BASIS = "iokr, basis"
 FDA = "scikit-fda, linear on components"
 METHODS = (
     OURS_INTEGRAL,
@@ -107,7 +109,8 @@ def input_kernels(X: Matrix) -> list[RBF]:
 
 def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
     """R² of leave-one-curve-out against the mean of the other curves, width and alpha by the same errors."""
-    kernels, options = input_kernels(pairs.X), pairs.options()
+    kernels = input_kernels(pairs.X)
+    options = pairs.options()
     if space == POINTS:
         embedding = Curves(pairs.points, quadrature=pairs.quadrature)
         plain = IOKRCV(kernels, embedding=embedding).fit(pairs.X, pairs.Y)
@@ -127,7 +130,8 @@ def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
 
 def against_the_others(pairs: Pairs, H: Matrix) -> float:
     """1 − Σ∫(y − h)² / Σ∫(y − mean of the others)², over points that were seen."""
-    seen, Y = ~np.isnan(pairs.Y), np.nan_to_num(pairs.Y)
+    seen = ~np.isnan(pairs.Y)
+    Y = np.nan_to_num(pairs.Y)
     w = seen * quadrature_weights(pairs.quadrature, pairs.points)
     counts = seen.sum(axis=0)
     others = ((seen * Y).sum(axis=0) - Y) / np.maximum(counts - seen, 1)
@@ -161,7 +165,8 @@ def predicted(method: str, train: Pairs, X: Matrix) -> Matrix:
         return _linear(train, X)
     if method == FDA:
         return _scikit_fda(train, X, rank)
-    kernels, options = input_kernels(train.X), train.options()
+    kernels = input_kernels(train.X)
+    options = train.options()
     if method == POINTS:
         embedding = Curves(train.points, quadrature=train.quadrature)
         plain = IOKRCV(kernels, embedding=embedding).fit(train.X, train.Y)
@@ -209,16 +214,19 @@ def _components(train: Pairs, X: Matrix, rank: int) -> Matrix:
 
 def _linear(train: Pairs, X: Matrix) -> Matrix:
     """Ridge between coefficients in bases of both sides: a linear kernel on smoothed inputs, outputs in a basis."""
-    p, T = train.X.shape[1], train.Y.shape[1]
+    p = train.X.shape[1]
+    T = train.Y.shape[1]
     shift = train.X.mean(axis=0)
     if p > 25:  # a curve on many points: its coefficients in 15 functions
         s = np.linspace(0.0, 1.0, p, endpoint=not train.periodic)
         basis = Basis.fourier(15, period=1.0) if train.periodic else Basis.bsplines(15)
         Phi = basis.fitted(s)(s, 0)
         smooth = Phi @ np.linalg.pinv(Phi)
-        inputs, new = (train.X - shift) @ smooth.T, (X - shift) @ smooth.T
+        inputs = (train.X - shift) @ smooth.T
+        new = (X - shift) @ smooth.T
     else:
-        inputs, new = train.X - shift, X - shift
+        inputs = train.X - shift
+        new = X - shift
     scale = float(np.sqrt(np.mean(np.sum(inputs**2, axis=1))))
     d = min(15, T - 1 if train.periodic else T)
     basis = Basis.fourier(d, period=1.0) if train.periodic else Basis.bsplines(max(d, 4))
@@ -236,7 +244,8 @@ def _scikit_fda(train: Pairs, X: Matrix, rank: int) -> Matrix:
         return skfda.FDataGrid(values, points)
 
     s = np.linspace(0.0, 1.0, train.X.shape[1])
-    inside, outside = FPCA(n_components=min(rank, train.X.shape[1])), FPCA(n_components=min(6, rank))
+    inside = FPCA(n_components=min(rank, train.X.shape[1]))
+    outside = FPCA(n_components=min(6, rank))
     scores = inside.fit_transform(grid(train.X, s))
     targets = outside.fit_transform(grid(train.Y, train.points))
     model = RidgeCV(np.logspace(-6, 6, 25) * float(np.mean(scores**2))).fit(scores, targets)
@@ -251,7 +260,8 @@ def sparse(pairs: Pairs, share: float, noise: float, seed: tuple[int, ...]) -> d
     """Mean ISE of complete test curves, learned from a share of the points of 25 curves, with noise."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(pairs.X))
-    train, test = pairs.take(order[:25]), pairs.take(order[25:])
+    train = pairs.take(order[:25])
+    test = pairs.take(order[25:])
     n, T = train.Y.shape
     Y = train.Y + noise * rng.normal(size=train.Y.shape)
     seen = rng.permuted(np.arange(T) < round(share * T) * np.ones((n, 1)), axis=1)
@@ -303,7 +313,8 @@ def steps(share: float, seed: int, n: int = 40, T: int = 15) -> dict[str, Any]:
     K = np.asarray(kernel(X))
     exact = dense_masked(K, A, mask, Y, alpha)
     _, plain = plain_gradients(K, A, mask, Y, alpha)
-    H, expected = K @ C @ A, K @ exact @ A
+    H = K @ C @ A
+    expected = K @ exact @ A
     return {
         "preconditioned": path.n_steps[0],
         "plain": plain,

@@ -13,7 +13,9 @@ from iokr_lab.data.archives import find_set, reading, set_names
 
 __all__ = ["LabelRanking", "label_ranking_sets", "load_label_ranking"]
 
-FOLDER, SUFFIX, TARGET = "label_ranking", ".csv.gz", "ranking"
+FOLDER = "label_ranking"
+SUFFIX = ".csv.gz"
+TARGET = "ranking"
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def load_massbank_msms() -> MassBank:
     found = read_arrays(path, "a spectra", _SPECTRA)
     molecules = read_arrays(find_data("massbank_msms/molecules.npz"), "a molecules", _MOLECULES)
     packed = read_arrays(find_data("massbank_msms/fingerprints.npz"), "a fingerprints", ("fp",))["fp"]
-    n, smiles = int(molecules["n_spectra"]), molecules["smiles"]
+    n = int(molecules["n_spectra"])
+    smiles = molecules["smiles"]
     if n != len(found["indptr"]) - 1 or len(packed) != len(smiles) or packed.shape[1:] != (-(-_BITS // 8),):
         raise ValueError(
             f"{path.parent} must hold as many molecules as fingerprints of {_BITS} packed bits, the first of them "
@@ -83,7 +84,8 @@ def write_massbank_files(folder: Path, rows: Any = None) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     chosen = np.arange(len(data.spectra)) if rows is None else np.arange(len(data.spectra))[rows]
     sets = data.candidates()
-    mgf, table = folder / "spectra.mgf", folder / "candidates.tsv"
+    mgf = folder / "spectra.mgf"
+    table = folder / "candidates.tsv"
     with mgf.open("w", encoding="utf-8") as file:
         for spectrum in data.spectra[chosen]:
             known = spectrum.metadata

@@ -49,7 +49,8 @@ def _assemble(path: Path, arrays: dict[str, NDArray[Any]]) -> MultiLabel:
     n, p, d = (int(size) for size in arrays["shape"])
     X: Any = arrays["X"].astype(np.float64) if "X" in arrays else ones("X", (n, p))
     Y = ones("Y", (n, d)).toarray()
-    names, n_train = tuple(arrays["label_names"].tolist()), int(arrays["n_train"])
+    names = tuple(arrays["label_names"].tolist())
+    n_train = int(arrays["n_train"])
     order = arrays["order_libsvm"].astype(np.int64) if "order_libsvm" in arrays else None
     if X.shape != (n, p):
         raise ValueError(f"X must be {(n, p)}, got {X.shape}.")

@@ -46,10 +46,12 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
         Those active against at least one line, those active against about half of them, or all.
     """
     check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
-    table_path, paths_path = find_data("nci_cancer/nci_cancer.npz"), find_data("nci_cancer/paths.npz")
+    table_path = find_data("nci_cancer/nci_cancer.npz")
+    paths_path = find_data("nci_cancer/paths.npz")
     table = read_arrays(table_path, "an NCI-Cancer", _TABLE)
     paths = read_arrays(paths_path, "an NCI-Cancer", _PATHS)
-    n, d = len(table["nsc"]), len(table["cell_line"])
+    n = len(table["nsc"])
+    d = len(table["cell_line"])
     check_rows(table_path, n, {name: table[name] for name in _TABLE[:5]})
     check_rows(table_path, d, {"tissue": table["tissue"]})
     if table["score"].ndim != 2 or table["score"].shape[1] != d:

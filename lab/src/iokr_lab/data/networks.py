@@ -191,7 +191,9 @@ def load_nips_coauthorship() -> NIPSAuthors:
         path, "a co-authorship", ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
     )
     text = read_arrays(words_path, "a word count", ("indptr", "indices", "counts", "vocab"))
-    n, d, known = len(graph["author"]), len(graph["doc_year"]), len(text["indptr"]) - 1
+    n = len(graph["author"])
+    d = len(graph["doc_year"])
+    known = len(text["indptr"]) - 1
     if known > d:
         raise ValueError(f"{words_path} has {known} papers, but there are {d} in {path}.")
     papers = sparse_rows(path, graph["doc_author_indptr"], graph["doc_author_indices"], None, (d, n))

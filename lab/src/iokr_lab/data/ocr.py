@@ -59,7 +59,10 @@ def load_ocr_letters() -> OCRLetters:
     """
     path = find_data("ocr_letters/ocr_letters.npz")
     file = read_arrays(path, "an OCR letters", ("pixels", "labels", "word_start", "fold"))
-    packed, labels, starts, fold = file["pixels"], file["labels"], file["word_start"], file["fold"]
+    packed = file["pixels"]
+    labels = file["labels"]
+    starts = file["word_start"]
+    fold = file["fold"]
     if packed.ndim != 2 or packed.shape[1] * 8 != SHAPE[0] * SHAPE[1] or packed.dtype != np.uint8:
         raise ValueError(f"{path}: `pixels` must be 16 bytes a letter, got {packed.dtype} of shape {packed.shape}.")
     check_rows(path, len(packed), {"labels": labels})

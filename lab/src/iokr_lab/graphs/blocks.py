@@ -35,12 +35,17 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 
-TRAINING, TESTED = 50, tuple(np.arange(1.0, 6.0, 0.5))
+TRAINING = 50
+TESTED = tuple(np.arange(1.0, 6.0, 0.5))
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 PUBLISHED = {"FGW": 0.1765, "seconds of training": 758.0}  # the neural variant, in the authors' public example
 GENERATORS = {"symmetric": False, "both directions drawn": True}
-NEAREST, CONSTANT, BEST = "nearest training graph", "one graph for all", "training graph of least risk"
-KERNEL, EDITED, AGAIN = "training graph by k_Y", "edits by k_Y", "the same x drawn again"
+NEAREST = "nearest training graph"
+CONSTANT = "one graph for all"
+BEST = "training graph of least risk"
+KERNEL = "training graph by k_Y"
+EDITED = "edits by k_Y"
+AGAIN = "the same x drawn again"
 
 
 def barycentre(k: int) -> str:
@@ -63,7 +68,8 @@ def shares(Y: Any) -> Matrix:
 
 def blocks_work(case: Blocks, seed: int, neighbors: Sequence[int], edited: bool, training: int) -> dict[str, Any]:
     """Mean FGW to the test graphs, seconds a graph, and what was chosen."""
-    directed, first = GENERATORS[case.generator], 3 * (1000 * seed + case.draw)
+    directed = GENERATORS[case.generator]
+    first = 3 * (1000 * seed + case.draw)
     X, Y = make_blocks(training, directed=directed, seed=first)
     X_test, Y_test = make_blocks(x=TESTED, directed=directed, seed=first + 1)
     _, again = make_blocks(x=TESTED, directed=directed, seed=first + 2)

@@ -18,7 +18,8 @@ from iokr_lab.study import Case, Plan, Results, Study
 
 __all__ = ["STUDY"]
 
-BAR, PER_GRAPH = 0.11, 1.0  # mean FGW with five neighbours, seconds
+BAR = 0.11  # mean FGW with five neighbours, seconds
+PER_GRAPH = 1.0
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,18 @@ __all__ = ["DECODERS", "FINGERPRINTS", "INPUTS", "POOL", "SOFT", "STRINGS", "Mol
 DEPTH = 3
 ALPHAS = tuple(np.logspace(-5, 1, 13))
 SECONDS = 2.0  # of an edit distance, at most
-FINGERPRINTS, STRINGS = "fingerprints", "SMILES"
+FINGERPRINTS = "fingerprints"
+STRINGS = "SMILES"
 INPUTS = (FINGERPRINTS, STRINGS)
-POOL, PLAIN, SEEN = "pool with the truth", "pool, no bond orders", "training graphs"
+POOL = "pool with the truth"
+PLAIN = "pool, no bond orders"
+SEEN = "training graphs"
 NEAREST = "nearest training input"
-KERNEL, FGW, SOFT = "barycentre, k_Y decides", "barycentre, FGW decides", "barycentre, relaxed"
-EDITS, WHOLE = "edits", "edits, connected"
+KERNEL = "barycentre, k_Y decides"
+FGW = "barycentre, FGW decides"
+SOFT = "barycentre, relaxed"
+EDITS = "edits"
+WHOLE = "edits, connected"
 DECODERS = (NEAREST, SEEN, POOL, PLAIN, KERNEL, FGW, SOFT, EDITS, WHOLE)
 
 
@@ -62,7 +68,8 @@ def load_pool(seed: int, training: int, tested: int, others: int) -> Pool:
     """Molecules of seven to nine atoms, drawn."""
     smiles = load_qm9()
     order = np.random.default_rng(seed).permutation(len(smiles))
-    kept, graphs = [], []
+    kept = []
+    graphs = []
     for row in order:
         graph = molecule_graph(smiles[row])
         if len(graph[1]) >= 7 and "C" in graph[1]:
@@ -80,8 +87,10 @@ def _without_bonds(graphs: Any) -> np.ndarray:
 
 def work_on(case: Molecules, pool: Pool) -> dict[str, Any]:
     """Every distance of the answers to the truth."""
-    n, m = pool.training, pool.tested
-    train, test = np.arange(n), np.arange(n, n + m)
+    n = pool.training
+    m = pool.tested
+    train = np.arange(n)
+    test = np.arange(n, n + m)
     X: Any = pool.bits if case.inputs == FINGERPRINTS else pool.smiles
     Y = _without_bonds(pool.graphs) if case.decoder == PLAIN else pool.graphs
     truth = pool.graphs[test]
@@ -92,7 +101,8 @@ def work_on(case: Molecules, pool: Pool) -> dict[str, Any]:
     start = thread_time()
     model = IOKRCV(kernels, alphas=ALPHAS, output_kernel=k_Y, decoder=_decoder(case.decoder))
     model.fit(X[train], Y[train])
-    fitting, start = thread_time() - start, thread_time()
+    fitting = thread_time() - start
+    start = thread_time()
     found = _answers(case.decoder, model, X, Y, train, test)
     seconds = (thread_time() - start) / m
     cell: dict[str, Any] = {"seconds": seconds, "fitting": fitting, "alpha": float(model.alpha_), "tested": m}
@@ -129,7 +139,9 @@ def _answers(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, test: 
 def measured(truth: Any, found: Any) -> dict[str, Any]:
     """Exact match, k_Y, FGW, edits, and whether answers are molecules."""
     bonds = all(len(graph) == 3 for graph in found)
-    true, plain, without = as_objects(truth), _without_bonds(truth), _without_bonds(found)
+    true = as_objects(truth)
+    plain = _without_bonds(truth)
+    without = _without_bonds(found)
     k_Y = Normalized(WeisfeilerLehman(DEPTH)).fit(plain)
     edits = graph_edit_distance(plain, without, seconds=SECONDS)
     cell: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""Lower halves of digits from upper halves."""
+"""Lower halves of digits predicted from upper halves."""

@@ -1,6 +1,6 @@
-"""The lower half of scikit-learn's digits from their upper half.
+"""The lower half of scikit-learn's digits predicted from the upper half.
 
-Half of the digits is held out. Bandwidth and alpha are chosen on the other half, by leave-one-out in closed form.
+Half of the digits are held out. Bandwidth and alpha are chosen on the other half by leave-one-out in closed form.
 """
 
 from __future__ import annotations
@@ -21,32 +21,39 @@ from iokr.embeddings.identity import Identity
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import RBF
-from iokr_lab.images.halves import ImageSplit, Matrix, halves, hidden, whole
+from iokr_lab.images.halves import Matrix, halves, upper_only, whole
+from iokr_lab.splits import TrainTest
 from iokr_lab.study import Case, Plan, Results, Study
 
 __all__ = ["STUDY"]
 
-WIDTHS = (0.5, 1.0, 2.0, 4.0)  # what to try for gamma, in units of the default
-WHITE, BLACK = 0, 16  # grey levels of scikit-learn's digits
-VECTORS, KERNEL, NEAREST, MEAN = METHODS = ("IOKR", "IOKR, output kernel", "nearest neighbour", "mean image")
+WIDTHS = (0.5, 1.0, 2.0, 4.0)  # grid of gamma, in units of the default
+# Grey levels of scikit-learn's digits.
+WHITE = 0
+BLACK = 16
+VECTORS = "IOKR"
+KERNEL = "IOKR, output kernel"
+NEAREST = "nearest neighbour"
+MEAN = "mean image"
+METHODS = (VECTORS, KERNEL, NEAREST, MEAN)
 
 
 @dataclass(frozen=True)
 class Digits(Plan):
-    """How many digits there are; nothing but the split is drawn."""
+    """The number of digits; only the split is random."""
 
     repeat: int = 0
     n_digits: int = 1797
 
 
 @dataclass(frozen=True)
-class Completed(Case):
+class Completion(Case):
     """The held-out digits, completed by one method."""
 
     method: str
 
 
-Data = tuple[ImageSplit, NDArray[np.intp]]  # and the first held-out example of each digit
+Data = tuple[TrainTest, NDArray[np.intp]]  # and the first held-out example of each digit
 
 
 def _load(plan: Digits) -> Data:
@@ -55,13 +62,15 @@ def _load(plan: Digits) -> Data:
     upper, lower = halves(digits.data[: plan.n_digits])
     train, test = train_test_split(np.arange(len(upper)), test_size=0.5, stratify=target, random_state=plan.seed)
     shown = np.array([np.flatnonzero(target[test] == digit)[0] for digit in range(10)])
-    return ImageSplit(upper[train], lower[train], upper[test], lower[test]), shown
+    return TrainTest.of(upper, lower, train, test), shown
 
 
-def _work(case: Completed, plan: Digits, data: Data) -> dict[str, Any]:
-    """The error, the examples that are shown and, where alpha is chosen, its path."""
+def _work(case: Completion, plan: Digits, data: Data) -> dict[str, Any]:
+    """The error, the examples shown and, for the method that chooses alpha, its path."""
     split, shown = data
-    X, Y, pixels = split.X, split.Y, Identity(centered=True)
+    X = split.X
+    Y = split.Y
+    pixels = Identity(centered=True)
     path: dict[str, Any] = {}
     if case.method == MEAN:
         lower = np.broadcast_to(Y.mean(axis=0), split.Y_test.shape)
@@ -75,7 +84,7 @@ def _work(case: Completed, plan: Digits, data: Data) -> dict[str, Any]:
             each = [IOKR(kernel, embedding=pixels, alpha=alpha).fit(X, Y) for alpha in model.alphas]
             path = {
                 "alphas": list(map(float, model.alphas)),
-                "loo": np.sqrt(model.loo_errors_ / Y.shape[1]),  # a row for each bandwidth
+                "loo": np.sqrt(model.loo_errors_ / Y.shape[1]),  # a row per bandwidth
                 "held out": [_rmse(one.predict(split.X_test), split.Y_test) for one in each],
                 "best": list(map(int, model.best_index_)),
             }
@@ -93,38 +102,39 @@ def _rmse(predicted: Any, true: Matrix) -> float:
 
 
 def _page(results: Results, plan: Digits, data: Data) -> Report:
-    path = results[Completed(VECTORS)]
-    n_train, n_test = len(data[0].X), len(data[0].X_test)
+    path = results[Completion(VECTORS)]
+    n_train = len(data[0].X)
+    n_test = len(data[0].X_test)
     return Report(
         "The lower half of a digit from its upper half",
-        f"A model learned from {n_train} digits sees the upper half of {n_test} others and draws the rest.",
+        f"A model trained on {n_train} digits predicts the lower half of {n_test} other digits from the upper half.",
         (
             _errors(results, n_test),
             _pictures(results, data),
             Text(
-                "How strong a penalty?",
+                "Choice of the regularisation",
                 (
-                    "Leave-one-out tells, for every bandwidth and every `alpha`, how well each training digit is "
-                    "completed by a model that has not seen it. In closed form this costs one eigendecomposition for "
-                    "each bandwidth. The held-out digits were not used to choose; they show that it chose well.",
+                    "For every bandwidth and every `alpha`, the leave-one-out error measures how well each training "
+                    "digit is completed by a model fitted without it. In closed form this costs one eigendecomposition "
+                    "per bandwidth. The held-out digits were not used for the choice and confirm it.",
                 ),
             ),
             _curve(path),
             _path(path),
         ),
         (
-            "Errors are root mean squares over pixels of the lower half, whose grey levels go from 0 to 16.",
-            "`IOKR` predicts the 32 pixels as a vector, `h(x) = Σ cᵢ k(xᵢ, x)`, around their mean: the best guess on "
-            "average, hence a little blurred. With a Gaussian output kernel the answer is a lower half that was seen "
-            "in training, the one whose features are closest to `h(x)`: sharp, though not as close pixel by pixel.",
+            "Errors are root mean squared errors over the pixels of the lower half, with grey levels from 0 to 16.",
+            "`IOKR` predicts the 32 pixels as a vector, `h(x) = Σ cᵢ k(xᵢ, x)`, around their mean: the best prediction "
+            "on average, hence slightly blurred. With a Gaussian output kernel the prediction is the lower half of a "
+            "training digit, the one whose features are closest to `h(x)`: sharp, but with a larger pixel error.",
         ),
     )
 
 
 def _errors(results: Results, n_test: int) -> Table:
-    errors = {name: results[Completed(name)]["error"] for name in METHODS}
+    errors = {name: results[Completion(name)]["error"] for name in METHODS}
     rows = [
-        {"method": name, "error": error, "of the mean image's": f"{error / errors[MEAN]:.0%}"}
+        {"method": name, "error": error, "relative to mean image": f"{error / errors[MEAN]:.0%}"}
         for name, error in errors.items()
     ]
     return Table(f"Error on {n_test} held-out digits (grey levels of {BLACK})", rows, ours=("error",))
@@ -132,15 +142,18 @@ def _errors(results: Results, n_test: int) -> Table:
 
 def _pictures(results: Results, data: Data) -> Pictures:
     split, shown = data
-    X, Y = split.X_test[shown], split.Y_test[shown]
-    rows = {"given": hidden(X), "true": whole(X, Y)}
+    X = split.X_test[shown]
+    Y = split.Y_test[shown]
+    rows = {"input": upper_only(X), "true": whole(X, Y)}
     for name in METHODS:
-        rows[name] = whole(X, np.clip(results[Completed(name)]["shown"], WHITE, BLACK))
-    return Pictures(rows, "The first held-out example of each digit; only the upper half is given.", WHITE, BLACK)
+        rows[name] = whole(X, np.clip(results[Completion(name)]["shown"], WHITE, BLACK))
+    return Pictures(rows, "The first held-out example of each digit; the input is the upper half.", WHITE, BLACK)
 
 
 def _curve(path: Mapping[str, Any]) -> Figure:
-    alphas, loo, (kernel, best) = path["alphas"], np.array(path["loo"]), path["best"]
+    alphas = path["alphas"]
+    loo = np.array(path["loo"])
+    kernel, best = path["best"]
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
@@ -153,7 +166,7 @@ def _curve(path: Mapping[str, Any]) -> Figure:
         axes.set(xlabel="alpha", ylabel="error (grey levels)")
         axes.legend()
 
-    return plot(draw, caption=f"Leave-one-out error over `alpha`; it is lowest at alpha = {alphas[best]:.3g}.")
+    return plot(draw, caption=f"Leave-one-out error over `alpha`; the minimum is at alpha = {alphas[best]:.3g}.")
 
 
 def _path(path: Mapping[str, Any]) -> Table:
@@ -163,7 +176,7 @@ def _path(path: Mapping[str, Any]) -> Table:
             "alpha": alpha,
             "leave-one-out error": path["loo"][kernel][i],
             "held-out error": path["held out"][i],
-            "": "← chosen" if i == best else "",
+            "chosen": "yes" if i == best else "",
         }
         for i, alpha in enumerate(path["alphas"])
     ]
@@ -171,4 +184,4 @@ def _path(path: Mapping[str, Any]) -> Table:
 
 
 PLANS = {"short": Digits(n_digits=400), "default": Digits()}
-STUDY = Study(plans=PLANS, load=_load, cases=lambda plan, data: [*map(Completed, METHODS)], work=_work, page=_page)
+STUDY = Study(plans=PLANS, load=_load, cases=lambda plan, data: [*map(Completion, METHODS)], work=_work, page=_page)

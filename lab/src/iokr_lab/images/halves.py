@@ -1,24 +1,13 @@
-"""Square images cut into an upper half, which is given, and a lower half, which is to be predicted."""
+"""Square images cut into an upper half, the input, and a lower half, the output."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ImageSplit", "Matrix", "halves", "hidden", "whole"]
+__all__ = ["Matrix", "halves", "upper_only", "whole"]
 
 Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class ImageSplit:
-    """Upper halves X and lower halves Y of the training part and of the test part."""
-
-    X: Matrix
-    Y: Matrix
-    X_test: Matrix
-    Y_test: Matrix
 
 
 def halves(images: NDArray[Any]) -> tuple[Matrix, Matrix]:
@@ -28,11 +17,11 @@ def halves(images: NDArray[Any]) -> tuple[Matrix, Matrix]:
 
 
 def whole(upper: Matrix, lower: Matrix) -> list[Matrix]:
-    """Square images, their halves joined."""
+    """Square images with joined halves."""
     side = int(np.sqrt(upper.shape[1] + lower.shape[1]))
     return list(np.hstack([upper, lower]).reshape(-1, side, side))
 
 
-def hidden(upper: Matrix) -> list[Matrix]:
-    """Square images whose lower half is left out."""
+def upper_only(upper: Matrix) -> list[Matrix]:
+    """Square images whose lower half is missing."""
     return whole(upper, np.full_like(upper, np.nan))

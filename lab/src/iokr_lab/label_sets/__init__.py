@@ -1,1 +1,1 @@
-"""Label sets on official splits."""
+"""Sets of labels on official splits."""

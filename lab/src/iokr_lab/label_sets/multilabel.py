@@ -1,4 +1,4 @@
-"""Label sets from features, six data sets on their official splits: IOKR and output-kernel forests beside rivals."""
+"""Label sets on the official splits of six data sets: IOKR, output-kernel forests and baselines."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from iokr_lab.tables import chosen
 
 __all__ = ["STUDY"]
 
-RIVALS = tuple(method for method in METHODS if method not in OURS)
-SHOWN = (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF, FOREST_F1)  # beside the rivals with chosen thresholds
+BASELINES = tuple(method for method in METHODS if method not in OURS)
+SHOWN = (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF, FOREST_F1)  # our methods in the figures
 Data = dict[str, MultiLabel]
 
 
 def _page(results: Results, plan: Seeds, data: Data) -> Report:
-    frame, seeds = _tidy(results), ", ".join(map(str, plan.seeds))
+    frame = _tidy(results)
+    seeds = ", ".join(map(str, plan.seeds))
     return Report(
         "Label sets on official splits",
         _summary(frame, plan, seeds),
@@ -45,27 +46,28 @@ def _page(results: Results, plan: Seeds, data: Data) -> Report:
             _metric_table(frame, "f1", "Example-F1 on the test part (%), higher is better"),
             _dots(frame, plan),
             _metric_table(frame, "hamming", "Hamming loss on the test part (%), lower is better", digits=2),
-            Text("What decides", (_DECIDES, _decoding_text(frame, plan), _risk_text(frame, plan))),
+            Text("Effect of decoding", (_DECODING, _best_text(frame, plan), _risk_text(frame, plan))),
             _seen_figure(frame, plan, data),
-            Text("How everything was chosen", (_CHOICE,)),
-            chosen(frame, by={"set": "set", "method": "method"}, what={"chosen": "chosen"}, title="What was chosen"),
+            Text("Choice of parameters", (_CHOICE,)),
+            chosen(frame, by={"set": "set", "method": "method"}, what={"chosen": "chosen"}, title="Chosen parameters"),
             _metric_table(frame, "seconds", "Seconds", note=_SECONDS, folded=True),
         ),
         (
-            "Example-F1 is the mean over test rows of 2|y ∩ ŷ| / (|y| + |ŷ|), 1 where both are empty; Hamming loss is "
-            "the fraction of wrong labels. All choices are for F1, so Hamming is that of the same answers; the rows "
-            "with threshold ½ are those that care for it.",
-            f"Seeds {seeds}, of the forests and of the folds of logistic regression; ± is the standard deviation over "
-            "several seeds. Kernel ridge and IOKR have no chance in them.",
-            f"On sparse sets at most {protocol.INPUT_RANK} training rows stand for all inputs, and at most "
-            f"{protocol.OUTPUT_RANK} label sets for all outputs (pivoted Cholesky), for which leave-one-out is exact.",
-            "Kernel ridge is IOKR with linear outputs, and its answers are those of scikit-learn's `KernelRidge`.",
+            "Example-F1 is the mean over test rows of 2|y ∩ ŷ| / (|y| + |ŷ|), 1 if both are empty; Hamming loss is the "
+            "fraction of wrong labels. All parameters are chosen for F1 and the Hamming loss is that of the same "
+            "predictions; a threshold of ½ is the natural choice for the Hamming loss.",
+            f"Random seeds {seeds}, for the forests and for the folds of logistic regression; ± is the standard "
+            "deviation over the seeds. Kernel ridge and IOKR are deterministic.",
+            f"On sparse data sets, at most {protocol.INPUT_RANK} training rows are landmarks for the inputs, and at "
+            f"most {protocol.OUTPUT_RANK} label sets for the outputs (pivoted Cholesky); leave-one-out is exact for "
+            "this approximation.",
+            "Kernel ridge is IOKR with linear outputs; its predictions equal those of scikit-learn's `KernelRidge`.",
         ),
     )
 
 
 def _tidy(results: Results) -> pd.DataFrame:
-    """A row per method, set and seed, in the order of sets and methods; metrics in percent."""
+    """A row per method, data set and seed, in the order of data sets and methods; metrics in percent."""
     rows = [
         {"set": run.set, "seed": run.seed, "method": method, **cell}
         for run, cells in results.of(protocol.Run).items()
@@ -81,69 +83,68 @@ def _tidy(results: Results) -> pd.DataFrame:
 # --------------------------------------------------------------------------------------------------------------- text
 
 _QUESTION = (
-    "Each row has a set of labels. The first rows of each file are the official training part, the others are the test "
-    "part, and are used once."
+    "Each row has a set of labels. The first rows of each file are the official training part, the others the test "
+    "part, which is used once."
 )
 _METHODS = (
-    "IOKR predicts h(x) in the feature space of a kernel on label sets and answers with the nearest set: for Tanimoto "
-    "and Gaussian outputs among the sets seen in training, for F1 outputs, the kernel 2|y ∩ z| / (|y| + |z|), among "
-    "all sets, exactly. `MinimumRisk` takes the weights β(x) of ridge alone, no output kernel, and answers with the "
-    "set of least Σ_i β_i(x) Δ(y_i, y) over all sets, Δ = 1 − F1 or Hamming loss, exactly; with F1 outputs that is "
-    "the same risk in features, of which those of tiny eigenvalues are dropped, and answers larger than any training "
-    "set are not tried. Output-kernel forests weigh training sets by leaves that they share; the same weights serve "
-    "both ways. The rivals score each label and keep those above one threshold, ½ or chosen."
+    "IOKR predicts h(x) in the feature space of a kernel on label sets and decodes to the nearest set: for Tanimoto "
+    "and Gaussian outputs among the training sets, for F1 outputs, the kernel 2|y ∩ z| / (|y| + |z|), among all sets, "
+    "exactly. `MinimumRisk` uses the weights β(x) of ridge without an output kernel and minimises Σ_i β_i(x) Δ(y_i, y) "
+    "exactly over all sets, with Δ = 1 − F1 or the Hamming loss. With F1 outputs this is the same risk in features, "
+    "without those of tiny eigenvalues, and restricted to sets no larger than the largest training set. Output-kernel "
+    "forests weight training sets by shared leaves; both decodings use the same weights. The baselines score each "
+    "label and predict those above one threshold, ½ or chosen."
 )
-_DECIDES = (
-    "With a linear output and a threshold every label is decided by itself. Tanimoto and F1 outputs are near to the "
-    "measure, and the answer is one set as a whole. Where test sets were seldom seen in training, a search among "
-    "seen sets cannot be right, and a search among all can."
+_DECODING = (
+    "With linear outputs and a threshold every label is predicted separately. Tanimoto and F1 outputs are close to the "
+    "evaluation measure, and the prediction is one complete set. If a test set does not occur in training, a search "
+    "among training sets cannot find it, but a search among all sets can."
 )
 _CHOICE = (
-    "Always by F1 on rows of the training part that had no say in their own answer. Kernel ridge and IOKR: exact "
-    "leave-one-out, for the input kernel (by kernel ridge, then kept), alpha, the width of Gaussian outputs and the "
-    f"threshold; a set that only the row itself has is no candidate. Forests ({protocol.N_TREES} trees, √p features a "
-    f"split, {protocol.SPLIT_RANK} coordinates of the output kernel for splits): rows that a tree did not draw, for "
-    f"the least size of leaves and the threshold. Logistic regression: {protocol.N_FOLDS} folds, for C, the threshold "
-    "and, on sparse sets, rows of unit length or tf-idf."
+    "All parameters are chosen by F1 of held-out predictions on the training part. Kernel ridge and IOKR: exact "
+    "leave-one-out for the input kernel (chosen for kernel ridge, then fixed), alpha, the width of Gaussian outputs "
+    "and the threshold; a label set that occurs only in the held-out row is not a candidate. Forests "
+    f"({protocol.N_TREES} trees, √p features per split, {protocol.SPLIT_RANK} coordinates of the output kernel for "
+    "splits): out-of-bag predictions for the minimal leaf size and the threshold. Logistic regression: "
+    f"{protocol.N_FOLDS} folds for C, the threshold and, on sparse data sets, normalised rows or tf-idf."
 )
-_SECONDS = "With the choice of parameters. IOKR goes on from the factorisation that kernel ridge has paid for."
+_SECONDS = "Including the choice of parameters. IOKR uses the factorisation whose time is counted for kernel ridge."
 
 
 def _means(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Mean F1 on a set, by method."""
+    """Mean F1 on a data set by method."""
     return frame[frame["set"] == name].groupby("method")["f1"].mean()
 
 
-def _rival(frame: pd.DataFrame, name: str) -> str:
-    """The rival with the best F1 on a set."""
-    return str(_means(frame, name)[list(RIVALS)].idxmax())
+def _best_baseline(frame: pd.DataFrame, name: str) -> str:
+    """The baseline with the largest F1 on a data set."""
+    return str(_means(frame, name)[list(BASELINES)].idxmax())
 
 
 def _summary(frame: pd.DataFrame, plan: Seeds, seeds: str) -> str:
     headline = plan.sets[0]
-    f1, rival = _means(frame, headline), _rival(frame, headline)
+    f1 = _means(frame, headline)
+    baseline = _best_baseline(frame, headline)
     ours = ", ".join(f"{f1[method]:.1f} by {method}" for method in (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF))
     return (
         f"Example-F1 on {headline}, official split, all parameters chosen on the training part: {ours}; the best "
-        f"rival, {rival}, has {f1[rival]:.1f}. Seeds: {seeds}."
+        f"baseline, {baseline}, has {f1[baseline]:.1f}. Seeds: {seeds}."
     )
 
 
 def _risk_text(frame: pd.DataFrame, plan: Seeds) -> str:
-    """What deciding by the loss itself brings, against the best output kernel."""
+    """F1 of minimising the risk directly, compared with the best output kernel."""
     f1 = {name: _means(frame, name) for name in plan.sets}
     kernels = (IOKR_F1, IOKR_TANIMOTO, IOKR_RBF)
-    shown = "; ".join(
-        f"{name} {f1[name][RISK_F1]:.1f} against {f1[name][list(kernels)].max():.1f}" for name in plan.sets
-    )
-    return f"`MinimumRisk` with F1 against the best output kernel, F1 in percent: {shown}."
+    shown = [f"{name} {f1[name][RISK_F1]:.1f} and {f1[name][list(kernels)].max():.1f}" for name in plan.sets]
+    return f"F1 in percent of `MinimumRisk` with F1 and of the best output kernel: {'; '.join(shown)}."
 
 
-def _decoding_text(frame: pd.DataFrame, plan: Seeds) -> str:
+def _best_text(frame: pd.DataFrame, plan: Seeds) -> str:
     f1 = {name: _means(frame, name) for name in plan.sets}
-    ahead = [name for name in plan.sets if f1[name][list(OURS)].max() > f1[name][list(RIVALS)].max()]
+    ahead = [name for name in plan.sets if f1[name][list(OURS)].max() > f1[name][list(BASELINES)].max()]
     names = ", ".join(ahead) or "none"
-    return f"The best of our rows is ahead of the best rival, in F1, on {len(ahead)} of {len(f1)} sets: {names}."
+    return f"Our best method has a larger F1 than the best baseline on {len(ahead)} of {len(f1)} data sets: {names}."
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
@@ -157,7 +158,7 @@ def _data_table(data: Data) -> Table:
             "test rows": len(one.Y) - one.n_train,
             "features": one.X.shape[1],
             "labels": one.Y.shape[1],
-            "labels a row": Spread(float(one.Y.sum(axis=1).mean()), float("nan"), digits=2),
+            "labels per row": Spread(float(one.Y.sum(axis=1).mean()), float("nan"), digits=2),
             "label sets": len(set(keys(one.Y[: one.n_train]))),
             "test sets seen in training": f"{seen_sets(one).mean():.0%}",
         }
@@ -176,7 +177,7 @@ def _metric_table(frame: pd.DataFrame, metric: str, title: str, digits: int = 1,
 
 
 def _dots(frame: pd.DataFrame, plan: Seeds) -> Figure:
-    tuned = [method for method in RIVALS if "½" not in method]
+    tuned = [method for method in BASELINES if "½" not in method]
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
@@ -189,13 +190,14 @@ def _dots(frame: pd.DataFrame, plan: Seeds) -> Figure:
         axes.set(ylabel="example-F1 (%)")
         canvas.legend(loc="outside upper center", ncols=1, fontsize=7)
 
-    caption = "Example-F1 on the test parts: ours filled, rivals with chosen thresholds as rings."
+    caption = "Example-F1 on the test parts: our methods filled, baselines with chosen thresholds as rings."
     return plot(draw, caption=caption, size=(4.8, 4.6))
 
 
 def _seen_figure(frame: pd.DataFrame, plan: Seeds, data: Data) -> Figure:
     headline = plan.sets[0]
-    seen, methods = seen_sets(data[headline]), [*SHOWN, _rival(frame, headline)]
+    seen = seen_sets(data[headline])
+    methods = [*SHOWN, _best_baseline(frame, headline)]
     first = frame[(frame["set"] == headline) & (frame["seed"] == plan.seed)].set_index("method").loc[methods]
     parts = {
         f"set seen in training ({int(seen.sum())} rows)": first["f1 of seen sets"],
@@ -211,7 +213,7 @@ def _seen_figure(frame: pd.DataFrame, plan: Seeds, data: Data) -> Figure:
         axes.set(xlabel=f"example-F1 on {headline} (%)")
         canvas.legend(loc="outside upper center", ncols=1, fontsize=7)
 
-    caption = f"{headline}: test rows whose label set some training row has, and the others; last, the best rival."
+    caption = f"{headline}: test rows whose label set occurs in training, and the others; last row: the best baseline."
     return plot(draw, caption=caption, size=(4.8, 3.6))
 
 

@@ -1,7 +1,7 @@
-"""Label sets from features on official splits: the data, the methods and the runs; `multilabel.py` shows them.
+"""Label sets on official splits: data, methods and cases; `multilabel.py` makes the page.
 
-Every parameter is chosen on the training part: by leave-one-out in closed form for kernel ridge and IOKR, by the rows
-that a tree did not draw for forests, by folds for logistic regression.
+All parameters are chosen on the training part: by leave-one-out in closed form for kernel ridge and IOKR, by out-of-bag
+predictions for forests, by folds for logistic regression.
 """
 
 from __future__ import annotations
@@ -39,43 +39,53 @@ from iokr_lab.label_sets.sets import F1Map, Matrix, best_threshold, nearest_sets
 from iokr_lab.study import Case, Plan
 
 SETS = ("bibtex", "corel5k", "emotions", "scene", "yeast", "birds")
-IOKR_RBF, IOKR_TANIMOTO, IOKR_F1 = "IOKR, Gaussian outputs", "IOKR, Tanimoto outputs", "IOKR, F1 outputs"
-RISK_F1, RISK_HAMMING = "IOKR, MinimumRisk, F1", "IOKR, MinimumRisk, Hamming"
-FOREST_TANIMOTO, FOREST_F1 = "output-kernel forest, Tanimoto", "output-kernel forest, best F1"
-RIDGE, LOGISTIC, FOREST = "kernel ridge", "logistic regression", "random forest"
-HALF, TUNED = "{}, threshold ½", "{}, threshold chosen"
+IOKR_RBF = "IOKR, Gaussian outputs"
+IOKR_TANIMOTO = "IOKR, Tanimoto outputs"
+IOKR_F1 = "IOKR, F1 outputs"
+RISK_F1 = "IOKR, MinimumRisk, F1"
+RISK_HAMMING = "IOKR, MinimumRisk, Hamming"
+FOREST_TANIMOTO = "output-kernel forest, Tanimoto"
+FOREST_F1 = "output-kernel forest, best F1"
+RIDGE = "kernel ridge"
+LOGISTIC = "logistic regression"
+FOREST = "random forest"
+HALF = "{}, threshold ½"
+TUNED = "{}, threshold chosen"
 OURS = (RISK_F1, RISK_HAMMING, IOKR_F1, IOKR_TANIMOTO, IOKR_RBF, FOREST_F1, FOREST_TANIMOTO)
 METHODS = (*OURS, *(way.format(name) for name in (RIDGE, LOGISTIC, FOREST) for way in (TUNED, HALF)))
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # γ of a Gaussian input kernel, in units of 1/(2p) for p standardised features
 OUTPUT_GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)  # of a Gaussian output kernel; ‖y − z‖² is the number of labels that differ
-STRENGTHS = (0.001, 0.01, 0.1, 1.0), (1.0, 10.0, 100.0)  # C of logistic regression: columns scaled, rows of unit length
-LEAVES = (1, 4)  # rows in a leaf, at least
-N_FOLDS, N_TREES = 3, 100
-SPLIT_RANK = 20  # coordinates of the output kernel that trees split on; leaves keep exact members
-INPUT_RANK, OUTPUT_RANK = 1200, 400  # training inputs and label sets that stand for all, where there are more
+DENSE_COSTS = (0.001, 0.01, 0.1, 1.0)  # C of logistic regression on standardised columns
+SPARSE_COSTS = (1.0, 10.0, 100.0)  # C of logistic regression on normalised rows
+LEAVES = (1, 4)  # minimal number of rows in a leaf
+N_FOLDS = 3
+N_TREES = 100
+SPLIT_RANK = 20  # coordinates of the output kernel used for splits; leaves hold exact members
+INPUT_RANK = 1200  # maximal number of landmarks of the inputs
+OUTPUT_RANK = 400  # maximal number of landmarks of the label sets
 
 
 @dataclass(frozen=True)
 class LabelTask:
-    """One data set: rows as trees and as linear models see them, label sets, and the input kernels to choose from."""
+    """A data set: rows for trees and for kernels, label sets, and the candidates for the input kernel."""
 
     X: Matrix
-    unit: Any  # standardised columns, or rows of unit length where X is sparse
+    unit: Any  # standardised columns; normalised rows if X is sparse
     Y: Matrix
     X_test: Matrix
     unit_test: Any
     Y_test: Matrix
     kernels: dict[str, Kernel]  # on `unit`
-    designs: dict[str, tuple[Any, Any]]  # training and test rows that linear models choose from
-    strengths: tuple[float, ...]  # C of logistic regression
+    designs: dict[str, tuple[Any, Any]]  # candidates for training and test rows of logistic regression
+    costs: tuple[float, ...]  # candidates for C of logistic regression
     solver: ClosedForm
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """0/1 predictions for the test part, and how they came about."""
+    """0/1 predictions for the test part, the chosen parameters and the seconds."""
 
     sets: Matrix
     chosen: str
@@ -83,10 +93,12 @@ class Prediction:
 
 
 def task_of(data: MultiLabel) -> LabelTask:
-    """The official split; columns scaled, and γ in units of their number, by the training part alone."""
-    n, Y = data.n_train, data.Y
+    """The official split, standardised by the training part; γ in units of the number of columns."""
+    n = data.n_train
+    Y = data.Y
     if is_sparse(data.X):
-        unit, words = normalize(data.X), TfidfTransformer().fit(data.X[:n]).transform(data.X)
+        unit = normalize(data.X)
+        words = TfidfTransformer().fit(data.X[:n]).transform(data.X)
         kernels: dict[str, Kernel] = {
             "cosine": Nystroem(Cosine(), n_components=INPUT_RANK),
             "cosine of tf-idf": Nystroem(Features(TfidfTransformer()), n_components=INPUT_RANK),
@@ -94,19 +106,19 @@ def task_of(data: MultiLabel) -> LabelTask:
         counts = data.X.toarray()
         designs = {"unit rows": (unit[:n], unit[n:]), "tf-idf": (words[:n], words[n:])}
         parts = counts[:n], unit[:n], Y[:n], counts[n:], unit[n:], Y[n:]
-        return LabelTask(*parts, kernels, designs, STRENGTHS[1], LowRank())
+        return LabelTask(*parts, kernels, designs, SPARSE_COSTS, LowRank())
     scaled = StandardScaler().fit(data.X[:n]).transform(data.X)
     p = scaled.shape[1]
     kernels = {f"Gaussian, γ = {width:g}/{2 * p}": RBF(gamma=width / (2 * p)) for width in WIDTHS}
     parts = data.X[:n], scaled[:n], Y[:n], data.X[n:], scaled[n:], Y[n:]
-    return LabelTask(*parts, kernels, {"": (scaled[:n], scaled[n:])}, STRENGTHS[0], Eigen())
+    return LabelTask(*parts, kernels, {"": (scaled[:n], scaled[n:])}, DENSE_COSTS, Eigen())
 
 
 # ------------------------------------------------------------------------------------------- kernel ridge and IOKR
 
 
 def ridges(task: LabelTask) -> Iterator[tuple[str, Prediction]]:
-    """The input kernel by the F1 of thresholded scores left out; alpha anew for each output kernel, by its own F1."""
+    """The input kernel by leave-one-out F1 of thresholded scores; alpha for each output kernel by its own F1."""
     start = perf_counter()
     found = []
     for name, kernel in task.kernels.items():
@@ -128,7 +140,7 @@ def ridges(task: LabelTask) -> Iterator[tuple[str, Prediction]]:
     start = perf_counter()
     sets, alpha = by_f1(ridge, task.Y, _f1_map(task), ALPHAS, task.unit_test)
     yield IOKR_F1, Prediction(sets, f"{name}; alpha = {alpha:g}", perf_counter() - start)
-    # F1 outputs are the same risk in features, so that leave-one-out chose alpha for both.
+    # F1 outputs are the same risk in features, so both have the same alpha.
     for method, loss in ((RISK_F1, "f1"), (RISK_HAMMING, "hamming")):
         start = perf_counter()
         best = alpha if loss == "f1" else by_hamming(ridge, task.Y, ALPHAS)
@@ -143,7 +155,7 @@ def _f1_map(task: LabelTask) -> F1Map:
 def _thresholded(
     name: str, Y: Matrix, left_out: Matrix, scores: Matrix, chosen: str, seconds: float
 ) -> Iterator[tuple[str, Prediction]]:
-    """The labels whose score is above the threshold chosen on scores of training rows, and above ½."""
+    """The labels with scores above the threshold chosen on held-out training rows, and above ½."""
     threshold = best_threshold(Y, left_out)
     ways = {TUNED: (threshold, f"{chosen}; threshold {threshold:.3g}"), HALF: (0.5, chosen)}
     for way, (above, what) in ways.items():
@@ -154,7 +166,7 @@ def _thresholded(
 
 
 def forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
-    """Trees on the Tanimoto kernel; the least size of a leaf by the F1 of rows that trees did not draw."""
+    """Trees on the Tanimoto kernel; the minimal leaf size by out-of-bag F1."""
     start = perf_counter()
     found = []
     for leaf in LEAVES:
@@ -176,13 +188,14 @@ def forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
     chosen = f"at least {leaf} rows in a leaf"
     sets = np.asarray(forest.predict(task.X_test))
     yield FOREST_TANIMOTO, Prediction(sets, chosen, perf_counter() - start)
-    start, f1 = perf_counter(), _f1_map(task)
+    start = perf_counter()
+    f1 = _f1_map(task)
     H = np.asarray(forest.weights(task.X_test)) @ f1.transform(task.Y)
     yield FOREST_F1, Prediction(f1.best_sets(H), chosen, fitted + perf_counter() - start)
 
 
 def random_forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
-    """scikit-learn's on the 0/1 labels: their variance splits as Gini does."""
+    """scikit-learn's regression forests on 0/1 labels, whose variance criterion equals the Gini criterion."""
     start = perf_counter()
     found = []
     for leaf in LEAVES:
@@ -192,7 +205,8 @@ def random_forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction
         left_out = forest.oob_prediction_
         found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), leaf, forest))
     _, leaf, forest = max(found, key=lambda one: one[0])
-    scores, chosen = forest.predict(task.X_test), f"at least {leaf} rows in a leaf"
+    scores = forest.predict(task.X_test)
+    chosen = f"at least {leaf} rows in a leaf"
     yield from _thresholded(FOREST, task.Y, forest.oob_prediction_, scores, chosen, perf_counter() - start)
 
 
@@ -200,19 +214,19 @@ def random_forests(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction
 
 
 def logistic(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
-    """scikit-learn's, one model per label; words, C and the threshold by the F1 of rows in the fold left out."""
+    """scikit-learn's, one model per label; design, C and threshold by F1 on held-out folds."""
     start = perf_counter()
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
     found = []
-    for name, strength in itertools.product(task.designs, task.strengths):
-        model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear"))
+    for name, cost in itertools.product(task.designs, task.costs):
+        model = OneVsRestClassifier(LogisticRegression(C=cost, solver="liblinear"))
         left_out = cross_val_predict(model, task.designs[name][0], task.Y, cv=folds, method="predict_proba")
-        found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), name, strength, left_out))
-    _, name, strength, left_out = max(found, key=lambda one: one[0])
+        found.append((f1_samples(task.Y, left_out > best_threshold(task.Y, left_out)), name, cost, left_out))
+    _, name, cost, left_out = max(found, key=lambda one: one[0])
     X, X_test = task.designs[name]
-    model = OneVsRestClassifier(LogisticRegression(C=strength, solver="liblinear")).fit(X, task.Y)
+    model = OneVsRestClassifier(LogisticRegression(C=cost, solver="liblinear")).fit(X, task.Y)
     scores = model.predict_proba(X_test)
-    chosen = "; ".join(part for part in (name, f"C = {strength:g}") if part)
+    chosen = "; ".join(part for part in (name, f"C = {cost:g}") if part)
     yield from _thresholded(LOGISTIC, task.Y, left_out, scores, chosen, perf_counter() - start)
 
 
@@ -221,9 +235,9 @@ def logistic(task: LabelTask, seed: int) -> Iterator[tuple[str, Prediction]]:
 
 @dataclass(frozen=True)
 class Seeds(Plan):
-    """The sets, the first of which is looked at more closely, and how many seeds, from `seed` on.
+    """The data sets, the first of which gets more tables, and the number of seeds, starting with `seed`.
 
-    The splits are the official ones; seeds are those of the forests, and of the folds of logistic regression.
+    The splits are the official ones; seeds concern the forests and the folds of logistic regression.
     """
 
     sets: tuple[str, ...] = SETS
@@ -236,7 +250,7 @@ class Seeds(Plan):
 
 @dataclass(frozen=True)
 class Run(Case):
-    """Methods that share what they fit, on one set; those without chance run for the first seed only."""
+    """Methods that share a fit, on one data set; deterministic ones run for the first seed only."""
 
     set: str
     family: str
@@ -252,29 +266,30 @@ FAMILIES: dict[str, Callable[[LabelTask, int], Iterator[tuple[str, Prediction]]]
 
 
 def cases(plan: Seeds, data: dict[str, MultiLabel]) -> list[Run]:
-    """Every family on every set; what is random once for each seed."""
-    without_chance, *others = FAMILIES
-    runs = [(without_chance, plan.seed), *itertools.product(others, plan.seeds)]
+    """Every family on every data set; random ones for each seed."""
+    deterministic, *others = FAMILIES
+    runs = [(deterministic, plan.seed), *itertools.product(others, plan.seeds)]
     return [Run(name, *run) for name, run in itertools.product(plan.sets, runs)]
 
 
 def work(case: Run, plan: Seeds, data: dict[str, MultiLabel]) -> dict[str, dict[str, Any]]:
-    """method → metrics on the test part, what was chosen, and seconds."""
-    task, seen = task_of(data[case.set]), seen_sets(data[case.set])
+    """method → metrics on the test part, chosen parameters, and seconds."""
+    task = task_of(data[case.set])
+    seen = seen_sets(data[case.set])
     return {
         method: {
-            "f1": f1_samples(task.Y_test, answer.sets),
-            "hamming": hamming(task.Y_test, answer.sets),
-            "f1 of seen sets": f1_samples(task.Y_test[seen], answer.sets[seen]) if seen.any() else 0.0,
-            "f1 of other sets": f1_samples(task.Y_test[~seen], answer.sets[~seen]) if not seen.all() else 0.0,
-            "chosen": answer.chosen,
-            "seconds": answer.seconds,
+            "f1": f1_samples(task.Y_test, found.sets),
+            "hamming": hamming(task.Y_test, found.sets),
+            "f1 of seen sets": f1_samples(task.Y_test[seen], found.sets[seen]) if seen.any() else 0.0,
+            "f1 of other sets": f1_samples(task.Y_test[~seen], found.sets[~seen]) if not seen.all() else 0.0,
+            "chosen": found.chosen,
+            "seconds": found.seconds,
         }
-        for method, answer in FAMILIES[case.family](task, case.seed)
+        for method, found in FAMILIES[case.family](task, case.seed)
     }
 
 
 def seen_sets(data: MultiLabel) -> NDArray[np.bool_]:
-    """Which test rows have a label set that some training row has."""
+    """Mask of the test rows whose label set occurs in training."""
     known = set(keys(data.Y[: data.n_train]))
     return np.array([key in known for key in keys(data.Y[data.n_train :])])

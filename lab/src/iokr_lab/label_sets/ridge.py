@@ -1,4 +1,4 @@
-"""Kernel ridge and IOKR on label sets: one factorisation of the input kernel serves every output kernel and alpha."""
+"""Kernel ridge and IOKR on label sets: one factorisation of the input kernel for every output kernel and alpha."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["FactoredRidge", "by_f1", "by_hamming", "by_labels", "by_seen_sets", 
 
 
 class FactoredRidge:
-    """h(x) = Σ_i k(x, x_i) c_i, C = (K + αI)⁻¹ Ψ, for any outputs Ψ and any α, leave-one-out beside.
+    """h(x) = Σ_i k(x, x_i) c_i, C = (K + αI)⁻¹ Ψ, for any outputs Ψ and any α, with leave-one-out.
 
-    What `IOKR` computes; here the factorisation is kept, so that many output kernels can be tried on one input kernel,
+    Computes the same as `IOKR`, but stores the factorisation, so many output kernels can be tried on one input kernel,
     which is cloned and fitted.
     """
 
@@ -36,7 +36,7 @@ class FactoredRidge:
         self._path = solver.path(Problem(self.kernel.gram(self._R), nothing, Square(), 1.0))
 
     def left_out(self, Psi: Matrix, alpha: float) -> Matrix:
-        """h₋ᵢ(x_i), each row without its own output."""
+        """h₋ᵢ(x_i) for each training row."""
         return Psi - np.asarray(self._path.loo_residuals(Psi, alpha), dtype=np.float64)
 
     def values(self, Psi: Matrix, alpha: float, X: Any) -> Matrix:
@@ -46,7 +46,7 @@ class FactoredRidge:
 
 
 def by_labels(ridge: FactoredRidge, Y: Matrix, alphas: tuple[float, ...]) -> tuple[float, float, Matrix]:
-    """(F1 left out, alpha, scores left out) of kernel ridge on the labels with its best threshold: the best alpha."""
+    """(F1, alpha, scores) by leave-one-out of kernel ridge on the labels with the best threshold and alpha."""
     found = []
     for alpha in alphas:
         scores = ridge.left_out(Y, alpha)
@@ -57,20 +57,22 @@ def by_labels(ridge: FactoredRidge, Y: Matrix, alphas: tuple[float, ...]) -> tup
 def by_seen_sets(
     ridge: FactoredRidge, Y: Matrix, kernels: dict[str, Kernel], alphas: tuple[float, ...], rank: int, X_test: Any
 ) -> tuple[Matrix, str, float]:
-    """(sets for `X_test`, name of the output kernel, alpha): the nearest label set of the training part to h(x).
+    """(sets for `X_test`, name of the output kernel, alpha): the label set of the training part nearest to h(x).
 
-    Output kernel and alpha are those with the best F1 left out.
+    Output kernel and alpha have the largest leave-one-out F1.
     """
-    best, kept = -1.0, None
+    largest = -1.0
+    best = None
     for name, kernel in kernels.items():
         embedding = Nystroem(n_components=rank)
         Psi = np.asarray(embedding.fit_transform(Y, clone(kernel).fit(Y)))
         for alpha in alphas:
             f1 = f1_samples(Y, nearest_sets(ridge.left_out(Psi, alpha), embedding, Y))
-            if f1 > best:
-                best, kept = f1, (embedding, Psi, name, alpha)
-    assert kept is not None
-    embedding, Psi, name, alpha = kept
+            if f1 > largest:
+                largest = f1
+                best = (embedding, Psi, name, alpha)
+    assert best is not None
+    embedding, Psi, name, alpha = best
     candidates = Y[distinct(Y)[0]]
     S = embedding.represent(candidates)
     inner = to_numpy(embedding.inner(ridge.values(Psi, alpha, X_test), S))
@@ -79,20 +81,20 @@ def by_seen_sets(
 
 
 def by_f1(ridge: FactoredRidge, Y: Matrix, f1: F1Map, alphas: tuple[float, ...], X_test: Any) -> tuple[Matrix, float]:
-    """The set of the best expected F1 among all sets, and alpha by the F1 left out."""
+    """The set with the largest expected F1 among all sets, and alpha by leave-one-out F1."""
     Psi = f1.transform(Y)
     alpha = max(alphas, key=lambda alpha: f1_samples(Y, f1.best_sets(ridge.left_out(Psi, alpha))))
     return f1.best_sets(ridge.values(Psi, alpha, X_test)), alpha
 
 
 def by_hamming(ridge: FactoredRidge, Y: Matrix, alphas: tuple[float, ...]) -> float:
-    """alpha by the Hamming loss left out of the answers of least expected Hamming loss: Σ_i β_i (2y_ij − 1) > 0."""
+    """alpha by the leave-one-out Hamming loss of the minimal-risk sets, Σ_i β_i (2y_ij − 1) > 0."""
     signs = 2.0 * Y - 1.0
     return min(alphas, key=lambda alpha: hamming(Y, (ridge.left_out(signs, alpha) > 0).astype(float)))
 
 
 def least_risk(ridge: FactoredRidge, Y: Matrix, loss: str, alpha: float, X_test: Any) -> Matrix:
-    """argmin over all sets of Σ_i β_i(x) Δ(y_i, y), β(x) = (K + αI)⁻¹ k_x: the library's `MinimumRisk`."""
+    """argmin over all sets of Σ_i β_i(x) Δ(y_i, y), β(x) = (K + αI)⁻¹ k_x, by `MinimumRisk`."""
     B = ridge.values(np.eye(len(Y)), alpha, X_test)
     embedding = Identity()
     embedding.fit_transform(Y)

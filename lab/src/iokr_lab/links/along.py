@@ -89,7 +89,8 @@ def _draw_lines(axes: Any, shares: Mapping[str, Path], places: NDArray[np.float6
     for number, (share, path) in enumerate(shares.items()):
         values = [np.asarray(draws, dtype=float) for draws in path[measure]]
         mean = np.array([draws.mean() for draws in values])
-        colour, style = CLASSES[number % len(CLASSES)], ("o-", "s--", "D-.", "^:")[number % 4]
+        colour = CLASSES[number % len(CLASSES)]
+        style = ("o-", "s--", "D-.", "^:")[number % 4]
         axes.plot(places, mean, style, color=colour, markersize=3, label=f"{share} labelled")
         if min(map(len, values)) > 1:
             spread = np.array([draws.std(ddof=1) for draws in values])

@@ -30,7 +30,9 @@ from iokr_lab.tables import difference, paired
 
 __all__ = ["SplitOff", "against_boosting", "split_cases", "split_work"]
 
-PAIRS, RIDGE, STACK = "PairModel on all pairs", "LinkPredictor", "LinkStack of the two"
+PAIRS = "PairModel on all pairs"
+RIDGE = "LinkPredictor"
+STACK = "LinkStack of the two"
 BY_ROC = "PairModel on all pairs, by ROC"
 NAMES = (BOOSTING, PAIRS, BY_ROC, RIDGE, STACK)
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

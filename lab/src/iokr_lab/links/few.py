@@ -22,7 +22,9 @@ __all__ = ["BOTH_NEW", "MAXIMUM", "ONE_NEW", "TEST", "Chosen", "Draw", "Few"]
 __all__ += ["evaluate", "few_labels", "labeled_draw", "with_maximum"]
 
 MAXIMUM = ", by the largest score"
-ONE_NEW, BOTH_NEW, TEST = "one unlabelled", "both unlabelled", "both unseen"
+ONE_NEW = "one unlabelled"
+BOTH_NEW = "both unlabelled"
+TEST = "both unseen"
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ def few_labels(
         seconds = thread_time() - start
         parts = evaluate(scores, W, draw)
         if len(draw.test):
-            truth, scores = W[np.ix_(draw.test, draw.test)], model.decision_function(draw.test, draw.test)
+            truth = W[np.ix_(draw.test, draw.test)]
+            scores = model.decision_function(draw.test, draw.test)
             parts[TEST] = measures_of(truth, scores)
         kept = MEASURES if len(criteria) == 1 else (name,)
         for part, values in parts.items():
@@ -134,7 +137,8 @@ def _chosen(search: LinkPredictorCV, criterion: str, known: Matrix) -> LinkPredi
     manifold_weights = [search.manifold_weight_] if search.manifold_weights is None else list(search.manifold_weights)
     shape = len(manifold_weights), len(search.alphas)
     areas = np.stack([search.areas_[name].reshape(shape) for name in AREAS])
-    n, n_links = len(known), int(known.sum()) // 2
+    n = len(known)
+    n_links = int(known.sum()) // 2
     rule = AreaRule(criterion, search.rule, n_links, n * (n - 1) // 2 - n_links)
     (j,), alpha = rule.among(areas, search.alphas, search.freedom_.reshape(shape))
     manifold = None

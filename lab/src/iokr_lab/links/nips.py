@@ -13,7 +13,7 @@ from iokr.apps.report import Report, Table, Text
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.kernels import RBF, Diffusion
 from iokr.manifolds import Heat
-from iokr_lab.cells import kept
+from iokr_lab.cells import memoized
 from iokr_lab.data.networks import NIPSAuthors, load_nips_coauthorship
 from iokr_lab.links import nips_along, protocol, semi
 from iokr_lab.links.few import BOTH_NEW, MAXIMUM, ONE_NEW, Chosen, Draw, Few, few_labels, labeled_draw, with_maximum
@@ -26,10 +26,14 @@ from iokr_lab.tables import beside
 
 __all__ = ["STUDY"]
 
-N_TEST, N_ALL = 500, 2026  # of the paper
+N_TEST = 500  # of the paper
+N_ALL = 2026
 LAST_YEAR = 1999  # of papers with words
-COUNTS, FREQUENCIES, ROOTS = "counts", "frequencies", "square roots of frequencies"
-SEMI, UNSCALED = "exp(−L), as printed", "K_Y not scaled"
+COUNTS = "counts"
+FREQUENCIES = "frequencies"
+ROOTS = "square roots of frequencies"
+SEMI = "exp(−L), as printed"
+UNSCALED = "K_Y not scaled"
 B11_ROWS = (
     *((f"{name}{rule}", COUNTS) for name in (SUPERVISED, SEMI) for rule in ("", MAXIMUM)),
     *((SUPERVISED, FREQUENCIES), (SEMI, FREQUENCIES), (SUPERVISED, ROOTS)),
@@ -87,7 +91,7 @@ def load(plan: LinkPlan) -> Data:
         ROOTS: LinkPredictorCV(alphas=ALPHAS),
     }
 
-    @kept(1)
+    @memoized(1)
     def along() -> list[protocol.Lookup]:
         return nips_along.along_kernels(grams[FREQUENCIES])
 
@@ -228,10 +232,9 @@ _B11 = (
     "All authors that are not labelled are unlabelled, and every pair with one of them is evaluated; parameters by "
     "ROC, weighted, or the largest, which is the better choice on counts: the best λ is far below most eigenvalues of "
     "their kernel, where the weights see few degrees of freedom. The paper does not say what the words were turned "
-    "into: counts come closest to "
-    "its numbers, and to what its "
-    "unlabelled authors gain; frequencies to those of B16. On counts the kernel mostly tells how much an author wrote, "
-    "and the penalty, which weighs smooth functions most, takes some of that back."
+    "into: counts come closest to its numbers, and to what its unlabelled authors gain; frequencies to those of B16. "
+    "On counts the kernel mostly tells how much an author wrote, and the penalty, which weighs smooth functions most, "
+    "takes some of that back."
 )
 
 
@@ -255,12 +258,10 @@ def _protocol(data: Data, plan: LinkPlan) -> str:
         "others labelled. Gaussian kernel of median width on word frequencies, K_Y the diffusion kernel with unit "
         "diagonal, β = 1. Parameters are chosen for ROC and for PR separately, by five folds of the labelled authors, "
         "as in the paper; for IOKR the manifold weight of its penalty exp(−L) on the graph of the nearest tenth, 0 "
-        "among its "
-        f"values. At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: the largest score "
-        "there is mostly chance, so IOKR's λ is the mean of its logarithm, weighted by the degrees of freedom about "
-        "it and by how far each score lies below the largest in units of its standard error; choosing by the largest "
-        "is beside it. Transductive: pairs with at "
-        "least one unlabelled author; semi-supervised: pairs of two "
+        f"among its values. At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: the largest "
+        "score there is mostly chance, so IOKR's λ is the mean of its logarithm, weighted by the degrees of freedom "
+        "about it and by how far each score lies below the largest in units of its standard error; choosing by the "
+        "largest is beside it. Transductive: pairs with at least one unlabelled author; semi-supervised: pairs of two "
         "unseen ones. Much of the fall of PR from the one to the other is a change of the pairs: see the rows of both "
         "unlabelled below."
     )
@@ -288,7 +289,8 @@ def _summary(results: Results, plan: LinkPlan) -> str:
 
 
 def _table_1(results: Results, plan: LinkPlan, measure: str) -> Table:
-    short, metric = MEASURES[measure], f"{ONE_NEW}.{measure}"
+    short = MEASURES[measure]
+    metric = f"{ONE_NEW}.{measure}"
     return beside(
         f"Table 1: {short}, percent",
         {(name, COUNTS): numbers for name, numbers in published("b11_table1", short).items()},

@@ -42,7 +42,8 @@ def along_kernels(K: Matrix) -> list[Lookup]:
 
 def work_along(kernels: Sequence[Lookup], W: Matrix, draw: Draw) -> dict[str, Any]:
     """Areas of pairs with an unlabelled author, of both models at every μ/λ."""
-    known, place = W[np.ix_(draw.labeled, draw.labeled)], np.arange(len(draw.labeled))
+    known = W[np.ix_(draw.labeled, draw.labeled)]
+    place = np.arange(len(draw.labeled))
 
     def areas(model: str, kernel: Lookup) -> dict[str, float]:
         loss = MaxMargin() if model == "margin" else None

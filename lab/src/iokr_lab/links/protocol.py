@@ -31,10 +31,12 @@ from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
-OK3_ET, BOOSTING = "OK3+ET", "Gradient boosting on pairs"
+OK3_ET = "OK3+ET"
+BOOSTING = "Gradient boosting on pairs"
 PAIR_MODEL = "PairModel, δ = ½"
 SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # these choose on one inner fold
-MEASURES, BOTH = {"roc_auc": "ROC", "average_precision": "PR"}, "both"
+MEASURES = {"roc_auc": "ROC", "average_precision": "PR"}
+BOTH = "both"
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def best(
     """The candidates with the highest mean ROC, mean PR, and odds of both, on known–new pairs of the folds."""
     if len(candidates) == 1:
         return dict.fromkeys((*MEASURES, BOTH), candidates[0])
-    totals, used = {name: np.zeros(len(candidates)) for name in MEASURES}, 0
+    totals = {name: np.zeros(len(candidates)) for name in MEASURES}
+    used = 0
     for inner, held_out in folds:
         truth = W[np.ix_(train[held_out], train[inner])].ravel()
         if not truth.any() or not W[np.ix_(train[inner], train[inner])].any():

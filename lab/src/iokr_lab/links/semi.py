@@ -22,10 +22,17 @@ from iokr_lab.study import Case, Results
 from iokr_lab.tables import beside
 
 PERCENTS = ("5%", "10%", "20%")  # labelled, in the papers
-STRENGTHS, SMOOTHING = (0.0, 0.01, 0.1, 1.0), (0.0, 0.001, 0.01, 0.1)
-EM, KMR, IOKR, UNSEEN = "EM, transductive", "PKMR, transductive", "IOKR, transductive", "IOKR, semi-supervised"
-NAIVE, SMOOTH, SUPERVISED = "Naive", "Laplacian, ten neighbours", "no penalty"
-BARE_EM, PAIRS = "EM, covariance left out", f"{PAIR_MODEL}, transductive"
+STRENGTHS = (0.0, 0.01, 0.1, 1.0)
+SMOOTHING = (0.0, 0.001, 0.01, 0.1)
+EM = "EM, transductive"
+KMR = "PKMR, transductive"
+IOKR = "IOKR, transductive"
+UNSEEN = "IOKR, semi-supervised"
+NAIVE = "Naive"
+SMOOTH = "Laplacian, ten neighbours"
+SUPERVISED = "no penalty"
+BARE_EM = "EM, covariance left out"
+PAIRS = f"{PAIR_MODEL}, transductive"
 
 
 def semi_methods(n_nodes: int) -> dict[str, Any]:

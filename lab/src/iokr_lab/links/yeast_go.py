@@ -27,8 +27,11 @@ __all__ = ["STUDY"]
 INT = "int"
 FREQUENT = 10  # proteins that have a term; all 3505 terms make 7000 columns of pairs, and gigabytes
 VIEWS = {"bp": "GO-BP", "cc": "GO-CC", "mf": "GO-MF", INT: INT}
-UNSCALED, DIRECT, NO_IPI = "K_Y = exp(−L), not scaled", "direct annotations only", "direct, without IPI evidence"
-ALIGNED, ONE_MODEL = "ontologies weighted by alignment with K_Y", "one model for both columns"
+UNSCALED = "K_Y = exp(−L), not scaled"
+DIRECT = "direct annotations only"
+NO_IPI = "direct, without IPI evidence"
+ALIGNED = "ontologies weighted by alignment with K_Y"
+ONE_MODEL = "one model for both columns"
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,10 @@ def load(plan: LinkPlan) -> Data:
     """The methods of the paper's Table 4 on every kernel, those that we add on int."""
     go, rows, W = network(load_yeast_ppi(), load_yeast_go())
     terms = {o: go.terms[o][rows] for o in ONTOLOGIES}
-    grams, vectors = kernels(terms), features(terms)
-    every, printed = protocol.five_fold_methods(plan.candidates), published("b16_table5")
+    grams = kernels(terms)
+    vectors = features(terms)
+    every = protocol.five_fold_methods(plan.candidates)
+    printed = published("b16_table5")
     of_paper = {name: grid for name, grid in every.items() if name in printed}
     n_test = round(len(W) * 300 / 1242)
     return Data(
@@ -197,14 +202,12 @@ _TODAY = (
     "the last row chooses it by both, the largest product of the odds r/(1−r) and p/(1−p) of the two areas."
 )
 _FEW = (
-    "Kernel int; a quarter of the proteins unseen, 5, 10 or 20 % of the others labelled. Parameters are chosen "
-    "for ROC and for PR separately, by five folds of the labelled proteins, as in the paper; for IOKR the manifold "
-    "weight of "
+    "Kernel int; a quarter of the proteins unseen, 5, 10 or 20 % of the others labelled. Parameters are chosen for ROC "
+    "and for PR separately, by five folds of the labelled proteins, as in the paper; for IOKR the manifold weight of "
     "the penalty too, 0 among its values; the one that smooths is the Laplacian of the ten nearest neighbours. As "
-    "printed: "
-    "exp(−L), L the Laplacian of the nearest-neighbour graph. Transductive: pairs with at least one unlabelled "
-    "protein; semi-supervised: pairs of two unseen ones. EM adds the conditional covariance of the inputs, by which "
-    "similar annotations count whatever is labelled; a row leaves it out."
+    "printed: exp(−L), L the Laplacian of the nearest-neighbour graph. Transductive: pairs with at least one "
+    "unlabelled protein; semi-supervised: pairs of two unseen ones. EM adds the conditional covariance of the inputs, "
+    "by which similar annotations count whatever is labelled; a row leaves it out."
 )
 
 
@@ -243,7 +246,8 @@ def _table_4_int(results: Results, names: Sequence[str], linked: float) -> Table
 
 def _table_4(results: Results, measure: str, linked: float) -> Table:
     title = {"roc_auc": "Table 4a: ROC of each ontology", "average_precision": "Table 4b: PR of each ontology"}[measure]
-    printed, views = published("b16_table4", MEASURES[measure]), {view: VIEWS[view] for view in ONTOLOGIES}
+    printed = published("b16_table4", MEASURES[measure])
+    views = {view: VIEWS[view] for view in ONTOLOGIES}
     ours = {name: {label: _areas(results, name, measure, view) for view, label in views.items()} for name in printed}
     note = f"At random: {'50' if measure == 'roc_auc' else f'{100 * linked:.2f}'}."
     return beside(f"{title}, percent", printed, ours, columns=tuple(views.values()), note=note)

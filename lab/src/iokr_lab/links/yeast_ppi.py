@@ -30,10 +30,17 @@ __all__ = ["STUDY"]
 
 SIGMA = 5.7  # of the paper: exp(−‖x − z‖²/(2σ²))
 SIGMAS = (4.0, SIGMA, 8.0)
-POKR, FIXED, UNSCALED, WIDTH, MORE = IOKR_RIDGE, "β = 1", "not scaled", "width too", "localisation added"
-BY_ROC, BY_PR = "chosen by ROC", "chosen by PR"
-BLOCK, BLOCK_FIXED = "none, K_Y of the whole network", "the same at λ = 0.3"
-EXPRESSION, PAIR_SVM = "expression", "TPPK by SVM"
+POKR = IOKR_RIDGE
+FIXED = "β = 1"
+UNSCALED = "not scaled"
+WIDTH = "width too"
+MORE = "localisation added"
+BY_ROC = "chosen by ROC"
+BY_PR = "chosen by PR"
+BLOCK = "none, K_Y of the whole network"
+BLOCK_FIXED = "the same at λ = 0.3"
+EXPRESSION = "expression"
+PAIR_SVM = "TPPK by SVM"
 DECOYS = 3.0  # pairs without a link for each link, for the SVM on pairs
 SEMI: dict[str, Any] = with_maximum(
     {
@@ -104,7 +111,8 @@ def _n_draws(plan: LinkPlan) -> int:
 
 def work(case: Fold | Ridge | Few | SplitOff, plan: LinkPlan, data: Data) -> Mapping[str, Any]:
     """One fold, or one draw of labelled proteins with all others unlabelled."""
-    K, W = data.K, data.W
+    K = data.K
+    W = data.W
     if isinstance(case, SplitOff):
         return split_work(case, data.variants[WIDTH], data.expression, W, plan.seed)
     if isinstance(case, Ridge):
@@ -120,7 +128,8 @@ def work(case: Fold | Ridge | Few | SplitOff, plan: LinkPlan, data: Data) -> Map
         return few_labels(method, K, W, draw, ("roc_auc",)).metrics
     if case.method in data.rivals:
         return protocol.five_fold(case, data.rivals[case.method], K, W, plan.seed, (BOTH,))
-    rule, kernels = {POKR: Rule(BOTH, plan.betas)}, data.variants[case.method]
+    rule = {POKR: Rule(BOTH, plan.betas)}
+    kernels = data.variants[case.method]
     return ridge_by_rules(kernels, W, rule, split=plan.seed, fold=case.fold, scaled=case.method != UNSCALED)[POKR]
 
 
@@ -197,17 +206,14 @@ _WHY = (
 _FEW = (
     "Links are known between 5, 10 or 20 % of the proteins; all others are unlabelled, and every pair with one of them "
     "at least is evaluated. λ and the manifold weight of the penalty (0 among its values) are chosen by five folds of "
-    "the "
-    "labelled proteins, by ROC, as in the paper. From so few links the largest ROC is mostly noise: λ is the mean of "
-    "its logarithm, weighted by the degrees of freedom about it and by how far each ROC lies below the largest in "
-    "units "
-    "of its standard error; taking the largest is beside it. Printed, the penalty is exp(−L), L that of the whole "
-    "kernel: it weighs smooth functions "
-    "most, and mostly shrinks what is common to all nodes. The "
-    "Laplacian of the ten nearest neighbours smooths. K_Y is of the links between labelled proteins; the last rows "
-    "take their block of the whole network's kernel, which lets in links of unlabelled ones, with λ chosen, and with "
-    "one λ for all draws, as choosing from a handful of links costs much. Together the two account for most of the gap "
-    "to the supervised numbers of the paper."
+    "the labelled proteins, by ROC, as in the paper. From so few links the largest ROC is mostly noise: λ is the mean "
+    "of its logarithm, weighted by the degrees of freedom about it and by how far each ROC lies below the largest in "
+    "units of its standard error; taking the largest is beside it. Printed, the penalty is exp(−L), L that of the "
+    "whole kernel: it weighs smooth functions most, and mostly shrinks what is common to all nodes. The Laplacian of "
+    "the ten nearest neighbours smooths. K_Y is of the links between labelled proteins; the last rows take their block "
+    "of the whole network's kernel, which lets in links of unlabelled ones, with λ chosen, and with one λ for all "
+    "draws, as choosing from a handful of links costs much. Together the two account for most of the gap to the "
+    "supervised numbers of the paper."
 )
 
 
@@ -241,12 +247,11 @@ def _table_2(folds: Mapping[str, Cells], compared: Sequence[str], linked: float)
         note=f"At random: ROC 50, PR {100 * linked:.1f}, the fraction of pairs that are linked. OK3+ET: 100 "
         "output-kernel extra-trees on the expression values themselves, √p of them tried at each split (the paper does "
         f"not say how many), {spread(cell['seconds'] for cell in folds[OK3_ET])} s a fold. {protocol.BOOSTING}: "
-        "products "
-        "and absolute differences of the expression values of two proteins, and their cosine, 20 pairs without a link "
-        f"for each link, {spread(cell['seconds'] for cell in folds[protocol.BOOSTING])} s a fold. {PAIR_SVM} (the "
-        f"paper's Pkernel): on the links and {DECOYS:g} random pairs without one for each, as the Gram matrix of all "
-        f"pairs does not fit, {spread(cell['seconds'] for cell in folds[PAIR_SVM])} s a fold; how the paper went about "
-        "it is not said. Local: one SVM for each protein.",
+        "products and absolute differences of the expression values of two proteins, and their cosine, 20 pairs "
+        f"without a link for each link, {spread(cell['seconds'] for cell in folds[protocol.BOOSTING])} s a fold. "
+        f"{PAIR_SVM} (the paper's Pkernel): on the links and {DECOYS:g} random pairs without one for each, as the Gram "
+        f"matrix of all pairs does not fit, {spread(cell['seconds'] for cell in folds[PAIR_SVM])} s a fold; how the "
+        "paper went about it is not said. Local: one SVM for each protein.",
     )
 
 

@@ -53,10 +53,12 @@ def page(results: Results, plan: protocol.DualityPlan, data: Data) -> Report:
         name: [np.array(curve) for curve in results.numbers(protocol.Curve, "errors", interpretation=name)]
         for name in data.interpretations
     }
-    ridge, their_ridge = next(iter(curves.values()))[0], data.theirs["krr"].ridge
+    ridge = next(iter(curves.values()))[0]
+    their_ridge = data.theirs["krr"].ridge
     methods = dict.fromkeys(case.method for case in results.of(protocol.Chosen))
     chosen = {name: np.array(results.numbers(protocol.Chosen, "error", method=name)) for name in methods}
-    gap, points = max(results.numbers(Column, "gap")), [point for both in grids for point in _points(both, data)]
+    gap = max(results.numbers(Column, "gap"))
+    points = [point for both in grids for point in _points(both, data)]
     return Report(
         "Three losses by duality, on the labels of yeast genes",
         _summary(ridge, their_ridge, grids),
@@ -214,7 +216,8 @@ def _short(value: float, digits: int = 2) -> float:
 def _stopping_table(points: list[Point]) -> Table:
     rows = []
     for both, (i, j), stopped in points:
-        theirs, ours = both.theirs.errors[i, j], both.ours.errors[i, j]
+        theirs = both.theirs.errors[i, j]
+        ours = both.ours.errors[i, j]
         rows.append(
             {
                 "loss": both.family.name,
@@ -293,7 +296,8 @@ def _along(both: Both, what: str) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
         for i, style in zip(SHOWN[both.key], ("-", "--", "-.", ":"), strict=True):
-            ours, theirs = (scale * getattr(side, what)[i] for side in (both.ours, both.theirs))
+            ours = scale * getattr(both.ours, what)[i]
+            theirs = scale * getattr(both.theirs, what)[i]
             axes.plot(family.values, theirs, "o", color=THEIRS, fillstyle="none", markersize=5)
             axes.plot(family.values, ours, style, color=OURS, label=f"Λ = {LAMBDAS[i]:.1e}")
         axes.plot([], [], "o", color=THEIRS, fillstyle="none", label="authors")
@@ -309,7 +313,8 @@ def _along(both: Both, what: str) -> Figure:
 def _along_lambda(both: Both, ridge: Matrix) -> Figure:
     """Errors along Λ at the authors' best parameter, beside plain IOKR."""
     family, (_, j) = both.family, _lowest(both.theirs.errors)
-    ours, theirs = both.ours.errors[:, j], both.theirs.errors[:, j]
+    ours = both.ours.errors[:, j]
+    theirs = both.theirs.errors[:, j]
 
     def curve(axes: Axes, mine: Matrix, their: Matrix, colour: str, style: str, label: str) -> None:
         axes.semilogx(LAMBDAS, their, "o", color=THEIRS, fillstyle="none", markersize=5)

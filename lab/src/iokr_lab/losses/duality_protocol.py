@@ -28,7 +28,9 @@ from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
 
-ROWS, TEST_FRACTION, SEEDS = 300, 1 / 3, (0, 1, 2)
+ROWS = 300
+TEST_FRACTION = 1 / 3
+SEEDS = (0, 1, 2)
 GAMMA = 1.0  # k(x, z) = exp(−‖x − z‖²)
 LAMBDAS = np.logspace(-8, -1, 20)  # Λ of the paper
 TOL = 1e-8  # relative duality gap
@@ -53,7 +55,8 @@ class Family:
         return "saturated rows" if self.saturates else "zero rows"
 
 
-_EPSILONS, _TO_CHOOSE = np.linspace(0.1, 1, 10), (0.1, 0.3, 0.5, 0.7, 0.9)
+_EPSILONS = np.linspace(0.1, 1, 10)
+_TO_CHOOSE = (0.1, 0.3, 0.5, 0.7, 0.9)
 FAMILIES = {
     "krr": Family("ε-ridge", "ε", _EPSILONS, EpsilonSquare, saturates=False, to_choose_from=_TO_CHOOSE),
     "svr": Family("ε-SVR", "ε", _EPSILONS, EpsilonInsensitive, saturates=False, to_choose_from=_TO_CHOOSE),
@@ -89,7 +92,8 @@ def published() -> dict[str, Published]:
     arrays = read_arrays(path, "a Laforgue et al. 2020 results", names)
     found = {}
     for key, family in FAMILIES.items():
-        errors, fractions = arrays[f"yeast_{key}_MSEs"], arrays[f"yeast_{key}_Spar"]
+        errors = arrays[f"yeast_{key}_MSEs"]
+        fractions = arrays[f"yeast_{key}_Spar"]
         sizes = (len(LAMBDAS), len(family.values))
         if fractions.shape != sizes or errors.shape != (sizes[0], sizes[1] + 1):
             raise ValueError(f"{path} must hold {sizes} fractions for {key!r}, and a column more of errors.")
@@ -133,7 +137,8 @@ def random_split(X: Matrix, Y: Matrix, seed: int, i: int) -> Split:
     """The i-th of other splits of the same sizes."""
     n_test = round(len(X) * TEST_FRACTION)
     rows = np.random.default_rng((seed, i)).permutation(len(X))
-    train, test = rows[n_test:], rows[:n_test]
+    train = rows[n_test:]
+    test = rows[:n_test]
     return Split(X[train], Y[train], X[test], Y[test])
 
 
@@ -168,7 +173,9 @@ def ridge_errors(splits: Sequence[Split], alphas: Callable[[Split], Matrix] | No
 
 def column(split: Split, family: Family, value: float) -> dict[str, Any]:
     """Test error and fraction of zero or saturated rows for every Λ, and the largest relative duality gap."""
-    errors, fractions, gaps = [], [], []
+    errors = []
+    fractions = []
+    gaps = []
     for alpha in (split.n * LAMBDAS).tolist():
         model = IOKR(RBF(GAMMA), loss=family.loss(value), alpha=alpha, solver=Auto(tol=TOL)).fit(split.X, split.Y)
         errors.append(held_out_error(model.decision_function(split.X_test), split.Y_test))
@@ -243,7 +250,8 @@ class Data:
 
 def load(plan: DualityPlan) -> Data:
     """The yeast data and the authors' results."""
-    every, data = slice(None, None, plan.stride), load_multilabel("yeast")
+    every = slice(None, None, plan.stride)
+    data = load_multilabel("yeast")
     families = {
         key: replace(family, values=family.values[every], to_choose_from=family.to_choose_from[every])
         for key, family in FAMILIES.items()

@@ -32,7 +32,9 @@ class Stopped:
 
 def as_they_stop(key: str, Lambda: float, value: float, splits: list[Split]) -> Stopped:
     """The point (Λ, ε or κ) of the grid, by block coordinate descent or projected gradient."""
-    errors, rounds, gaps = [], [], []
+    errors = []
+    rounds = []
+    gaps = []
     for split in splits:
         lam = split.n * Lambda
         K = np.asarray(RBF(GAMMA)(split.X))
@@ -59,7 +61,8 @@ def _descend(key: str, K: Matrix, Y: Matrix, lam: float, value: float) -> tuple[
     epsilon = 0.0 if key == "huber" else value
     radius = {"krr": np.inf, "svr": 1 / lam, "huber": value / lam}[key]
     rate = 8 / (np.trace(K) + lam)  # of the gradient step, theirs
-    C, objectives = np.zeros_like(Y), []
+    C = np.zeros_like(Y)
+    objectives = []
     for _ in range(most):
         if key == "huber":
             C = _cut(C - rate * (Q @ C - Y), radius)

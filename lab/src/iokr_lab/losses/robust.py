@@ -32,12 +32,18 @@ __all__ = ["STUDY"]
 
 Matrix = NDArray[np.float64]
 
-N_TRAIN, N_TEST, INPUTS, OUTPUTS = 150, 500, 2, 8
-NOISE, DISTANCE = 0.1, 10.0  # deviation of the noise in each output; how far an outlier is from its place
+N_TRAIN = 150
+N_TEST = 500
+INPUTS = 2
+OUTPUTS = 8
+NOISE = 0.1  # deviation of the noise in each output; how far an outlier is from its place
+DISTANCE = 10.0
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3)
 KINDS = {"scattered": "each outlier in a direction of its own", "one-sided": "all outliers in the same direction"}
 ALPHAS = np.logspace(-3, 2, 9)
-RIDGE, HUBER, FLOOR = "ridge", "Huber", "ridge without the outliers"
+RIDGE = "ridge"
+HUBER = "Huber"
+FLOOR = "ridge without the outliers"
 METHODS: dict[str, list[Loss]] = {
     RIDGE: [Square()],
     "ε-ridge": [EpsilonSquare(epsilon) for epsilon in (0.1, 0.3, 1.0, 3.0)],
@@ -68,11 +74,14 @@ def draw(kind: str, fraction: float, seed: tuple[int, int]) -> Sample:
     rows.
     """
     rng = np.random.default_rng(seed)
-    X, X_test = rng.uniform(size=(N_TRAIN, INPUTS)), rng.uniform(size=(N_TEST, INPUTS))
+    X = rng.uniform(size=(N_TRAIN, INPUTS))
+    X_test = rng.uniform(size=(N_TEST, INPUTS))
     f = _smooth_function(rng)
-    F, F_test = f(X), f(X_test)
+    F = f(X)
+    F_test = f(X_test)
     Y = F + NOISE * rng.normal(size=F.shape)
-    order, directions = rng.permutation(N_TRAIN), rng.normal(size=(N_TRAIN, OUTPUTS))
+    order = rng.permutation(N_TRAIN)
+    directions = rng.normal(size=(N_TRAIN, OUTPUTS))
     if kind == "one-sided":
         directions = np.broadcast_to(directions[0], directions.shape)
     outlier = np.isin(np.arange(N_TRAIN), order[: round(fraction * N_TRAIN)])
@@ -83,14 +92,16 @@ def draw(kind: str, fraction: float, seed: tuple[int, int]) -> Sample:
 def _smooth_function(rng: Generator, n_waves: int = 6) -> Callable[[Matrix], Matrix]:
     """Sums of sines, each output of mean 0 and variance 1 over the inputs, about."""
     frequencies = rng.uniform(-1.5, 1.5, size=(INPUTS, n_waves))
-    phases, amplitudes = rng.uniform(0, 2 * np.pi, size=n_waves), rng.normal(size=(n_waves, OUTPUTS))
+    phases = rng.uniform(0, 2 * np.pi, size=n_waves)
+    amplitudes = rng.normal(size=(n_waves, OUTPUTS))
     grid = rng.uniform(size=(2000, INPUTS))
 
     def waves(X: Matrix) -> Matrix:
         return np.asarray(np.sin(X @ frequencies * np.pi + phases) @ amplitudes)
 
     values = waves(grid)
-    mean, deviation = values.mean(axis=0), values.std(axis=0)
+    mean = values.mean(axis=0)
+    deviation = values.std(axis=0)
     return lambda X: (waves(X) - mean) / deviation
 
 
@@ -169,7 +180,8 @@ def work(case: Drawn, plan: Plan, data: None) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------------------------------------------- page
 
-HEADLINE, MEDIAN = 0.2, "median"
+HEADLINE = 0.2
+MEDIAN = "median"
 STYLES = {
     RIDGE: (THEIRS, "-"),
     "ε-ridge": (THEIRS, ":"),
@@ -238,7 +250,9 @@ def _of(
 def _summary(results: Results) -> str:
     parts = []
     for kind in KINDS:
-        huber, ridge, floor = (_of(results, kind, HEADLINE, method).mean() for method in (HUBER, RIDGE, FLOOR))
+        huber = _of(results, kind, HEADLINE, HUBER).mean()
+        ridge = _of(results, kind, HEADLINE, RIDGE).mean()
+        floor = _of(results, kind, HEADLINE, FLOOR).mean()
         parts.append(f"{kind}, ridge {ridge:.3f}, Huber {huber:.3f}, ridge without them {floor:.3f}")
     return f"Error on clean test data with {HEADLINE:.0%} outliers: {'; '.join(parts)}."
 
@@ -337,7 +351,8 @@ def _errors_figure(results: Results, kind: str) -> Figure:
         for method, (colour, style) in STYLES.items():
             values = np.array([_of(results, kind, fraction, method) for fraction in FRACTIONS])
             axes.plot(percents, values.mean(axis=1), style, color=colour, label=method)
-            low, high = values.min(axis=1), values.max(axis=1)
+            low = values.min(axis=1)
+            high = values.max(axis=1)
             axes.fill_between(percents, low, high, color=colour, alpha=0.08, linewidth=0)
         axes.set(xlabel=f"{kind} outliers (%)", ylabel="clean test error", yscale="log")
         canvas.legend(loc="outside upper center", ncols=2)
@@ -368,7 +383,8 @@ def _pull_figure() -> Figure:
 def _plane_figure(seed: int) -> Figure:
     rng = np.random.default_rng(seed)
     n = 120
-    t, place = rng.uniform(size=(n, 1)), np.linspace(0, 1, 400)[:, None]
+    t = rng.uniform(size=(n, 1))
+    place = np.linspace(0, 1, 400)[:, None]
 
     def curve(t: Matrix) -> Matrix:
         return np.hstack([1.5 * np.cos(1.5 * np.pi * t), np.sin(3 * np.pi * t)])

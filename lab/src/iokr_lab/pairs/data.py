@@ -26,14 +26,16 @@ def node_gram(data: YeastNetwork, inputs: str) -> Matrix:
     if inputs == "loc":
         return np.asarray(Cosine()(data.loc))
     assert data.edges_y2h_full is not None
-    graph, nodes = adjacency_of(data.edges_y2h_full, len(data.orf)), np.arange(len(data.orf))
+    graph = adjacency_of(data.edges_y2h_full, len(data.orf))
+    nodes = np.arange(len(data.orf))
     return np.asarray(Normalized(Diffusion(1.0, graph)).fit(nodes)(nodes))
 
 
 def labelled_pairs(data: YeastNetwork, decoys: int, seed: int) -> tuple[NDArray[np.int64], Matrix]:
     """Edges, and random pairs without one, in random order."""
     rng = np.random.default_rng([seed, decoys])
-    m, edges = len(data.orf), np.sort(data.edges, axis=1)
+    m = len(data.orf)
+    edges = np.sort(data.edges, axis=1)
     taken = set((edges[:, 0] * m + edges[:, 1]).tolist())
     apart: list[int] = []
     while len(apart) < decoys * len(edges):

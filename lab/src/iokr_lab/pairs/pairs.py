@@ -27,7 +27,9 @@ from iokr_lab.study import Case, Plan, Results, Study
 
 __all__ = ["STUDY"]
 
-KERNEL, DUPLICATE, BOTH = "kernel", "duplicate", "both"  # both are the same at δ = 0
+KERNEL = "kernel"  # both are the same at δ = 0
+DUPLICATE = "duplicate"
+BOTH = "both"
 _DIGITS = 9  # scores are compared after rounding: localisations leave many pairs exactly alike
 
 
@@ -290,7 +292,8 @@ def winners_table(found: Curves, plan: PairsPlan) -> Table:
         cells: dict[str, Any] = {"network, inputs": str(row), "published": _in_words(row.strategy, row.mix)}
         if row in found:
             strategy, mix, folds = _best(found[row], plan)
-            at_zero, local = found[row][KERNEL][0], found[row][DUPLICATE][-1]
+            at_zero = found[row][KERNEL][0]
+            local = found[row][DUPLICATE][-1]
             cells |= {
                 "ours": _in_words(strategy, mix),
                 "ROC": Spread.of(folds, digits=3),
@@ -354,7 +357,8 @@ def _curve_figure(row: Row, curve: Curve, plan: PairsPlan) -> Figure:
         for strategy, colour, marker in ((DUPLICATE, THEIRS, "s-"), (KERNEL, INK, "o-")):
             values = np.array(curve[strategy])
             axes.plot(plan.mixes, values.mean(axis=1), marker, color=colour, label=NAMES[strategy], markersize=4)
-            low, high = values.min(axis=1), values.max(axis=1)
+            low = values.min(axis=1)
+            high = values.max(axis=1)
             axes.fill_between(plan.mixes, low, high, color=colour, alpha=0.08, linewidth=0)
         if row.strategy != BOTH:
             axes.axvline(row.mix, color=THEIRS if row.strategy == DUPLICATE else INK, linewidth=0.8, linestyle=":")

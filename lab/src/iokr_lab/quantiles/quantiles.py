@@ -32,7 +32,10 @@ Matrix = NDArray[np.float64]
 LEVELS = tuple(j / 10 for j in range(1, 10))
 COVERAGE = 0.8
 SETS = tuple(name for name in QUANTILE_SETS if name != "bone")  # of the two papers
-JOINT, ALONE, LINEAR, BOOSTING = "joint", "independent", "linear", "boosting"
+JOINT = "joint"
+ALONE = "independent"
+LINEAR = "linear"
+BOOSTING = "boosting"
 METHODS = (JOINT, ALONE, LINEAR, BOOSTING)
 WIDTHS = (0.3, 1.0, 3.0)  # over the median squared distance
 ALPHAS = tuple(a / len(LEVELS) for a in (10.0, 1.0, 0.1, 0.01))
@@ -98,8 +101,10 @@ def rows(found: QuantileSet, seed: tuple[int, ...]) -> Rows:
     """Seven in ten for training."""
     order = np.random.default_rng(seed).permutation(len(found.y))
     cut = round(0.7 * len(order))
-    train, test = order[:cut], order[cut:]
-    shift, scale = found.X[train].mean(axis=0), found.X[train].std(axis=0)
+    train = order[:cut]
+    test = order[cut:]
+    shift = found.X[train].mean(axis=0)
+    scale = found.X[train].std(axis=0)
     X = (found.X - shift) / np.where(scale > 0, scale, 1.0)
     y = (found.y - found.y[train].mean()) / found.y[train].std()
     return Rows(X[train], y[train], X[test], y[test])
@@ -176,7 +181,8 @@ _KINDS: dict[str, Callable[[Rows], dict[str, Any]]] = {JOINT: joint, ALONE: alon
 
 def measured(raw: Matrix, y: Matrix) -> dict[str, Any]:
     """From quantiles (m, levels) as they come: loss of the sorted ones, crossings before and after, cover."""
-    ordered, levels = np.sort(raw, axis=1), np.array(LEVELS)
+    ordered = np.sort(raw, axis=1)
+    levels = np.array(LEVELS)
     e = y[:, None] - ordered
     return {
         "pinball": float(100 * np.maximum(levels * e, (levels - 1) * e).mean()),
@@ -330,16 +336,21 @@ def _covers(results: Results, names: list[str]) -> Table:
 def band(results: Results, names: list[str], kind: str) -> dict[str, Any]:
     """Cover over all sets and draws, beside what is allowed."""
     cells = [cell for name in names for cell in results.of(Fit, set=name, method=JOINT).values()]
-    inside, count, scores = (np.array([cell[kind][what] for cell in cells]) for what in ("inside", "rows", "scores"))
-    coverage, weight = float(inside.sum() / count.sum()), count / count.sum()
+    inside = np.array([cell[kind]["inside"] for cell in cells])
+    count = np.array([cell[kind]["rows"] for cell in cells])
+    scores = np.array([cell[kind]["scores"] for cell in cells])
+    coverage = float(inside.sum() / count.sum())
+    weight = count / count.sum()
     spread = float(np.sqrt(COVERAGE * (1 - COVERAGE) * np.sum(weight**2 * (1 / (scores + 2) + 1 / count))))
-    low, high = COVERAGE - 3 * spread, COVERAGE + float(np.sum(weight / (scores + 1))) + 3 * spread
+    low = COVERAGE - 3 * spread
+    high = COVERAGE + float(np.sum(weight / (scores + 1))) + 3 * spread
     verdict = "within" if low <= coverage <= high else "below" if coverage < low else "above"
     return {"kind": kind, "coverage": coverage, "low": low, "high": high, "verdict": f"{verdict} what is allowed"}
 
 
 def _band_row(found: dict[str, Any]) -> dict[str, Any]:
-    least, most = 100 * found["low"], 100 * found["high"]
+    least = 100 * found["low"]
+    most = 100 * found["high"]
     return {
         "calibration": found["kind"],
         "cover": round(100 * found["coverage"], 2),

@@ -1,1 +1,1 @@
-"""Orders of labels from features."""
+"""Rankings of labels predicted from features."""

@@ -1,1 +1,1 @@
-"""Fewer coordinates of the outputs."""
+"""Reduced rank: fewer components of the fitted values."""

@@ -1,1 +1,1 @@
-"""Parameters chosen: widths by gradients, and searches checked against loops."""
+"""Choice of parameters: widths by gradients, and searches compared with loops over single models."""

@@ -1,15 +1,13 @@
-"""Do the searches of the library choose what a loop over single models chooses? On the yeast networks, split by split.
+"""Searches of the library compared with loops over single models on the yeast networks, split by split.
 
-The loops know nothing of paths, shared factorisations and warm folds beyond what users would write: one
-`LinkPredictor` for each width, β and alpha on each inner fold, scored by scikit-learn; one path of `PairModel` for each
-strategy and δ on each inner split, as the experiment `pairs` once had it.
+The loops are what a user would write without shared factorisations: one `LinkPredictor` for each width, β and alpha on
+each inner fold, scored by scikit-learn; one path of `PairModel` for each strategy and δ on each inner split.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -35,6 +33,7 @@ from iokr_lab.links.yeast_ppi import SIGMAS
 from iokr_lab.pairs import pairs
 from iokr_lab.pairs.pairs import DUPLICATE, KERNEL, PairsPlan, alpha_of
 from iokr_lab.study import Case, Results, Study
+from iokr_lab.timing import timed
 
 __all__ = ["STUDY"]
 
@@ -45,7 +44,7 @@ STRATEGIES = (KERNEL, DUPLICATE)
 
 @dataclass(frozen=True)
 class ChoicesPlan(PairsPlan):
-    """The grids of both searches; `repeat` counts splits of the nodes into five folds."""
+    """The grids of both searches; `repeat` is the number of splits of the nodes into five folds."""
 
     repeat: int = 1
     sigmas: tuple[float, ...] = SIGMAS
@@ -67,7 +66,7 @@ class Links(Case):
 
 @dataclass(frozen=True)
 class Pairs(Case):
-    """A network, inputs of its nodes, and a fold of its pairs."""
+    """A network, the inputs of its nodes, and a fold of its pairs."""
 
     network: str
     inputs: str
@@ -76,7 +75,7 @@ class Pairs(Case):
 
 @dataclass(frozen=True)
 class Data:
-    """Links and Gram matrices of the nodes, one for each width; what the experiment on pairs reads."""
+    """Links, a Gram matrix of the nodes for each width, and the data of the experiment on pairs."""
 
     W: Matrix
     grams: list[Matrix]
@@ -84,14 +83,14 @@ class Data:
 
 
 def load(plan: ChoicesPlan) -> Data:
-    """Yeast PPI, and the metabolic network for pairs."""
+    """The interaction network, and the metabolic network for pairs."""
     network = load_yeast_ppi()
     grams = [RBF(1 / (2 * sigma**2))(network.expression) for sigma in plan.sigmas]
     return Data(network.adjacency.toarray(), grams, pairs.load(plan))
 
 
 def cases(plan: ChoicesPlan, data: Data) -> list[Case]:
-    """Every fold of both."""
+    """Every fold of both searches."""
     return [
         *(Links(split, fold) for split in range(plan.repeat) for fold in range(plan.link_folds)),
         *(Pairs(row.network, row.inputs, fold) for row in pairs.POSSIBLE for fold in range(plan.folds)),
@@ -99,25 +98,25 @@ def cases(plan: ChoicesPlan, data: Data) -> list[Case]:
 
 
 def work(case: Links | Pairs, plan: ChoicesPlan, data: Data) -> dict[str, Any]:
-    """What the search chooses, what the loop does, and their processor seconds."""
+    """What the search and the loop choose, and their processor seconds."""
     if isinstance(case, Links):
         train, _ = nodes_of(len(data.W), plan.seed + case.split, case.fold)
-        return _both(lambda: search_links(case, plan, data, train), lambda: loop_links(case, plan, data, train))
-    K, y_of = Lookup(data.pairs.grams[case.network, case.inputs]), data.pairs.pairs[case.network]
+        return _compared(lambda: search_links(case, plan, data, train), lambda: loop_links(case, plan, data, train))
+    K = Lookup(data.pairs.grams[case.network, case.inputs])
+    every_pair, every_y = data.pairs.pairs[case.network]
     folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
-    train, _ = list(folds.split(*y_of))[case.fold]
-    ends, y = (part[train] for part in y_of)
+    train, _ = list(folds.split(every_pair, every_y))[case.fold]
+    ends = every_pair[train]
+    y = every_y[train]
     inner = StratifiedKFold(max(plan.inner, 5), shuffle=True, random_state=plan.seed + 1)
     splits = list(itertools.islice(inner.split(ends, y), plan.inner))
-    return _both(lambda: search_pairs(plan, K, ends, y, splits), lambda: loop_pairs(plan, K, ends, y, splits))
+    return _compared(lambda: search_pairs(plan, K, ends, y, splits), lambda: loop_pairs(plan, K, ends, y, splits))
 
 
-def _both(search: Any, loop: Any) -> dict[str, Any]:
-    start = thread_time()
-    ours = search()
-    middle = thread_time()
-    theirs = loop()
-    seconds = {"search": round(middle - start, 2), "loop": round(thread_time() - middle, 2)}
+def _compared(search: Any, loop: Any) -> dict[str, Any]:
+    ours, our_seconds = timed(search)
+    theirs, their_seconds = timed(loop)
+    seconds = {"search": round(our_seconds, 2), "loop": round(their_seconds, 2)}
     return {"search": ours, "loop": theirs, "seconds": seconds}
 
 
@@ -125,7 +124,7 @@ def _both(search: Any, loop: Any) -> dict[str, Any]:
 
 
 def search_links(case: Links, plan: ChoicesPlan, data: Data, train: NDArray[np.intp]) -> dict[str, Chosen]:
-    """`LinkPredictorCV` with lists of kernels and of output kernels, by both areas; by one, from the same search."""
+    """The choice of `LinkPredictorCV` by both areas, and from the same search by each area alone."""
     model = LinkPredictorCV(
         [Lookup(K) for K in data.grams],
         alphas=plan.alphas,
@@ -145,14 +144,14 @@ def search_links(case: Links, plan: ChoicesPlan, data: Data, train: NDArray[np.i
 
 
 def loop_links(case: Links, plan: ChoicesPlan, data: Data, train: NDArray[np.intp]) -> dict[str, Chosen]:
-    """One `LinkPredictor` for each point of the grid and inner fold; pairs with a node of the fold are scored."""
+    """One `LinkPredictor` for each point of the grid and inner fold, scored on pairs with a node of the fold."""
     shape = len(plan.sigmas), len(plan.betas), len(plan.alphas)
     areas = np.zeros((2, *shape))
     W = data.W[np.ix_(train, train)]
     for fit, left_out in NodeKFold(4, random_state=plan.seed + case.split).split(train):
         new = np.isin(np.arange(len(train)), left_out)
-        asked = np.triu(new[:, None] | new[None, :], k=1)
-        truth = W[asked]
+        scored = np.triu(new[:, None] | new[None, :], k=1)
+        truth = W[scored]
         for i, j, k in np.ndindex(shape):
             model = LinkPredictor(
                 Lookup(data.grams[i][np.ix_(train, train)]),
@@ -160,21 +159,25 @@ def loop_links(case: Links, plan: ChoicesPlan, data: Data, train: NDArray[np.int
                 alpha=plan.alphas[k],
             ).fit(fit, W[np.ix_(fit, fit)])
             nodes = np.arange(len(train))
-            scores = model.decision_function(nodes, nodes)[asked]
+            scores = model.decision_function(nodes, nodes)[scored]
             areas[:, i, j, k] += roc_auc_score(truth, scores), average_precision_score(truth, scores)
     areas /= 4
     found = {}
     for scoring, values in (("both", both_areas(*areas)), *zip(AREAS, areas, strict=True)):
-        i, j, k = (int(index) for index in np.unravel_index(int(np.argmax(values)), shape))
+        i, j, k = _place_of_largest(values)
         found[scoring] = {"sigma": plan.sigmas[i], "beta": plan.betas[j], "alpha": plan.alphas[k]}
     return found
+
+
+def _place_of_largest(values: Matrix) -> list[int]:
+    return [int(index) for index in np.unravel_index(int(np.argmax(values)), values.shape)]
 
 
 # --------------------------------------------------------------------------------------------------------------- pairs
 
 
 def search_pairs(plan: ChoicesPlan, K: Lookup, ends: Any, y: Any, splits: Any) -> dict[str, Chosen]:
-    """`PairModelCV` over strategies, δ and C at once."""
+    """The choice of `PairModelCV` over strategies, δ and C."""
     alphas = [alpha_of(cost) for cost in plan.costs]
     model = PairModelCV(
         K,
@@ -206,7 +209,7 @@ def loop_pairs(plan: ChoicesPlan, K: Lookup, ends: Any, y: Any, splits: Any) -> 
             )
             path = model.path(np.arange(len(K.matrix)), ends[fit], y[fit], alphas)
             areas[i, j] += [pairs.roc(y[check], one.decision_function(ends[check])) for one in path]
-    i, j, k = (int(index) for index in np.unravel_index(int(np.argmax(areas)), shape))
+    i, j, k = _place_of_largest(areas)
     return {"roc_auc": {"strategy": STRATEGIES[i], "mix": plan.mixes[j], "C": plan.costs[k]}}
 
 
@@ -214,36 +217,36 @@ def loop_pairs(plan: ChoicesPlan, K: Lookup, ends: Any, y: Any, splits: Any) -> 
 
 
 def page(results: Results, plan: ChoicesPlan, data: object) -> Report:
-    """A row for every split and criterion: what either chose, and whether it is the same."""
+    """A row for every split and criterion: both choices, and whether they are equal."""
     rows = {kind: _rows(results, kind) for kind in (Links, Pairs)}
     counts = {kind: sum(row["the same"] == "yes" for row in found) for kind, found in rows.items()}
     summary = (
-        f"LinkPredictorCV chooses what a loop over LinkPredictor chooses in {counts[Links]} of {len(rows[Links])} "
-        f"cases, PairModelCV what a loop over PairModel does in {counts[Pairs]} of {len(rows[Pairs])}."
+        f"LinkPredictorCV and a loop over LinkPredictor make the same choice in {counts[Links]} of "
+        f"{len(rows[Links])} cases, PairModelCV and a loop over PairModel in {counts[Pairs]} of {len(rows[Pairs])}."
     )
     return Report(
         "Searches against loops",
         summary,
         (
             Text("Interactions of yeast proteins: σ, β and alpha", (_LINKS,)),
-            Table("LinkPredictorCV beside a loop", rows[Links], ours=("search",)),
+            Table("LinkPredictorCV and a loop", rows[Links], ours=("search",)),
             Text("Unordered pairs: strategy, δ and C", (_PAIRS,)),
-            Table("PairModelCV beside a loop", rows[Pairs], ours=("search",)),
+            Table("PairModelCV and a loop", rows[Pairs], ours=("search",)),
         ),
-        ("Seconds are of one processor, for all criteria of a split together.",),
+        ("Seconds are processor seconds for all criteria of a split together.",),
     )
 
 
 _LINKS = (
-    "Five folds of proteins; on the training proteins of each the width of the kernel of expression, β of the "
-    "diffusion kernel and alpha are chosen by four folds of these, by ROC, by PR and by both. The experiment yeast-ppi "
-    "chooses by this search. The loop fits one LinkPredictor for each point of the grid and each inner fold, and "
-    "scikit-learn measures its areas."
+    "Five folds of proteins. On the training proteins of each fold, the width of the expression kernel, β of the "
+    "diffusion kernel and alpha are chosen by four-fold cross-validation, by ROC, by PR and by both; the experiment "
+    "yeast-ppi uses this search. The loop fits one LinkPredictor for each point of the grid and each inner fold and "
+    "computes its areas with scikit-learn."
 )
 _PAIRS = (
     "Folds, decoys and solver are those of the experiment pairs. One PairModelCV searches strategy, δ and C together; "
-    "the loop is that of the experiment before there was PairModelCV. At δ = 0 both strategies are one model, solved "
-    "to a tolerance on two routes."
+    "the loop fits a path of PairModel for each strategy and δ. At δ = 0 both strategies are the same model, solved "
+    "to a tolerance in two ways."
 )
 
 
@@ -256,8 +259,8 @@ def _rows(results: Results, kind: type[Case]) -> list[dict[str, Any]]:
                 {
                     "split": str(case),
                     "criterion": criterion,
-                    "search": _words(ours),
-                    "loop": _words(theirs),
+                    "search": _text(ours),
+                    "loop": _text(theirs),
                     "the same": "yes" if ours == theirs else "no",
                     "seconds, search": cell["seconds"]["search"],
                     "seconds, loop": cell["seconds"]["loop"],
@@ -266,9 +269,12 @@ def _rows(results: Results, kind: type[Case]) -> list[dict[str, Any]]:
     return rows
 
 
-def _words(chosen: Chosen) -> str:
-    symbols = {"sigma": "σ", "beta": "β", "alpha": "α", "mix": "δ"}
-    parts = [f"{symbols.get(name, name)} = {v:.3g}" if not isinstance(v, str) else v for name, v in chosen.items()]
+SYMBOLS = {"sigma": "σ", "beta": "β", "alpha": "α", "mix": "δ", "C": "C"}
+
+
+def _text(chosen: Chosen) -> str:
+    parts = [chosen["strategy"]] if "strategy" in chosen else []
+    parts += [f"{SYMBOLS[name]} = {value:.3g}" for name, value in chosen.items() if name in SYMBOLS]
     return ", ".join(parts)
 
 

@@ -1,12 +1,11 @@
-"""A width for every feature, or one for all; by the evidence, or by leave-one-out: which is better on new rows."""
+"""One width per feature (ARD) or one for all, by the evidence or by leave-one-out: test errors."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -19,35 +18,41 @@ from iokr.kernels.ard import ARD
 from iokr.kernels.vectors import RBF
 from iokr.model_selection.tuning import tune
 from iokr_lab.data.quantile import load_quantile
+from iokr_lab.splits import TrainTest, standardised_split
 from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.tables import difference, paired
+from iokr_lab.timing import timed
 
 __all__ = ["STUDY"]
 
 Matrix = NDArray[np.float64]
+Sets = dict[str, tuple[Matrix, Matrix]]  # inputs and response
 SETS = ("Boston", "BigMac2003", "sniffer", "highway")
-ONE_LOO, ONE_EVIDENCE = "one width, leave-one-out", "one width, evidence"
-ARD_LOO, ARD_EVIDENCE = "ARD, leave-one-out", "ARD, evidence"
-PROCESS, BOOSTING = "scikit-learn's Gaussian process, ARD", "scikit-learn's gradient boosting"
-TRAINING = 0.7  # of the rows
-SCALES = np.exp(np.arange(-4.0, 5.0))  # of the median width, for leave-one-out on a grid
+ONE_LOO = "one width, leave-one-out"
+ONE_EVIDENCE = "one width, evidence"
+ARD_LOO = "ARD, leave-one-out"
+ARD_EVIDENCE = "ARD, evidence"
+PROCESS = "scikit-learn's Gaussian process, ARD"
+BOOSTING = "scikit-learn's gradient boosting"
+TRAINING = 0.7  # share of the rows
+SCALES = np.exp(np.arange(-4.0, 5.0))  # widths of the grid, in units of the median width
 
 
 @dataclass(frozen=True)
 class Draw(Case):
-    """A set and the number of a draw of training rows."""
+    """A data set and the number of a draw of training rows."""
 
     set: str
     draw: int
 
 
-def load(plan: Plan) -> dict[str, tuple[Matrix, Matrix]]:
+def load(plan: Plan) -> Sets:
     """Inputs and response of every set."""
     found = {name: load_quantile(name) for name in SETS}
     return {name: (one.X, one.y) for name, one in found.items()}
 
 
-def cases(plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -> list[Draw]:
+def cases(plan: Plan, data: Sets) -> list[Draw]:
     """Every draw of every set."""
     return [Draw(name, i) for name, i in itertools.product(data, range(plan.repeat))]
 
@@ -56,13 +61,13 @@ def cases(plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -> list[Draw]:
 
 
 def one_by_leave_one_out(X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
-    """Nine widths about the median one, and alpha."""
+    """Nine widths around the median width, and alpha."""
     gamma = float(RBF().fit(X).gamma_)
     return IOKRCV([RBF(gamma * scale) for scale in SCALES]).fit(X, y), {}
 
 
 def tuned(kernel: ARD | RBF, by: str, X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
-    """By gradients; what leave-one-out says of it, how many widths are off, and how many the default limit allows."""
+    """Widths by gradients; with the leave-one-out error, the number of switched-off features and of evaluations."""
     names = ["kernel__gammas" if isinstance(kernel, ARD) else "kernel__gamma", "alpha"]
     model = tune(IOKR(kernel), X, y, names, by=by, limit=None)
     left_out = float(np.mean((y - model.loo_decision_function()[:, 0]) ** 2))
@@ -71,16 +76,17 @@ def tuned(kernel: ARD | RBF, by: str, X: Matrix, y: Matrix) -> tuple[Any, dict[s
 
 
 def process(X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
-    """c exp(−Σ_l (x_l − z_l)²/(2σ_l²)) + noise, by the evidence, from one start."""
+    """c exp(−Σ_l (x_l − z_l)²/(2σ_l²)) + noise, by the evidence from one starting point."""
     from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
-    ones, wide = np.ones(X.shape[1]), (1e-5, 1e5)
+    ones = np.ones(X.shape[1])
+    wide = (1e-5, 1e5)
     kernel = kernels.ConstantKernel(1.0, wide) * kernels.RBF(ones, wide) + kernels.WhiteKernel(0.1, (1e-8, 1e3))
     return GaussianProcessRegressor(kernel, random_state=0).fit(X, y), {}
 
 
 def boosting(X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
-    """Trees one after the other, as they come."""
+    """Gradient boosting with default parameters."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(random_state=0).fit(X, y), {}
@@ -96,31 +102,24 @@ METHODS: dict[str, Callable[[Matrix, Matrix], tuple[Any, dict[str, Any]]]] = {
 }
 
 
-def split(X: Matrix, y: Matrix, seed: Sequence[int]) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Training inputs and response, then those of the test, in units of the training rows."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    n = round(TRAINING * len(y))
-    first, then = order[:n], order[n:]
-    mean, deviation = X[first].mean(axis=0), X[first].std(axis=0)
-    Z = (X - mean) / np.where(deviation > 0, deviation, 1.0)
-    t = (y - y[first].mean()) / y[first].std()
-    return Z[first], t[first], Z[then], t[then]
+def split(X: Matrix, y: Matrix, seed: tuple[int, ...]) -> TrainTest:
+    """Seven tenths of the rows for training; everything standardised by them."""
+    return standardised_split(X, y, seed, TRAINING)
 
 
-def work(case: Draw, plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -> dict[str, Any]:
-    """The mean square on the test rows, in units of the response's variance, for every method."""
-    A, a, B, b = split(*data[case.set], (plan.seed, SETS.index(case.set), case.draw))
-    found: dict[str, Any] = {"rows": len(a), "widths": A.shape[1], "refused": refused(A, a)}
+def work(case: Draw, plan: Plan, data: Sets) -> dict[str, Any]:
+    """The mean squared error on the test rows, in units of the variance of the response, for every method."""
+    part = split(*data[case.set], (plan.seed, SETS.index(case.set), case.draw))
+    found: dict[str, Any] = {"rows": len(part.Y), "widths": part.X.shape[1], "rejected": rejected(part.X, part.Y)}
     for name, method in METHODS.items():
-        start = thread_time()
-        model, more = method(A, a)
-        seconds = round(thread_time() - start, 3)
-        found[name] = {"error": float(np.mean((model.predict(B) - b) ** 2)), "seconds": seconds, **more}
+        (model, more), seconds = timed(partial(method, part.X, part.Y))
+        error = float(np.mean((model.predict(part.X_test) - part.Y_test) ** 2))
+        found[name] = {"error": error, "seconds": round(seconds, 3), **more}
     return found
 
 
-def refused(X: Matrix, y: Matrix) -> bool:
-    """Whether `tune` finds these widths too many for these rows, unless `limit=None`."""
+def rejected(X: Matrix, y: Matrix) -> bool:
+    """Whether `tune` rejects this number of widths for this number of rows unless `limit=None`."""
     try:
         tune(IOKR(ARD()), X, y, ["kernel__gammas"])
     except ValueError as error:
@@ -133,8 +132,8 @@ def refused(X: Matrix, y: Matrix) -> bool:
 # ---------------------------------------------------------------------------------------------------------------- page
 
 
-def page(results: Results, plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -> Report:
-    """Errors on new rows, what leave-one-out said, and ARD against one width draw by draw."""
+def page(results: Results, plan: Plan, data: Sets) -> Report:
+    """Test errors, leave-one-out errors, and ARD against one width draw by draw."""
 
     def errors(name: str, method: str) -> list[float]:
         return results.numbers(Draw, f"{method}.error", set=name)
@@ -142,11 +141,11 @@ def page(results: Results, plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -
     means = {name: {method: float(np.mean(errors(name, method))) for method in METHODS} for name in data}
     better = [name for name in data if means[name][ARD_EVIDENCE] <= means[name][ONE_LOO]]
     one_wins = [name for name in data if means[name][ONE_EVIDENCE] < means[name][ARD_EVIDENCE]]
-    refused_sets = [name for name in data if any(results.numbers(Draw, "refused", set=name))]
+    rejected_sets = [name for name in data if any(results.numbers(Draw, "rejected", set=name))]
     summary = (
         f"ARD by the evidence has at most the test error of one width by leave-one-out on {_listed(better)}. One width "
-        f"by the evidence has a smaller one than ARD on {_listed(one_wins)}. Refused by default, as there are more "
-        f"widths than a fifth of the rows: {_listed(refused_sets)}."
+        f"by the evidence has a smaller test error than ARD on {_listed(one_wins)}. Rejected by default, as there are "
+        f"more widths than a fifth of the rows: {_listed(rejected_sets)}."
     )
     rows = [
         ({"set": name, "against": other}, difference(errors(name, ARD_EVIDENCE), errors(name, other), **_TEST))
@@ -154,49 +153,49 @@ def page(results: Results, plan: Plan, data: dict[str, tuple[Matrix, Matrix]]) -
         for other in (ONE_LOO, ONE_EVIDENCE, ARD_LOO)
     ]
     return Report(
-        "A width for every feature, or one for all",
+        "One width per feature or one for all",
         summary,
         (
             Text("The setting", (_SETTING,)),
             _errors_table(results, data, errors),
-            _said_table(results, data),
-            paired("ARD by the evidence less another choice: mean square on test rows", rows, note=_LESS),
+            _leave_one_out_table(results, data),
+            paired("ARD by the evidence minus another choice: mean squared test error", rows, note=_SIGN),
             _seconds_table(results, data),
         ),
         (
             f"± is the standard deviation over {plan.repeat} draws of 70 % of the rows for training.",
-            "Inputs and response are scaled by mean and deviation of the training rows; 1 is the error of their mean, "
-            "up to chance. Categories are columns of zeros and ones.",
+            "Inputs and response are standardised by the training rows; predicting their mean has an error of about 1. "
+            "Categories are columns of zeros and ones.",
         ),
     )
 
 
 _SETTING = (
-    "k(x, z) = exp(−Σ_l γ_l (x_l − z_l)²), the γ_l all the same or each its own (ARD), and alpha. They are chosen on "
-    "the training rows: by leave-one-out on a grid, or by gradients of leave-one-out or of the evidence, the density "
-    "of the response under a Gaussian process. Beside them what users would take: scikit-learn's Gaussian process, "
-    "which maximises the same evidence from another start, and its gradient boosting as it comes."
+    "The kernel is k(x, z) = exp(−Σ_l γ_l (x_l − z_l)²), with one γ for all features or one per feature (ARD). γ and "
+    "alpha are chosen on the training rows: by leave-one-out on a grid, or by gradients of the leave-one-out error or "
+    "of the evidence, the density of the response under a Gaussian process. Baselines: scikit-learn's Gaussian "
+    "process, which maximises the same evidence from another starting point, and its gradient boosting with default "
+    "parameters."
 )
-_LESS = "Below zero ARD by the evidence is better."
+_SIGN = "Negative differences favour ARD by the evidence."
 _TEST: dict[str, Any] = {"ratio": (1 - TRAINING) / TRAINING, "larger": False}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _errors_table(
-    results: Results, data: dict[str, tuple[Matrix, Matrix]], errors: Callable[[str, str], list[float]]
-) -> Table:
+def _errors_table(results: Results, data: Sets, errors: Callable[[str, str], list[float]]) -> Table:
     rows = []
     for name in data:
-        n, p = (results.numbers(Draw, what, set=name)[0] for what in ("rows", "widths"))
+        n = results.numbers(Draw, "rows", set=name)[0]
+        p = results.numbers(Draw, "widths", set=name)[0]
         row: dict[str, Any] = {"set": name, "training rows": n, "features": p}
         rows.append(row | {method: Spread.of(errors(name, method), digits=3) for method in METHODS})
-    return Table("Mean square on test rows", rows, ours=(ARD_EVIDENCE,))
+    return Table("Mean squared error on test rows", rows, ours=(ARD_EVIDENCE,))
 
 
-def _said_table(results: Results, data: dict[str, tuple[Matrix, Matrix]]) -> Table:
+def _leave_one_out_table(results: Results, data: Sets) -> Table:
     rows = []
     for name, method in itertools.product(data, (ARD_LOO, ARD_EVIDENCE)):
 
@@ -207,17 +206,17 @@ def _said_table(results: Results, data: dict[str, tuple[Matrix, Matrix]]) -> Tab
             {
                 "set": name,
                 "method": method,
-                "leave-one-out says": Spread.of(of("left out"), digits=3),
-                "test rows say": Spread.of(of("error"), digits=3),
-                "widths off": f"{np.mean(of('off')):.1f} of {results.numbers(Draw, 'widths', set=name)[0]}",
+                "leave-one-out": Spread.of(of("left out"), digits=3),
+                "test rows": Spread.of(of("error"), digits=3),
+                "features switched off": f"{np.mean(of('off')):.1f} of {results.numbers(Draw, 'widths', set=name)[0]}",
                 "evaluations": round(float(np.mean(of("evaluations")))),
             }
         )
-    note = "A tuned model's leave-one-out error has been minimised, or has seen its widths: it is too small."
-    return Table("What leave-one-out says of tuned widths", rows, note)
+    note = "The widths were tuned on the same rows, so the leave-one-out error is too optimistic."
+    return Table("Leave-one-out error and test error of tuned widths", rows, note)
 
 
-def _seconds_table(results: Results, data: dict[str, tuple[Matrix, Matrix]]) -> Table:
+def _seconds_table(results: Results, data: Sets) -> Table:
     rows = [
         {
             "set": name,
@@ -234,5 +233,5 @@ STUDY = Study(
     cases=cases,
     work=work,
     page=page,
-    ignored=("The optimal value found", "lbfgs failed to converge"),  # of the Gaussian process
+    ignored=("The optimal value found", "lbfgs failed to converge"),  # warnings of the Gaussian process
 )

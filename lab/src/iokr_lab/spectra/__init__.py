@@ -1,1 +1,1 @@
-"""Metabolites from their spectra."""
+"""Metabolites identified from their mass spectra."""

@@ -1,4 +1,4 @@
-"""MassBank's spectra, five folds over molecules, candidates of the same formula: what every method is given."""
+"""Spectra of MassBank, five folds over molecules, candidates of the same formula."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from iokr.kernels.subformulas import Subformulas
 from iokr_lab.data.massbank import MassBank, load_massbank_msms
 from iokr_lab.study import Plan
 
-__all__ = ["KERNELS", "Known", "Spectra", "Split", "load"]
+__all__ = ["KERNELS", "Similarities", "Spectra", "Split", "load"]
 
 Matrix = NDArray[Any]
 KERNELS = ("P", "P + L", "six")
-_ROWS = 1024  # of molecules that are compared at a time
+_ROWS = 1024  # molecules compared at a time
 
 
 @component
-class Known(Kernel):
-    """k(i, j) = matrix[i, j] for molecules i and those j among them that have spectra: a table of Tanimoto values."""
+class Similarities(Kernel):
+    """k(i, j) = matrix[i, j] for molecules i and the molecules j with spectra: a table of similarities, not copied."""
 
     matrix: Any = None
 
     domain = "indices"
 
-    def __sklearn_clone__(self) -> Known:
-        return Known(self.matrix)  # the table is not copied
+    def __sklearn_clone__(self) -> Similarities:
+        return Similarities(self.matrix)
 
     def represent(self, X: Any) -> Matrix:
-        """Numbers of molecules."""
+        """Indices of molecules."""
         return np.asarray(X, dtype=np.intp).reshape(-1)
 
     def block(self, R: Matrix, S: Matrix) -> Matrix:
-        """The entries, read from the side of the molecules with spectra."""
+        """The entries; transposed if S has molecules without spectra."""
         if S.max(initial=0) >= self.matrix.shape[1]:
             return np.ascontiguousarray(self.block(S, R).T)
         return np.asarray(self.matrix[np.ix_(R, S)], dtype=np.float64)
@@ -55,7 +55,7 @@ class Known(Kernel):
 
 @dataclass(frozen=True)
 class Spectra(Plan):
-    """How many of the spectra, and how many rows alphas are chosen on."""
+    """The number of spectra, and the number of rows on which alphas are chosen."""
 
     repeat: int = 0
     n: int | None = None
@@ -65,11 +65,11 @@ class Spectra(Plan):
 
 @dataclass(frozen=True)
 class Data:
-    """Spectra, and everything between them that methods share."""
+    """Spectra, and the matrices that methods share."""
 
     bank: MassBank
-    chosen: NDArray[np.intp]  # which spectra are used
-    grams: dict[str, Matrix]  # of the spectra used, by kernel
+    chosen: NDArray[np.intp]  # indices of the spectra used
+    grams: dict[str, Matrix]  # Gram matrices of the spectra, by kernel
     cosines: dict[str, Matrix]
     tanimoto: Matrix  # (molecules, spectra), float32
     sets: list[NDArray[np.intp]]
@@ -78,7 +78,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Split:
-    """One fold: rows to learn from, queries, their candidates and where the truth is among these."""
+    """One fold: training rows, queries, their candidates, and the position of the true one among them."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
@@ -87,12 +87,12 @@ class Split:
 
     @property
     def sets(self) -> CandidateSets:
-        """As models take them: numbers of molecules."""
+        """The candidates as models take them, as indices of molecules."""
         return CandidateSets(self.candidates)
 
 
 def load(plan: Spectra) -> Data:
-    """Gram matrices of the six kernels, similarities, and Tanimoto values of all molecules."""
+    """Gram matrices of the kernels, similarities of spectra, and Tanimoto similarities of all molecules."""
     bank = load_massbank_msms()
     n = len(bank.spectra)
     chosen = np.arange(n) if plan.n is None else np.sort(np.random.default_rng(plan.seed).permutation(n)[: plan.n])
@@ -101,7 +101,8 @@ def load(plan: Spectra) -> Data:
     L = _unit(ProbabilityProduct(places="losses"), used)
     parts = [Subformulas(of, weights)(used) for of in ("fragments", "losses") for weights in (0.0, 0.5)]
     six = (2 * P + L + sum(parts)) / 7
-    grams = {"P": _spread(P, chosen, n), "P + L": _spread((P + L) / 2, chosen, n), "six": _spread(six, chosen, n)}
+    matrices = {"P": P, "P + L": (P + L) / 2, "six": six}
+    grams = {name: _spread(K, chosen, n) for name, K in matrices.items()}
     measures: dict[str, Callable[..., Any]] = {"cosine": cosine, "modified": modified_cosine, "mass": mass_nearness}
     similar = {name: _spread(f(used), chosen, n, np.float32) for name, f in measures.items()}
     fold = np.full(n, -1)
@@ -124,7 +125,7 @@ def _spread(K: Matrix, chosen: Matrix, n: int, dtype: Any = np.float64) -> Matri
 
 
 def _tanimoto(bank: MassBank) -> Matrix:
-    """t(y, y_i) of every molecule with those of the spectra, by products in single precision."""
+    """Tanimoto similarity of every molecule to those with spectra, by products in single precision."""
     n = len(bank.spectra)
     right = bank.bits(np.arange(n)).astype(np.float32).T.copy()
     sizes = np.bitwise_count(bank.packed).sum(axis=1, dtype=np.float32)
@@ -137,7 +138,7 @@ def _tanimoto(bank: MassBank) -> Matrix:
 
 
 def split(data: Data, fold: int) -> Split:
-    """Fold `fold`: queries are its spectra with more than one candidate."""
+    """Fold number `fold`; its queries are the spectra with more than one candidate."""
     train = np.flatnonzero((data.fold >= 0) & (data.fold != fold))
     test = np.array([i for i in np.flatnonzero(data.fold == fold) if len(data.sets[i]) > 1])
     names = data.bank.spectra.values("inchikey14")

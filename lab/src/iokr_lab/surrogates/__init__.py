@@ -1,1 +1,1 @@
-"""Any regressor on coordinates of an output kernel, beside the closed form."""
+"""Regressors on coordinates of an output kernel, compared with the closed form."""

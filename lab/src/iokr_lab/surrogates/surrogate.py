@@ -1,15 +1,14 @@
-"""Closed form, network and forest on the same coordinates of an output kernel, over the number of training rows.
+"""Closed form, network and forest on the same coordinates of an output kernel, against the number of training rows.
 
 USPS: lower halves of digits under a Gaussian kernel from upper halves. bibtex, official split: label sets under
-Tanimoto's kernel from words, tf-idf. The output kernel is sketched to `rank` numbers by `Nystroem`, the same for all;
-the answer is the nearest training output.
+Tanimoto's kernel from tf-idf words. All methods predict the same `rank` Nyström coordinates of the output kernel; the
+prediction is the nearest training output.
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -29,24 +28,29 @@ from iokr.metrics import f1_samples, rbf_loss
 from iokr_lab.data.multilabel import load_multilabel
 from iokr_lab.data.usps import load_usps
 from iokr_lab.images.halves import halves
+from iokr_lab.splits import TrainTest
 from iokr_lab.study import Case, Plan, Results, Study
-from iokr_lab.surrogates.threads import need_torch, one_thread
+from iokr_lab.surrogates.threads import import_torch, one_thread
+from iokr_lab.timing import timed
 
 __all__ = ["STUDY"]
 
 Matrix = NDArray[np.float64]
 
-USPS, BIBTEX = "USPS halves", "bibtex"
-CLOSED, NETWORK, FOREST = "closed form", "network", "forest"
+USPS = "USPS halves"
+BIBTEX = "bibtex"
+CLOSED = "closed form"
+NETWORK = "network"
+FOREST = "forest"
 METHODS = (CLOSED, NETWORK, FOREST)
-SIGMA = 7.0  # of the kernel on lower halves: exp(−‖y − z‖²/(2σ²))
-FEW = 1000  # rows on which the input kernel and alpha of the closed form are chosen, at most
+SIGMA = 7.0  # width of the kernel on lower halves, exp(−‖y − z‖²/(2σ²))
+FEW = 1000  # maximal number of rows on which input kernel and alpha of the closed form are chosen
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 @dataclass(frozen=True)
 class Sizes(Plan):
-    """Training rows, test rows, coordinates of the outputs, epochs of the network, trees of the forest."""
+    """Numbers of training rows, test rows, output coordinates, epochs of the network and trees of the forest."""
 
     sizes: tuple[int, ...] = (500, 1000, 2000, 4000, 7000)
     tested: int = 1000
@@ -57,7 +61,7 @@ class Sizes(Plan):
 
 @dataclass(frozen=True)
 class Fit(Case):
-    """One method on the first rows of a random order of one set."""
+    """One method on the first rows of a random order of one data set."""
 
     set: str
     rows: int
@@ -65,25 +69,23 @@ class Fit(Case):
     draw: int
 
 
-@dataclass(frozen=True)
-class Task:
-    """Training and test part of a set, the output kernel, and the input kernels to choose from."""
+@dataclass(frozen=True, eq=False)
+class Task(TrainTest):
+    """Training and test part of a data set, the output kernel, and the candidates for the input kernel."""
 
-    X: Matrix
-    Y: Matrix
-    X_test: Matrix
-    Y_test: Matrix
     output_kernel: Kernel
     kernels: tuple[Kernel, ...]
 
 
 def load(plan: Sizes) -> dict[str, Task]:
-    """Both sets; words are weighted by the training part."""
-    need_torch()
+    """Both data sets; words are weighted by the training part."""
+    import_torch()
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    digits, m = load_usps(), plan.tested
-    (X, Y), (X_test, Y_test) = halves(digits.X_train), halves(digits.X_test)
+    digits = load_usps()
+    m = plan.tested
+    X, Y = halves(digits.X_train)
+    X_test, Y_test = halves(digits.X_test)
     widths = tuple(RBF(gamma) for gamma in (0.005, 0.01, 0.02, 0.04))
     found = load_multilabel("bibtex")
     n = found.n_train
@@ -97,7 +99,7 @@ def load(plan: Sizes) -> dict[str, Task]:
 
 
 def cases(plan: Sizes, data: dict[str, Task]) -> list[Fit]:
-    """Every method with every number of rows that a set has; the largest is all of them where it has fewer."""
+    """Every method with every number of rows, at most all rows of the data set."""
     found = []
     for name, task in data.items():
         sizes = dict.fromkeys(min(size, len(task.X)) for size in plan.sizes)
@@ -106,51 +108,46 @@ def cases(plan: Sizes, data: dict[str, Task]) -> list[Fit]:
 
 
 def work(case: Fit, plan: Sizes, data: dict[str, Task]) -> dict[str, Any]:
-    """Mean squared error in the output's feature space, the error of the answers, seconds of fit and of answers.
-
-    Seconds are those of the processor, in the thread of this case: cases run side by side.
-    """
+    """Mean squared error in the output feature space, prediction error, and processor seconds of fit and prediction."""
     task = data[case.set]
     rows = np.random.default_rng([plan.seed, case.draw]).permutation(len(task.X))[: case.rows]
-    X, Y = task.X[rows], task.Y[rows]
+    X = task.X[rows]
+    Y = task.Y[rows]
     with one_thread() if case.method == NETWORK else nullcontext():
-        start = thread_time()
-        model, chosen = _fitted(case.method, task, X, Y, plan, case.draw)
-        fitted = thread_time()
-        answers = np.asarray(model.predict(task.X_test))
-        answered = thread_time()
+        (model, chosen), fit_seconds = timed(lambda: _fitted(case.method, task, X, Y, plan, case.draw))
+        predicted, predict_seconds = timed(lambda: np.asarray(model.predict(task.X_test)))
     E = model.embedding_
     S = E.represent(task.Y_test)
+    residuals = np.asarray(E.sq_residuals(np.asarray(model.decision_function(task.X_test)), S))
     Z = np.asarray(E.coordinates(S, np.empty((0, 0))))
-    lost = float(np.mean(np.asarray(E.sq_norms(S)) - (Z * Z).sum(axis=1)))
+    lost = np.asarray(E.sq_norms(S)) - (Z * Z).sum(axis=1)  # ‖ψ(y)‖² outside the coordinates
     return {
-        "feature error": float(
-            np.mean(np.asarray(E.sq_residuals(np.asarray(model.decision_function(task.X_test)), S)))
-        ),
-        "floor": lost,
-        "error": _error(case.set, task.Y_test, answers),
-        "fit": fitted - start,
-        "answers": answered - fitted,
+        "feature error": float(np.mean(residuals)),
+        "floor": float(np.mean(lost)),
+        "error": _error(case.set, task.Y_test, predicted),
+        "fit": fit_seconds,
+        "predict": predict_seconds,
         "chosen": chosen,
     }
 
 
-def _error(name: str, truth: Matrix, answers: Matrix) -> float:
-    """1 − k_Y on average for halves, 1 − F1 for label sets."""
+def _error(name: str, truth: Matrix, predicted: Matrix) -> float:
+    """The mean of 1 − k_Y for halves, of 1 − F1 for label sets."""
     if name == USPS:
-        return rbf_loss(truth, answers, gamma=1 / (2 * SIGMA**2)) / 2
-    return 1 - f1_samples(truth, answers)
+        return rbf_loss(truth, predicted, gamma=1 / (2 * SIGMA**2)) / 2
+    return 1 - f1_samples(truth, predicted)
 
 
 def _fitted(method: str, task: Task, X: Matrix, Y: Matrix, plan: Sizes, draw: int) -> tuple[Any, str]:
-    """A model on the same sketch of the outputs; what was chosen, on the training rows."""
+    """A model on the shared output coordinates, and a description of the chosen parameters."""
     outputs: dict[str, Any] = {
         "output_kernel": task.output_kernel,
         "embedding": Nystroem(min(plan.rank, len(X)), random_state=plan.seed),
     }
     if method == CLOSED:
         few = IOKRCV(list(task.kernels), alphas=ALPHAS, **outputs).fit(X[:FEW], Y[:FEW])
-        kernel, alpha = few.kernel_, few.alpha_
+        kernel = few.kernel_
+        alpha = few.alpha_
         model = few if len(X) <= FEW else IOKR(kernel, alpha=alpha, **outputs).fit(X, Y)
         return model, f"{kernel!r}, λ = {alpha:g}"
     seed = plan.seed + draw
@@ -166,19 +163,20 @@ def _fitted(method: str, task: Task, X: Matrix, Y: Matrix, plan: Sizes, draw: in
 # ---------------------------------------------------------------------------------------------------------------- page
 
 _QUESTION = (
-    "`Surrogate` gives the coordinates of an output kernel to any regressor. Is a network or a forest worth it where "
-    "the closed form of IOKR can still be computed? All three learn the same numbers, z(y) = L⁻¹ k_Y(P, y) with as "
-    "many training outputs P, and answer with the nearest training output."
+    "`Surrogate` fits any regressor to the coordinates of an output kernel. Is a network or a forest better than the "
+    "closed form of IOKR where the latter is feasible? All three predict the same coordinates, z(y) = L⁻¹ k_Y(P, y) "
+    "with the same landmarks P, and decode to the nearest training output."
 )
 _CHOICE = (
     f"Closed form: Gaussian widths (bibtex: and the linear kernel) and λ by leave-one-out on at most {FEW} training "
-    "rows, then all rows. Network: `NeuralRegressor()` as it comes, two hidden layers of 512, stopped by a tenth of "
-    "the training rows. Forest: scikit-learn's, √p features a split, at least two rows a leaf. Neither is tuned."
+    "rows, then fitted to all rows. Network: `NeuralRegressor()` with default parameters, two hidden layers of 512, "
+    "early stopping on a tenth of the training rows. Forest: scikit-learn's, √p features per split, at least two rows "
+    "per leaf. Network and forest are not tuned."
 )
 
 
 def page(results: Results, plan: Sizes, data: dict[str, Task]) -> Report:
-    """Errors and seconds against the number of rows."""
+    """Errors and seconds against the number of training rows."""
     return Report(
         "Closed form, network and forest on the same outputs",
         _summary(results, data),
@@ -188,9 +186,9 @@ def page(results: Results, plan: Sizes, data: dict[str, Task]) -> Report:
             _figure(results, data),
         ),
         (
-            f"Sketches of {plan.rank} coordinates. The floor is what they lose of the test outputs, mean k_Y(y, y) − "
-            "‖z(y)‖²: no regressor gets below it. Seconds of the processor in the one thread that a method works in, "
-            "choice of parameters included, whatever else runs beside it; compare them with each other only.",
+            f"{plan.rank} coordinates. The floor is the mean loss of these coordinates on the test outputs, k_Y(y, y) "
+            "− ‖z(y)‖², a lower bound for every regressor. Seconds are processor seconds of one thread, including the "
+            "choice of parameters; compare them with each other only.",
             f"{plan.repeat} random order{'s' * (plan.repeat > 1)} of the training rows; {plan.tested} test rows.",
         ),
     )
@@ -208,10 +206,10 @@ def _table(results: Results, name: str) -> Table:
         for method in METHODS:
             same: dict[str, Any] = {"set": name, "rows": n, "method": method}
             row[f"{method}: features"] = f"{_mean(results, 'feature error', **same):.3f}"
-            row[f"{method}: answers"] = f"{_mean(results, 'error', **same):.3f}"
-            row[f"{method}: s"] = f"{_mean(results, 'fit', **same) + _mean(results, 'answers', **same):.1f}"
+            row[f"{method}: predictions"] = f"{_mean(results, 'error', **same):.3f}"
+            row[f"{method}: s"] = f"{_mean(results, 'fit', **same) + _mean(results, 'predict', **same):.1f}"
         rows.append(row)
-    note = f"features: mean ‖ψ(y) − h(x)‖²; answers: mean {what}; s: processor seconds to learn and to answer."
+    note = f"features: mean ‖ψ(y) − h(x)‖²; predictions: mean {what}; s: processor seconds of fit and prediction."
     return Table(f"{name}: errors and seconds", rows, note=note)
 
 
@@ -222,7 +220,7 @@ def _summary(results: Results, data: dict[str, Task]) -> str:
         errors = {method: _mean(results, "error", set=name, rows=n, method=method) for method in METHODS}
         best = min(errors, key=lambda method: errors[method])
         shown = ", ".join(f"{method} {value:.3f}" for method, value in errors.items())
-        parts.append(f"{name} with {n} rows, error of the answers: {shown}; the best is the {best}")
+        parts.append(f"{name} with {n} rows, prediction error: {shown}; the best is the {best}")
     return f"{'. '.join(parts)}."
 
 
@@ -239,12 +237,11 @@ def _figure(results: Results, data: dict[str, Task]) -> Figure:
                 row[0].plot(sizes, errors, style, color=colour, markersize=4, label=method)
                 row[1].plot(sizes, seconds, style, color=colour, markersize=4)
             row[0].set(ylabel=f"error, {name}", xlabel="training rows")
-            row[1].set(ylabel="processor s to learn", xlabel="training rows", yscale="log")
+            row[1].set(ylabel="processor s of the fit", xlabel="training rows", yscale="log")
         canvas.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
-    return plot(
-        draw, caption="Error of the answers and processor seconds to learn, against the training rows.", size=(7.0, 5.6)
-    )
+    caption = "Prediction error and processor seconds of the fit against the number of training rows."
+    return plot(draw, caption=caption, size=(7.0, 5.6))
 
 
 STUDY = Study(

@@ -1,4 +1,4 @@
-"""Networks on one thread, so that the time of the calling thread is all that they take."""
+"""Networks on one thread, so that the processor time of the calling thread is their total time."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-__all__ = ["need_torch", "one_thread"]
+__all__ = ["import_torch", "one_thread"]
 
 _lock = Lock()
-_inside: list[int] = []  # threads of torch before, once for each that is inside
+_inside: list[int] = []  # the previous number of threads, once for each open context
 
 
-def need_torch() -> None:
-    """Import torch before there are threads: those that ask whether an array is torch's must not find it half read."""
+def import_torch() -> None:
+    """Import torch before threads start, so that none of them sees a partially imported module."""
     try:
-        import torch  # noqa: F401  # for its effect
+        import torch  # noqa: F401
     except ImportError as error:
-        raise ImportError("`surrogate` needs torch; install `iokr[torch]`.") from error
+        raise ImportError("the experiment `surrogate` needs torch: pip install 'iokr[torch]'.") from error
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch works in the calling thread alone; what was set comes back when the last that is inside has left.
+    """Restrict torch to the calling thread; the last context to close restores the previous number of threads.
 
-    Cases of a study run side by side in threads, and the number is one for all of them but counts for a thread from
-    when it asks for it, so each asks.
+    Cases of a study run in parallel threads. The number of threads is global in torch but takes effect in each thread
+    only when it is set there.
     """
     import torch
 

@@ -17,7 +17,8 @@ from iokr_lab.synthetic_networks.protocol import MEASURES, Areas
 
 __all__ = ["Cell", "Found", "Gaps", "Labels", "gaps_of", "printed", "spread"]
 
-RANDOM, MIXTURES = published("b16_table8", n=10), published("b16_table9", n=10)
+RANDOM = published("b16_table8", n=10)
+MIXTURES = published("b16_table9", n=10)
 DENSITIES = (0.007, 0.01, 0.02)
 # diffusion time of networks with classes, in units of that of random graphs of their density
 LONGER = {(0.02, 5e-4): 2.1, (0.02, 1e-3): 1.6, (0.03, 5e-4): 3.5, (0.03, 1e-3): 2.6}
@@ -29,8 +30,11 @@ TOLERANCE = {
     "ridge": {"roc_auc": 1.5, "average_precision": 3.0},
     "margin": {"roc_auc": 2.5, "average_precision": 4.0},
 }
-FIXED, FOLDS, AS_SAID = "one setting for all", "node folds, each set", "leave-one-out, each set"
-FOLDS_WEIGHTED, LOO_WEIGHTED = "node folds, weighted, each set", "leave-one-out, weighted, each set"
+FIXED = "one setting for all"
+FOLDS = "node folds, each set"
+AS_SAID = "leave-one-out, each set"
+FOLDS_WEIGHTED = "node folds, weighted, each set"
+LOO_WEIGHTED = "leave-one-out, weighted, each set"
 RULES = {
     FOLDS: Rule("folds"),
     AS_SAID: Rule("loo"),

@@ -21,10 +21,13 @@ from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Networ
 
 Labeled = NDArray[np.int64]
 
-PENALTY, PLAIN, BLOCK_PLAIN = "subgraph, exp(−L)", "subgraph, no penalty", "block of the whole, no penalty"
+PENALTY = "subgraph, exp(−L)"
+PLAIN = "subgraph, no penalty"
+BLOCK_PLAIN = "block of the whole, no penalty"
 WIDTHS = (0.1, 0.316, 0.562, 1.0, 1.78)  # gamma in units of 1 / median of the squared distances
 ALPHAS = (1e-3, 1e-2, 0.0316, 0.1, 0.316, 1.0)
-WIDER, STRONGER = (0.03, *WIDTHS), (*ALPHAS, 10.0)  # what leave-one-out may choose on networks with classes
+WIDER = (0.03, *WIDTHS)  # what leave-one-out may choose on networks with classes
+STRONGER = (*ALPHAS, 10.0)
 RATIO = 1.0  # μ/λ of the penalty exp(−L)
 MARGIN_ALPHA = 10.0  # at which every node is a support vector; smaller ones change little
 
@@ -38,7 +41,8 @@ class Setting:
     ratio: float = RATIO
 
 
-RIDGE, MARGIN = Setting(0.6, 0.02), Setting(4.0, MARGIN_ALPHA)
+RIDGE = Setting(0.6, 0.02)
+MARGIN = Setting(4.0, MARGIN_ALPHA)
 
 
 def grams(network: Network, widths: Iterable[float], ratio: float) -> list[Lookup]:
@@ -187,7 +191,8 @@ class Kernels:
 
     def changed(self, labeled: Labeled) -> dict[str, Any]:
         """Ridge over the grid, by interpretation, and the margin with one thing changed at a time."""
-        network, target = self.network, output_kernel(self.network)
+        network = self.network
+        target = output_kernel(self.network)
         block = block_kernel(network)
         grids = {
             PENALTY: ridge_grid(network, labeled, self.penalty, target),

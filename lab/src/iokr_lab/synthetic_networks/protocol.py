@@ -68,7 +68,8 @@ def components(K: Matrix, inertia: float) -> Matrix:
     """Centred kernel PCA, (n, m): the first m components whose eigenvalues sum to the fraction `inertia` of all."""
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(centred)
-    values, vectors = np.clip(values[::-1], 0.0, None), vectors[:, ::-1]
+    values = np.clip(values[::-1], 0.0, None)
+    vectors = vectors[:, ::-1]
     m = min(len(K), int(np.searchsorted(np.cumsum(values) / values.sum(), inertia - 1e-12)) + 1)
     return np.asarray(vectors[:, :m] * np.sqrt(values[:m]))
 
@@ -81,7 +82,8 @@ def calibrate(W: Matrix, n_components: int, inertia: float = 0.95) -> float:
         kept = np.sort(np.exp(-beta * values))[::-1][1:]  # centring takes the constant direction, e⁰ = 1, away
         return int(np.searchsorted(np.cumsum(kept) / kept.sum(), inertia - 1e-12)) + 1
 
-    low, high = 0.01, 20.0
+    low = 0.01
+    high = 20.0
     for _ in range(30):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if count(middle) > n_components else (low, middle)
@@ -110,10 +112,12 @@ def areas(scores: Matrix, linked: NDArray[np.bool_]) -> Areas:
 
     A link counts as above half of the other pairs with its score.
     """
-    others, links = np.sort(scores[~linked]), np.sort(scores[linked])[::-1]
+    others = np.sort(scores[~linked])
+    links = np.sort(scores[linked])[::-1]
     above = len(others) - (np.searchsorted(others, links, "left") + np.searchsorted(others, links, "right")) / 2
     rank = np.arange(1, len(links) + 1)
-    roc, pr = 100 * (1 - float(above.mean()) / len(others)), 100 * float((rank / (rank + above)).mean())
+    roc = 100 * (1 - float(above.mean()) / len(others))
+    pr = 100 * float((rank / (rank + above)).mean())
     return dict(zip(MEASURES, (roc, pr), strict=True))
 
 
@@ -121,7 +125,8 @@ def evaluate(network: Network, labeled: NDArray[np.int64]) -> Callable[[Any], Ar
     """A function that fits a model on the labelled nodes and evaluates its scores of pairs with an unlabelled node."""
     known = np.isin(np.arange(len(network.W)), labeled)
     pairs = np.flatnonzero(np.triu(~(known[:, None] & known[None, :]), k=1))
-    linked, nodes = network.W.ravel()[pairs] > 0, np.arange(len(network.W))
+    linked = network.W.ravel()[pairs] > 0
+    nodes = np.arange(len(network.W))
 
     def measure(model: Any) -> Areas:
         model.fit(nodes, network.W, labeled=labeled)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr_lab.cells import kept
+from iokr_lab.cells import memoized
 from iokr_lab.links.protocol import Lookup
 from iokr_lab.study import Case, Plan, Study
 from iokr_lab.synthetic_networks import gaps, paths
@@ -36,7 +36,8 @@ class Data:
 
 def load(plan: Plan) -> Data:
     """Three random graphs, three more of each density, and four graphs with classes."""
-    graphs, betas = {}, {}
+    graphs = {}
+    betas = {}
     for i, (density, graph) in enumerate(zip(gaps.DENSITIES, gaps.GRAPHS, strict=True)):
         count = int(gaps.RANDOM[f"{graph}, {gaps.HEADLINE} %"]["components"].mean)
         for name, stream in ((graph, i), *((gaps.again(graph, j), 100 + j) for j in range(gaps.OTHERS))):
@@ -47,9 +48,10 @@ def load(plan: Plan) -> Data:
         W = mixture(*classes, np.random.default_rng([plan.seed, 10 + i]))
         graphs[graph] = W, longer * _interpolated(W, betas)
 
-    @kept(16)
+    @memoized(16)
     def kernels(graph: str, inertia: int) -> Kernels:
-        network, first = Network(*graphs[graph], inertia / 100), inertia == gaps.HEADLINE
+        network = Network(*graphs[graph], inertia / 100)
+        first = inertia == gaps.HEADLINE
         widths = WIDTHS if first and graph in gaps.GRAPHS else ()
         return Kernels.of(network, plain=WIDER if first and graph in gaps.CLASSED else widths, penalty=widths)
 
@@ -58,7 +60,7 @@ def load(plan: Plan) -> Data:
     steps = np.log(paths.DENSE / gaps.DENSITIES[2]) / np.log(gaps.DENSITIES[2] / gaps.DENSITIES[1])
     dense = W, float(last * (last / first) ** steps)
 
-    @kept(4)
+    @memoized(4)
     def along(graph: str) -> tuple[Network, dict[str, list[Lookup]]]:
         network = data.network(graph)
         return network, paths.path_kernels(network)

@@ -57,7 +57,8 @@ def claims_table(errors: Errors) -> Table:
         return _yes(mean(setting, model, 0.0, mu_t, metric) < mean(setting, model, 0.0, 0.0, metric))
 
     def order(setting: Setting, metric: str) -> str:
-        zero, two = low(setting, 1, 0.0, metric), low(setting, 2, BEST, metric)
+        zero = low(setting, 1, 0.0, metric)
+        two = low(setting, 2, BEST, metric)
         one = {"0 = 1": zero} if metric == "y" else {"0": zero, "1": low(setting, 1, 1.0, metric)}
         best = {**one, "2": two}
         return " < ".join(sorted(best, key=lambda model: best[model]))
@@ -146,7 +147,8 @@ class Line(NamedTuple):
 def _panels(errors: Errors, kind: str, metric: str, lines: list[Line], scale: str, caption: str) -> Figure:
     """A panel per fraction of labelled molecules; λ₂ on a logarithmic axis, 0 one step to the left."""
     logs = [float(np.log10(lam2)) for lam2 in LAMBDA2[1:]]
-    places, labels = [logs[0] - 1.5, *logs], ["0", *(f"{lam2:.0e}".replace("e-0", "e−") for lam2 in LAMBDA2[1:])]
+    places = [logs[0] - 1.5, *logs]
+    labels = ["0", *(f"{lam2:.0e}".replace("e-0", "e−") for lam2 in LAMBDA2[1:])]
 
     def draw(canvas: Canvas) -> None:
         panels = canvas.subplots(len(FRACTIONS), 1, sharex=True, squeeze=False)[:, 0]

@@ -79,7 +79,8 @@ def _of(results: Results, kind: str, centred: bool, method: str, what: str = "er
 
 def _gain(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Difference:
     """Error of independent tasks minus that of coupled ones; splits are drawn anew."""
-    alone, coupled = (_of(results, kind, centred, name, what, at) for name in (ALONE, method))
+    alone = _of(results, kind, centred, ALONE, what, at)
+    coupled = _of(results, kind, centred, method, what, at)
     return difference(alone, coupled, ratio=0)
 
 
@@ -97,10 +98,9 @@ def _gains(results: Results, errors: Errors) -> Gains:
 
 _CHOICE = (
     "Supervised, Tanimoto kernel. `alpha`, and the task_weight of the coupling, are chosen by exact leave-one-out on "
-    "the "
-    "labelled molecules, from the same grid of alphas for every method; the unlabelled ones are only used to measure. "
-    f"“{ALONE}” shares one alpha between all tasks, “{OWN}” gives each task its own. “{SIMILAR}” is the paper's model "
-    f"2 with the similarity of labelled outputs, “{LEARNED}” learns the operator instead."
+    "the labelled molecules, from the same grid of alphas for every method; the unlabelled ones are only used to "
+    f"measure. “{ALONE}” shares one alpha between all tasks, “{OWN}” gives each task its own. “{SIMILAR}” is the "
+    f"paper's model 2 with the similarity of labelled outputs, “{LEARNED}” learns the operator instead."
 )
 _PROTOCOL = (
     f"λ₁ = {protocol.LAMBDA1:g}, transductive, the graph of {protocol.NEIGHBORS} nearest neighbours of the Tanimoto "
@@ -111,7 +111,8 @@ _PROTOCOL = (
 
 
 def _metrics(errors: Errors) -> str:
-    plain, metric = (errors["±1", FRACTIONS[0], 1, 0.0, mu_t, "published"].mean() for mu_t in (0.0, 1.0))
+    plain = errors["±1", FRACTIONS[0], 1, 0.0, 0.0, "published"].mean()
+    metric = errors["±1", FRACTIONS[0], 1, 0.0, 1.0, "published"].mean()
     return (
         "The published error of model 1 is measured in the metric A₁, which changes with μ_t and is another one than "
         "that of models 0 and 2. On y, model 1 predicts exactly what model 0 predicts, whatever μ_t: a curve of model "
@@ -135,8 +136,8 @@ def _summary(results: Results) -> str:
     alone = _of(results, *HEADLINE, ALONE).mean()
     return (
         f"Mean squared error on y with {FRACTIONS[0]:.0%} of the molecules labelled, outputs {_name(*HEADLINE)}: "
-        f"independent tasks {alone:.2f}, {' and '.join(parts)}. "
-        "Output coupling as in the paper's model 1 changes nothing on y."
+        f"independent tasks {alone:.2f}, {' and '.join(parts)}. Output coupling as in the paper's model 1 changes "
+        "nothing on y."
     )
 
 
@@ -158,7 +159,8 @@ def _verdict(results: Results) -> str:
 
 def _cause(results: Results) -> str:
     setting = "score", True
-    chosen, best = (-_gain(results, *setting, SIMILAR, what).mean for what in ("error", "best"))
+    chosen = -_gain(results, *setting, SIMILAR, "error").mean
+    best = -_gain(results, *setting, SIMILAR, "best").mean
     lost = (_of(results, *setting, ALONE) - _of(results, *setting, ALONE, "best")).mean()
     return (
         f"On centred scores coupling changes the error by {chosen:+.2f}. The scores of a molecule against the 59 lines "
@@ -206,7 +208,8 @@ def _comparison(
     results: Results, setting: tuple[str, bool], method: str, what: str = "error", name: str = "coupled", **more: str
 ) -> tuple[dict[str, Any], Difference]:
     """A row of a paired table: the two errors and their difference."""
-    alone, coupled = (Spread.of(_of(results, *setting, one, what), digits=2) for one in (ALONE, method))
+    alone = Spread.of(_of(results, *setting, ALONE, what), digits=2)
+    coupled = Spread.of(_of(results, *setting, method, what), digits=2)
     return {"outputs": _name(*setting), **more, ALONE: alone, name: coupled}, _gain(results, *setting, method, what)
 
 

@@ -36,18 +36,18 @@ FRACTIONS = (0.05, 0.10, 0.20)
 LAMBDA1 = 1.0
 LAMBDA2 = (0.0, 1e-8, 1e-6, 1e-5, 1e-4)
 STRENGTHS = (0.0, 0.4, 0.8, 0.95)
-NEIGHBORS, POWER, BONDS = 50, 5, 6
+NEIGHBORS = 50
+POWER = 5
+BONDS = 6
 OUTPUTS = {"±1": "active or not, +1 or −1", "score": "−log₁₀ GI50, the activity score over ten"}
 
 ALPHAS = tuple(float(f"{alpha:.3g}") for alpha in np.logspace(-2, 3, 16))
 COUPLINGS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)  # of models that choose for themselves
-ALONE, OWN, SIMILAR, LEARNED, MEAN = (
-    "independent",
-    "independent, own alpha each",
-    "estimated similarity",
-    "learned operator",
-    "mean of the labelled",
-)
+ALONE = "independent"
+OWN = "independent, own alpha each"
+SIMILAR = "estimated similarity"
+LEARNED = "learned operator"
+MEAN = "mean of the labelled"
 METHODS = (MEAN, ALONE, OWN, SIMILAR, LEARNED)
 
 
@@ -87,7 +87,8 @@ class Modes:
     def predict(self, rows: Rows, Y: Matrix, others: Rows, mu: float, A: Matrix, lam: float = LAMBDA1) -> Matrix:
         """h at `others` from the targets of `rows`, with the operator A between tasks."""
         gamma, E = np.linalg.eigh(A)
-        Z, T = self.Z[rows], Y @ E
+        Z = self.Z[rows]
+        T = Y @ E
         distinct = np.unique(gamma)
         spectrum = np.empty((len(self.w), len(gamma)))
         for g, system in zip(distinct, self.kernels(rows, lam / distinct, mu), strict=True):
@@ -115,7 +116,8 @@ class Modes:
 
         some = np.log(x[:-1])
         low, high = (some.min(), some.max()) if len(some) else (0.0, 0.0)
-        middle, half = (low + high) / 2, (high - low) / 2
+        middle = (low + high) / 2
+        half = (high - low) / 2
         needed = int(np.ceil(np.log(1e10) / np.arcsinh(np.pi / half))) + 1 if half else 1
         if needed < len(some):
             nodes = np.cos(np.pi * (np.arange(needed) + 0.5) / needed)
@@ -229,9 +231,12 @@ def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) 
 
     Model 1 predicts the y of model 0, so its error on y is that of model 0; the published one is in the metric of M.
     """
-    M, truth, identity = task_similarity(Y[rows]), Y[others], np.eye(Y.shape[1])
+    M = task_similarity(Y[rows])
+    truth = Y[others]
+    identity = np.eye(Y.shape[1])
     mean = Y[rows].mean(axis=0)
-    errors, centred = [], []
+    errors = []
+    centred = []
     for lam2 in LAMBDA2:
         alone = modes.predict(rows, Y[rows], others, 2 * lam2, identity)
         for mu_t in (*STRENGTHS, 1.0):
@@ -261,8 +266,11 @@ def candidates(centred: bool) -> dict[str, MultiTaskCV]:
 
 def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, smallest: bool) -> dict[str, Any]:
     """Error on y and what was chosen, by method; at the smallest fraction also the best that could have been chosen."""
-    K, K_new, truth = modes.K[np.ix_(rows, rows)], modes.K[np.ix_(others, rows)], Y[others]
-    error, best = {MEAN: mse(np.broadcast_to(Y[rows].mean(axis=0), truth.shape), truth)}, {}
+    K = modes.K[np.ix_(rows, rows)]
+    K_new = modes.K[np.ix_(others, rows)]
+    truth = Y[others]
+    error = {MEAN: mse(np.broadcast_to(Y[rows].mean(axis=0), truth.shape), truth)}
+    best = {}
     models = {method: model.fit(K, Y[rows]) for method, model in candidates(centred).items()}
     error |= {method: mse(model.predict(K_new), truth) for method, model in models.items()}
     if smallest:
@@ -290,7 +298,8 @@ class Answers:
     def __init__(self, K: Matrix, K_new: Matrix, Y: Matrix, centred: bool) -> None:
         index = np.arange(len(K))
         self.mean = Y.mean(axis=0) if centred else np.zeros(Y.shape[1])
-        self.K_new, self.Y = K_new, Y - self.mean
+        self.K_new = K_new
+        self.Y = Y - self.mean
         self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), self.Y, Square(), 1.0))
 
     def at(self, task_weights: Sequence[float]) -> Iterator[Matrix]:

@@ -1,1 +1,1 @@
-"""Handwritten words and inflected forms."""
+"""Handwritten words and inflected forms of words."""

@@ -1,4 +1,4 @@
-"""Inflected forms of words from 100 and 1000 examples: string to string, by rules and by n-grams of forms."""
+"""Inflected forms of words from 100 and 1000 examples, predicted by edit rules and by n-grams of forms."""
 
 from __future__ import annotations
 
@@ -35,17 +35,21 @@ Words = NDArray[np.object_]
 LANGUAGES = ("english", "german", "turkish")
 SIZES = {"train-low": 100, "train-medium": 1000}
 ALPHAS = tuple(np.logspace(-3, 1, 9))
-ENDS = 5  # letters of a beginning or an end, at most
+ENDS = 5  # maximal number of letters of a prefix or suffix
 RISK = "IOKR, edits of rules"
-RULES, SIMILAR, FORMS = "IOKR, rules", "IOKR, letters of rules", "IOKR, letters of forms"
-SUFFIX, NEAR, LEMMA = "common end", "nearest word", "lemma"
+RULES = "IOKR, rules"
+SIMILAR = "IOKR, letters of rules"
+FORMS = "IOKR, letters of forms"
+SUFFIX = "longest common suffix"
+NEAR = "nearest word"
+LEMMA = "lemma"
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
 class EditRule(NamedTuple):
-    """Put another beginning and another end around a stem."""
+    """Replace the prefix and the suffix of a stem."""
 
     start: str
     new_start: str
@@ -56,7 +60,7 @@ class EditRule(NamedTuple):
         return f"^{self.start}>{self.new_start}|{self.end}>{self.new_end}$"
 
     def apply(self, lemma: str) -> str | None:
-        """The form; None where the lemma does not begin and end so, or nothing would be left."""
+        """The form; None if the lemma does not have this prefix and suffix or the form would be empty."""
         stem = len(lemma) - len(self.start) - len(self.end)
         if stem < 0 or not lemma.startswith(self.start) or not lemma.endswith(self.end):
             return None
@@ -67,18 +71,18 @@ SAME = EditRule("", "", "", "")
 
 
 def rule_of(lemma: str, form: str) -> EditRule:
-    """What changes around the longest run of letters that lemma and form share."""
+    """The change around the longest substring that lemma and form share."""
     i, j, n = SequenceMatcher(None, lemma, form, autojunk=False).find_longest_match()
     return EditRule(lemma[:i], form[:j], lemma[i + n :], form[j + n :])
 
 
 def rules_of(words: Inflection) -> list[EditRule]:
-    """One for each word."""
+    """The rule of each word."""
     return [rule_of(lemma, form) for lemma, form in zip(words.lemma, words.form, strict=True)]
 
 
 def possible(lemma: str, rules: Sequence[EditRule]) -> list[EditRule]:
-    """The rules that can be applied, the one that changes nothing always among them."""
+    """The rules that can be applied; always including the one that changes nothing."""
     found = [rule for rule in rules if rule.apply(lemma) is not None]
     return found if SAME in found else [*found, SAME]
 
@@ -92,20 +96,20 @@ def inputs(words: Inflection) -> Words:
 
 
 def tags_of(x: str) -> list[str]:
-    """Every tag, and all of them as one."""
+    """Every tag, and all tags together."""
     tags = x.split("\t")[1]
     return [*tags.split(";"), tags]
 
 
 def ends_of(x: str) -> list[str]:
-    """Beginnings and ends of the lemma of 0 to `ENDS` letters."""
+    """Prefixes and suffixes of the lemma with 0 to `ENDS` letters."""
     lemma = x.split("\t")[0]
     lengths = range(min(ENDS, len(lemma)) + 1)
     return [f"{lemma[len(lemma) - n :]}$" for n in lengths] + [f"^{lemma[:n]}" for n in lengths]
 
 
 def input_kernel() -> Kernel:
-    """k(x, z) = cos(tags)² · cos(ends of the lemmas): the same form is asked for, of words that look alike."""
+    """k(x, z) = cos(tags)² · cos(prefixes and suffixes of the lemmas)."""
     tags = Normalized(Features(CountVectorizer(analyzer=tags_of)))
     return tags * tags * Normalized(Features(CountVectorizer(analyzer=ends_of)))
 
@@ -114,7 +118,7 @@ def input_kernel() -> Kernel:
 
 
 def _by_rules(output_kernel: Kernel, decoder: Decoder | None = None) -> Callable[[Inflection, Inflection], Words]:
-    """Rules as outputs; those that can be applied to the lemma are the candidates."""
+    """Rules as outputs; the candidates are the rules that can be applied to the lemma."""
 
     def predicted(train: Inflection, test: Inflection) -> Words:
         rules = rules_of(train)
@@ -129,7 +133,7 @@ def _by_rules(output_kernel: Kernel, decoder: Decoder | None = None) -> Callable
 
 
 def _by_forms(train: Inflection, test: Inflection) -> Words:
-    """Forms as outputs, compared by three letters side by side; what the rules make of the lemma are the candidates."""
+    """Forms as outputs, compared by trigrams; the candidates are the forms that the rules give for the lemma."""
     model = IOKRCV(input_kernel(), alphas=ALPHAS, output_kernel=Normalized(Spectrum(3)))
     model.fit(inputs(train), np.array([_marked(form) for form in train.form], dtype=object))
     rules = list(dict.fromkeys(rules_of(train)))
@@ -139,28 +143,32 @@ def _by_forms(train: Inflection, test: Inflection) -> Words:
 
 
 def _marked(form: str) -> str:
-    """With its ends as letters of their own."""
+    """The form with markers for its start and end."""
     return f"\x02\x02{form}\x03\x03"
 
 
 def _by_suffix(train: Inflection, test: Inflection) -> Words:
-    """The most frequent rule of the same tags among training words with the longest common end."""
+    """The most frequent rule of the same tags among the training words with the longest common suffix."""
     rules = rules_of(train)
     chosen = []
     for lemma, tags in zip(test.lemma, test.tags, strict=True):
-        best: tuple[int, Counter[EditRule]] = (-1, Counter())
+        longest = -1
+        counts: Counter[EditRule] = Counter({SAME: 1})  # if no training word has the same tags
         for other, other_tags, rule in zip(train.lemma, train.tags, rules, strict=True):
-            if other_tags == tags and rule.apply(lemma) is not None:
-                shared = _common_end(lemma, other)
-                if shared > best[0]:
-                    best = (shared, Counter())
-                if shared == best[0]:
-                    best[1][rule] += 1
-        chosen.append(best[1].most_common(1)[0][0] if best[1] else SAME)
+            if other_tags != tags or rule.apply(lemma) is None:
+                continue
+            shared = _common_suffix(lemma, other)
+            if shared > longest:
+                longest = shared
+                counts = Counter()
+            if shared == longest:
+                counts[rule] += 1
+        [(best, _)] = counts.most_common(1)
+        chosen.append(best)
     return _forms(test, chosen)
 
 
-def _common_end(a: str, b: str) -> int:
+def _common_suffix(a: str, b: str) -> int:
     n = 0
     while n < min(len(a), len(b)) and a[-1 - n] == b[-1 - n]:
         n += 1
@@ -168,7 +176,7 @@ def _common_end(a: str, b: str) -> int:
 
 
 def _by_neighbour(train: Inflection, test: Inflection) -> Words:
-    """The rule of the nearest training word, under the same input kernel, whose rule can be applied."""
+    """The rule of the nearest training word under the same input kernel whose rule can be applied."""
     rules = rules_of(train)
     kernel = input_kernel().fit(inputs(train))
     K = np.asarray(kernel.block(kernel.represent(inputs(test)), kernel.represent(inputs(train))))
@@ -194,17 +202,18 @@ METHODS: dict[str, Callable[[Inflection, Inflection], Words]] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------- one case
+# ---------------------------------------------------------------------------------------------------------- evaluation
 
 
-def answers(train: Inflection, test: Inflection) -> dict[str, Words]:
-    """The forms that each method gives."""
+def predictions(train: Inflection, test: Inflection) -> dict[str, Words]:
+    """The forms that each method predicts."""
     return {name: method(train, test) for name, method in METHODS.items()}
 
 
 def evaluate(train: Inflection, test: Inflection, n_shown: int = 8) -> dict[str, Any]:
-    """Exact match in percent and mean edit distance on the test words; how often any known rule makes the form."""
-    rules, found = list(dict.fromkeys(rules_of(train))), answers(train, test)
+    """Exact match in percent and mean edit distance on the test words; how often a training rule gives the form."""
+    rules = list(dict.fromkeys(rules_of(train)))
+    found = predictions(train, test)
     reachable = [
         form in {rule.apply(lemma) for rule in possible(lemma, rules)}
         for lemma, form in zip(test.lemma, test.form, strict=True)
@@ -225,8 +234,8 @@ def evaluate(train: Inflection, test: Inflection, n_shown: int = 8) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Given(Plan):
-    """The training parts; nothing is random."""
+class Parts(Plan):
+    """The training parts; no random choices."""
 
     repeat: int = 0
     parts: tuple[str, ...] = tuple(SIZES)
@@ -234,7 +243,7 @@ class Given(Plan):
 
 @dataclass(frozen=True)
 class Language(Case):
-    """A language and how many words there are to learn from."""
+    """A language and a training part."""
 
     language: str
     part: str
@@ -243,68 +252,67 @@ class Language(Case):
         return f"{self.language}, {SIZES[self.part]} words"
 
 
-MARKS = ((OURS, "o"), (OURS, "x"), (OURS, "."), (OURS, "+"), (THEIRS, "^"), (INK, "s"), (MUTED, "|"))  # of the methods
+MARKS = ((OURS, "o"), (OURS, "x"), (OURS, "."), (OURS, "+"), (THEIRS, "^"), (INK, "s"), (MUTED, "|"))  # one per method
 Data = dict[tuple[str, str], Inflection]
 
 
-def _load(plan: Given) -> Data:
+def _load(plan: Parts) -> Data:
     if plan.seed:
-        raise ValueError("training and test words are given and nothing is random, so `--seed` has no effect.")
+        raise ValueError(f"`seed` must be 0, as this experiment makes no random choices, got {plan.seed}.")
     return {which: load_inflection(*which) for which in itertools.product(LANGUAGES, (*plan.parts, "test"))}
 
 
-def _page(results: Results, plan: Given, data: Data) -> Report:
+def _page(results: Results, plan: Parts, data: Data) -> Report:
     return Report(
-        "Inflection: forms of words from few examples",
+        "Inflected forms of words from few examples",
         _summary(results),
         (
             Text("The setting", (_SETTING, _METHODS)),
-            _table(results, "exact", "Forms that are right, %"),
+            _table(results, "exact", "Correct forms, %"),
             _figure(results),
-            _table(results, "edits", "Mean edit distance to the right form"),
-            Text("What cannot be right", (_reach(results),)),
+            _table(results, "edits", "Mean edit distance to the correct form"),
+            Text("Upper bound of the candidates", (_reach(results),)),
             *(_examples(case, cell) for case, cell in results.of(Language, part=plan.parts[-1]).items()),
         ),
         (
-            "± is the standard error of a fraction of the test words; the training words are one given sample.",
-            "λ is chosen by leave-one-out on the training words; nothing was chosen on the development words or the "
-            "test words.",
+            "± is the standard error of a fraction of the test words; the training words are fixed.",
+            "λ is chosen by leave-one-out on the training words; development and test words were not used for any "
+            "choice.",
         ),
     )
 
 
 _SETTING = (
     "The CoNLL–SIGMORPHON 2017 shared task 1: a lemma and grammatical tags in, the inflected form out, as in stodge "
-    "and V;PST to stodged. 100 or 1000 words to learn from (low and medium), the official 1000 test words."
+    "and V;PST to stodged. 100 or 1000 training words (low and medium), the official 1000 test words."
 )
 _METHODS = (
-    "A training pair gives a rule: what changes before and after the longest run of letters that lemma and form share. "
-    f"The rules that can be applied to a lemma make its candidates. “{RULES}”: the output is the rule, the output "
-    f"kernel says whether two are the same; “{SIMILAR}”: rules are compared by pairs of letters side by side; "
-    f"“{RISK}”: the same weights β(x), and the rule of least Σ_i β_i(x) Δ(y_i, y), Δ the edit distance of two rules "
-    "(`MinimumRisk`); "
-    f"“{FORMS}”: the output is the form itself, compared by three letters side by side. The input kernel is the "
-    "squared cosine of the tags times the cosine of beginnings and ends of the lemmas. Beside them: "
-    f"“{SUFFIX}”, the most frequent rule of the same tags among the training words with the longest common end, in the "
-    f"manner of the task's baseline; “{NEAR}”, the rule of the nearest training word under the same input kernel; and "
-    f"the {LEMMA} as it is."
+    "Each training pair gives an edit rule: the change before and after the longest substring that lemma and form "
+    f"share. The candidates for a lemma are the rules that can be applied to it. “{RULES}”: the output is the rule, "
+    f"the output kernel compares rules for equality; “{SIMILAR}”: rules are compared by bigrams; “{RISK}”: the same "
+    "weights β(x), and the rule with the smallest Σ_i β_i(x) Δ(y_i, y), where Δ is the edit distance between rules "
+    f"(`MinimumRisk`); “{FORMS}”: the output is the form itself, compared by trigrams. The input kernel is the squared "
+    f"cosine of the tags times the cosine of prefixes and suffixes of the lemmas. Baselines: “{SUFFIX}”, the most "
+    "frequent rule of the same tags among the training words with the longest common suffix, similar to the baseline "
+    f"of the shared task; “{NEAR}”, the rule of the nearest training word under the same input kernel; and the {LEMMA} "
+    "itself."
 )
 
 
 def _summary(results: Results) -> str:
     parts = [f"{case} {cell['exact'][SIMILAR]:.1f} % ({cell['exact'][SUFFIX]:.1f} %)" for case, cell in results.items()]
     return (
-        "Forms that are right with rules as outputs, compared by their letters, and in brackets with the most frequent "
-        f"rule of the longest common end: {'; '.join(parts)}."
+        f"Correct forms with rules as outputs, compared by bigrams (in brackets: with the rule of the {SUFFIX}): "
+        f"{'; '.join(parts)}."
     )
 
 
 def _reach(results: Results) -> str:
     parts = [f"{case}: {cell['reachable']:.1f} % with {cell['rules']} rules" for case, cell in results.items()]
     return (
-        "A form is among the candidates only when a rule seen in training makes it. How often one does, which no "
-        f"choice among them can exceed: {'; '.join(parts)}. In Turkish endings pile up and follow the vowels of "
-        "the stem, so many whole endings have not been seen; rules would have to be put together from parts."
+        "A form is a candidate only if some training rule gives it. The share of such test words is an upper bound on "
+        f"the accuracy: {'; '.join(parts)}. In Turkish, suffixes are concatenated and follow the vowels of the stem, "
+        "so many complete suffixes do not occur in training; rules would have to be composed from parts."
     )
 
 
@@ -336,15 +344,15 @@ def _figure(results: Results) -> Figure:
             axes.plot([cell["reachable"]] * 2, [row - 0.3, row + 0.3], color=MUTED, linewidth=1.0)
         axes.set_yticks(range(len(results)), [str(case) for case in results])
         axes.invert_yaxis()
-        axes.set(xlabel="forms that are right, %", xlim=(0, 100))
+        axes.set(xlabel="correct forms, %", xlim=(0, 100))
         canvas.legend(loc="outside upper center", ncols=2)
 
-    caption = "Forms that are right; the grey line is the fraction that some rule seen in training makes."
+    caption = "Correct forms; the grey line is the share that some training rule can give."
     return plot(draw, caption=caption, size=(6.0, 3.6))
 
 
 STUDY = Study(
-    plans={"short": Given(parts=("train-low",)), "default": Given()},
+    plans={"short": Parts(parts=("train-low",)), "default": Parts()},
     load=_load,
     cases=lambda plan, data: [Language(name, part) for part, name in itertools.product(plan.parts, LANGUAGES)],
     work=lambda case, plan, data: evaluate(data[case.language, case.part], data[case.language, "test"]),

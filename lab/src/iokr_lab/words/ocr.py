@@ -1,13 +1,12 @@
-"""K12 Table 3: handwritten words, read letter by letter, with operators that know the outputs.
+"""K12 Table 3: handwritten words recognised letter by letter with covariance operators.
 
-The paper does not say which 100 words it took, nor the offset and scale of its cubic kernel: every interpretation
-is run.
+The paper does not give the choice of its 100 words, nor offset and scale of its cubic kernel: every interpretation is
+run.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from iokr_lab.words.ocr_protocol import (
     OPERATORS,
     PUBLISHED,
     Letters,
-    Read,
+    Recognition,
     WordDraws,
     cases,
     input_kernel,
@@ -56,16 +55,16 @@ def _page(results: Results, plan: WordDraws, words: OCRLetters) -> Report:
             _table(results),
             _interpretations_figure(results),
             _words_figure(words, plan.seed),
-            Text("What the operators change", (_differences(results), _interpolation(results))),
+            Text("Effect of the operators", (_differences(results), _interpolation(results))),
             _path_figure(results),
             _epsilon_table(results),
         ),
         (
-            f"± is the standard deviation over the five folds of {plan.repeat} draws; in the paper, over the folds of "
-            "one.",
-            "Recognised letters are counted over all letters of the test words; one past the longest training word "
-            "counts as not recognised.",
-            f"“{BASELINE}” sees the same training letters and forgets at which position of which word they were.",
+            f"± is the standard deviation over the five folds of {plan.repeat} draws; in the paper, over five folds of "
+            "one draw.",
+            "Recognised letters are counted over all letters of the test words; letters past the length of the longest "
+            "training word count as not recognised.",
+            f"“{BASELINE}” uses the same training letters without their words and positions.",
         ),
     )
 
@@ -73,9 +72,9 @@ def _page(results: Results, plan: WordDraws, words: OCRLetters) -> Report:
 def _scores(
     results: Results, choice: str, cubic: str, operator: str, lam: float = LAM, epsilon: float | None = None
 ) -> list[list[float]]:
-    """Letters recognised, %: the folds of every draw."""
+    """Recognised letters in percent: the folds of every draw."""
     which = {"choice": choice, "cubic": cubic, "operator": operator, "lam": lam, "epsilon": epsilon}
-    return results.numbers(Read, "recognised", **which)
+    return results.numbers(Recognition, "recognised", **which)
 
 
 def _mean(results: Results, *which: Any) -> float:
@@ -91,11 +90,12 @@ def _spread(results: Results, *which: Any) -> Spread:
 _PROTOCOL = (
     "100 words; five folds, training on the 20 words of one and testing on the other 80. The input kernel is the inner "
     "product of vectors that compare a word with every letter image of the training words, at its position, by a "
-    f"polynomial kernel of degree 3; the output is a vector of one indicator of 26 letters after another; λ = {LAM}; "
-    "each position is read as its largest coordinate. Three things are left open. Which 100 words: the file is sorted "
-    "by word, so its first 100 are copies of a single one; others are 100 at random, or 20 copies of each of five. The "
-    "offset and the scale of the cubic kernel. And ε of the conditional operator, here a hundredth of the largest "
-    "eigenvalue of K/n. The identity operator, which the paper does not report, is shown beside."
+    "polynomial kernel of degree 3; the output is the concatenation of one indicator vector of 26 letters per "
+    f"position; λ = {LAM}; the prediction at each position is the largest coordinate. The paper leaves three choices "
+    "open. The 100 words: the file is sorted by word, so its first 100 are copies of a single word; alternatives are "
+    "100 random words, or 20 copies of each of five words. Offset and scale of the cubic kernel. And ε of the "
+    "conditional operator, here a hundredth of the largest eigenvalue of K/n. The identity operator, which the paper "
+    "does not report, is included."
 )
 
 
@@ -104,48 +104,49 @@ def _summary(results: Results) -> str:
     ranges = []
     for choice, words in CHOICES.items():
         values = [_mean(results, choice, *which) for which in itertools.product(CUBIC, OPERATORS)]
-        low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+        low = f"{min(values):.1f}"
+        high = f"{max(values):.1f}"
         ranges.append(f"{words}: {low if low == high else f'{low} to {high}'} %")
     return (
-        f"Kadri, Ghavamzadeh and Preux (2012), Table 3, letters recognised: published {published}. Ours, by the choice "
-        f"of words, over operators and cubic kernels: {'; '.join(ranges)}."
+        f"Kadri, Ghavamzadeh and Preux (2012), Table 3, recognised letters: published {published}. Ours, over "
+        f"operators and cubic kernels: {'; '.join(ranges)}."
     )
 
 
 def _differences(results: Results) -> str:
-    """How far the operators are apart, in units of what a draw decides."""
+    """Differences between the operators relative to the variation over draws."""
     lines = []
     for choice, words in CHOICES.items():
         gaps = {}
         for cubic in CUBIC:
-            one, other = (np.mean(_scores(results, choice, cubic, name), axis=1) for name in (CONDITIONAL, "identity"))
+            one = np.mean(_scores(results, choice, cubic, CONDITIONAL), axis=1)
+            other = np.mean(_scores(results, choice, cubic, "identity"), axis=1)
             gaps[cubic] = difference(one, other, ratio=0.0)
         cubic = max(gaps, key=lambda cubic: abs(gaps[cubic].mean))
-        error = "" if math.isnan(gaps[cubic].error) else f" ± {gaps[cubic].error:.2f}"
-        lines.append(f"{words}: {gaps[cubic].mean:+.2f}{error} with {cubic}")
+        lines.append(f"{words}: {gaps[cubic].text('.2f')} with {cubic}")
     means = [_mean(results, *key) for key in itertools.product(CHOICES, CUBIC, OPERATORS)]
     apart = np.reshape(means, (len(CHOICES), len(CUBIC), len(OPERATORS)))
-    by_words, by_kernel, by_operator = (float(np.ptp(apart, axis=axis).max()) for axis in range(3))
+    by_words, by_kernel, by_operator = [float(np.ptp(apart, axis=axis).max()) for axis in range(3)]
     return (
-        f"Which words are taken moves the mean by up to {by_words:.0f} points, the cubic kernel by up to "
+        f"The choice of words changes the mean by up to {by_words:.0f} points, the cubic kernel by up to "
         f"{by_kernel:.1f}, the operator by up to {by_operator:.1f}. Largest difference between conditional covariance "
-        "and identity, mean over draws ± its standard error (draws may share words, so it is a little too small): "
+        "and identity, mean over draws ± standard error (draws may share words, so it is slightly too small): "
         f"{'; '.join(lines)}."
     )
 
 
 def _interpolation(results: Results) -> str:
-    """Why: at the published λ everything interpolates."""
+    """The explanation: at the published λ all models interpolate."""
     means = {
         lam: [_mean(results, "five", ALONG, name, lam) for name in ("identity", "covariance", CONDITIONAL)]
         for lam in LAMS
     }
     apart = {lam: max(abs(value - identity) for value in others) for lam, (identity, *others) in means.items()}
     return (
-        f"The reason is λ = {LAM}: beside the eigenvalues of these kernels it is so small that all three nearly "
-        "interpolate the 20 training words, and an h that interpolates hardly depends on the operator. Along λ the "
-        f"means are apart by at most {max(apart[lam] for lam in LAMS if lam <= LAM):.1f} points up to λ = {LAM} and by "
-        f"up to {max(apart.values()):.1f} beyond."
+        f"The reason is λ = {LAM}: compared with the eigenvalues of these kernels it is so small that all three models "
+        "nearly interpolate the 20 training words, and an interpolating h hardly depends on the operator. Along λ the "
+        f"means differ by at most {max(apart[lam] for lam in LAMS if lam <= LAM):.1f} points up to λ = {LAM} and by up "
+        f"to {max(apart.values()):.1f} for larger λ."
     )
 
 
@@ -161,8 +162,8 @@ def _table(results: Results) -> Table:
         rows[-len(CUBIC)][BASELINE] = _spread(results, choice, "", BASELINE)
     published = {name: PUBLISHED.get(name) for name in OPERATORS}
     return Table(
-        f"Letters recognised, %, λ = {LAM}",
-        [{"words": "published", "cubic kernel": "not said", **published}, *rows],
+        f"Recognised letters, %, λ = {LAM}",
+        [{"words": "published", "cubic kernel": "not given", **published}, *rows],
         note="First row: as printed in the paper; the others are ours.",
         ours=tuple(OPERATORS),
     )
@@ -174,10 +175,10 @@ def _epsilon_table(results: Results) -> Table:
         ours = {f"ε = {unit:g} s₁/n": _spread(results, "five", cubic, CONDITIONAL, LAM, unit) for unit in EPSILONS}
         rows.append({"cubic kernel": cubic, **ours})
     return Table(
-        f"Conditional covariance over ε, {CHOICES['five']}: letters recognised, %",
+        f"Conditional covariance over ε, {CHOICES['five']}: recognised letters, %",
         rows,
-        note="s₁ is the largest eigenvalue of K on the training words. As ε falls, the operator tends to 0 where K is "
-        "not singular, and λ with it gains weight.",
+        note="s₁ is the largest eigenvalue of K on the training words. As ε decreases, the operator tends to 0 if K is "
+        "not singular, so the effect of λ increases.",
         folded=True,
     )
 
@@ -196,7 +197,7 @@ def _interpretations_figure(results: Results) -> Figure:
             axes.plot(means, np.arange(len(every)) + shift, "o", **style)
         axes.set_yticks(range(len(every)), [f"{choice}, {cubic}" for choice, cubic in every])
         axes.invert_yaxis()
-        axes.set(xlabel="letters recognised, %", xlim=(0, 102))
+        axes.set(xlabel="recognised letters, %", xlim=(0, 102))
         canvas.legend(loc="outside upper center", ncols=2)
 
     caption = (
@@ -216,7 +217,7 @@ def _path_figure(results: Results) -> Figure:
                 axes.semilogx(LAMS, values, "o-", color=COLOURS[name], markersize=2.5, label=label)
             axes.axvline(LAM, color=INK, linewidth=0.8, linestyle=":")
             axes.set(xlabel="λ", title=f"{choice}")
-        both[0].set_ylabel("letters recognised, %")
+        both[0].set_ylabel("recognised letters, %")
         canvas.legend(loc="outside upper center", ncols=3)
 
     caption = f"Along λ, kernel {ALONG}: copies of five words, and random words. The dotted line is the published λ."
@@ -224,12 +225,12 @@ def _path_figure(results: Results) -> Figure:
 
 
 def _words_figure(words: OCRLetters, seed: int, n: int = 3) -> Figure:
-    """Test words of every choice, and what is read in them."""
+    """Test words of each choice and the letters predicted for them."""
     shown: list[tuple[str, list[Letters], list[list[Letters]], list[np.ndarray]]] = []
     for choice in ("random", "five"):
         split = splits(words, choice, (seed, 0))[0]
-        answers = [predictions(split, operator(input_kernel(ALONG)), LAM) for operator in OPERATORS.values()]
-        shown.append((choice, split.y_test[:n], [given[:n] for given in answers], list(split.X_test[:n])))
+        read = [predictions(split, operator(input_kernel(ALONG)), LAM)[:n] for operator in OPERATORS.values()]
+        shown.append((choice, split.Y_test[:n], read, list(split.X_test[:n])))
 
     def draw(canvas: Canvas) -> None:
         grid = canvas.subplots(n, len(shown), squeeze=False)
@@ -242,14 +243,14 @@ def _words_figure(words: OCRLetters, seed: int, n: int = 3) -> Figure:
             grid[0, column].set_title(CHOICES[choice], fontsize=8)
 
     caption = (
-        f"The first {n} test words of the first fold and what each operator reads in them; wrong letters are "
-        "coloured, and a dot is a letter past the longest training word."
+        f"The first {n} test words of the first fold and the letters predicted by each operator; wrong letters are "
+        "coloured, a dot is a letter past the length of the longest training word."
     )
     return plot(draw, caption=caption, size=(4.8, 1.25 * n))
 
 
 def _draw_word(axes: Axes, letters: np.ndarray, given: dict[str, Letters], *, labels: bool) -> None:
-    """Letter images side by side, and what is read in them below, letter under letter."""
+    """Letter images in a row, with the true and the predicted letters below."""
     height, width = SHAPE
     image = np.hstack([letter.reshape(SHAPE) for letter in letters])
     axes.imshow(image, cmap="gray_r", vmin=0, vmax=1.2, extent=(0, image.shape[1], height, 0), interpolation="nearest")
@@ -267,5 +268,5 @@ def _draw_word(axes: Axes, letters: np.ndarray, given: dict[str, Letters], *, la
 
 
 PLANS = {"short": WordDraws(repeat=1), "default": WordDraws()}
-TINY = ("`alpha` = .* is below 1e-12",)  # λ of the paper is tiny beside the unscaled kernels, as the page says
+TINY = ("`alpha` = .* is below 1e-12",)  # the paper's λ is tiny for the unscaled kernels, as the page explains
 STUDY = Study(plans=PLANS, load=lambda plan: load_ocr_letters(), cases=cases, work=work, page=_page, ignored=TINY)

@@ -1,4 +1,4 @@
-"""All ten folds of the OCR letters: handwritten words from their letters, their neighbours and a dictionary."""
+"""All ten folds of the OCR letters: handwritten words from single letters, neighbouring letters and a dictionary."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ LETTERS = 26
 FEW = 1000  # training letters on which parameters are chosen
 GAMMAS = (0.01, 0.02, 0.04, 0.08)
 ALPHAS = tuple(np.logspace(-5, 1, 13))
-WEIGHTS = (0.1, 0.2, 0.4)  # of the pixels of the neighbouring letters
-ALONE, NEIGHBOURS = "letter alone", "letter with its neighbours"
+WEIGHTS = (0.1, 0.2, 0.4)  # weights of the pixels of neighbouring letters
+ALONE = "letter alone"
+NEIGHBOURS = "letter with its neighbours"
 DICTIONARY = ", words seen in training"
 BEST = NEIGHBOURS + DICTIONARY
 OURS_HERE = (ALONE, NEIGHBOURS, ALONE + DICTIONARY, BEST)
@@ -42,7 +43,7 @@ METHODS = (*OURS_HERE, "nearest letters", "logistic regression")
 
 @dataclass(frozen=True)
 class LetterFolds(Plan):
-    """On how many of the ten folds to train, and on how many of the following ones to test; the seed draws letters."""
+    """The number of folds to train on, each time testing on the `tested` following ones; the seed draws letters."""
 
     repeat: int = 10
     tested: int = 1
@@ -50,7 +51,7 @@ class LetterFolds(Plan):
 
 @dataclass(frozen=True)
 class LetterFold(Case):
-    """Train on the words of one of the ten folds, test on those of `tested` folds that follow it."""
+    """Train on the words of one of the ten folds, test on those of the `tested` following folds."""
 
     train: int
     tested: int
@@ -65,21 +66,23 @@ class LetterFold(Case):
 
 
 def letter_rows(data: OCRLetters, words: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The letters of some words, one word after the other."""
+    """The indices of the letters of some words, word after word."""
     return np.concatenate([np.arange(data.starts[i], data.starts[i + 1]) for i in words])
 
 
 def image_rows(data: OCRLetters, words: NDArray[np.intp], weight: float) -> Matrix:
-    """Pixels of each letter; with a weight, then those of the letter before and of the one after, times the weight.
+    """Pixels of each letter; with a weight, also the weighted pixels of the previous and the next letter.
 
-    There is nothing, zeros, before the first letter of a word and after the last.
+    The pixels before the first letter of a word and after the last letter are zeros.
     """
     rows = letter_rows(data, words)
     own = data.pixels[rows]
     if weight == 0:
         return own
-    before, after = np.zeros_like(own), np.zeros_like(own)
-    before[1:], after[:-1] = own[:-1], own[1:]
+    before = np.zeros_like(own)
+    after = np.zeros_like(own)
+    before[1:] = own[:-1]
+    after[:-1] = own[1:]
     first = np.isin(rows, data.starts[:-1])
     before[first] = 0.0
     after[:-1][first[1:]] = 0.0
@@ -90,7 +93,7 @@ def image_rows(data: OCRLetters, words: NDArray[np.intp], weight: float) -> Matr
 
 
 def chosen_model(inputs: Sequence[tuple[float, Matrix]], y: Labels, seed: int) -> tuple[float, IOKR]:
-    """(weight, model): weight, width and λ by leave-one-out on `FEW` letters, then fitted to all."""
+    """(weight, model): weight, width and λ by leave-one-out on `FEW` letters, then fitted to all letters."""
     some = np.sort(np.random.default_rng(seed).permutation(len(y))[:FEW])
     shared: dict[str, Any] = {"output_kernel": Delta(), "embedding": Nystroem(LETTERS)}  # exact: a pivot per letter
     found = []
@@ -102,9 +105,9 @@ def chosen_model(inputs: Sequence[tuple[float, Matrix]], y: Labels, seed: int) -
 
 
 def scored_words(scores: Matrix, lengths: Sequence[int], dictionary: Sequence[tuple[int, ...]]) -> list[Labels]:
-    """argmax over the words y of the dictionary of that length of Σ_t ⟨h(x_t), ψ(y_t)⟩; else letter by letter.
+    """argmax of Σ_t ⟨h(x_t), ψ(y_t)⟩ over the words y of this length in the dictionary; without any, letter by letter.
 
-    With ψ(y) the indicators of the letters at their positions, ‖ψ(y)‖² is the length, the same for all candidates.
+    ψ(y) are the indicators of the letters at their positions, so ‖ψ(y)‖² is the length, the same for all candidates.
     """
     of_length: dict[int, Labels] = {}
     for length in {len(word) for word in dictionary}:
@@ -131,7 +134,7 @@ def _nearest(X: Matrix, y: Labels, X_test: Matrix) -> Labels:
 
 
 def _logistic(X: Matrix, y: Labels, X_test: Matrix) -> Labels:
-    """Multinomial logistic regression, its manifold weight by the last fifth of the training letters."""
+    """Multinomial logistic regression; its regularisation is chosen on the last fifth of the training letters."""
     cut = len(X) - len(X) // 5
     right = {C: float(_fitted(C, X[:cut], y[:cut]).score(X[cut:], y[cut:])) for C in (0.03, 0.1, 0.3, 1.0)}
     return np.asarray(_fitted(max(right, key=lambda C: right[C]), X, y).predict(X_test), dtype=np.int64)
@@ -145,36 +148,38 @@ def _fitted(C: float, X: Matrix, y: Labels) -> LogisticRegression:
 
 
 def run_fold(fold: LetterFold, plan: LetterFolds, data: OCRLetters) -> dict[str, Any]:
-    """Letters and words that are right, in percent, by method, and what was chosen."""
+    """Correct letters and words in percent by method, and the chosen parameters."""
     train, test = fold.words(data)
-    y, truth = data.labels[letter_rows(data, train)], data.labels[letter_rows(data, test)]
+    y = data.labels[letter_rows(data, train)]
+    truth = data.labels[letter_rows(data, test)]
     lengths = [len(data.letters(i)) for i in test]
     spelled = [tuple(data.letters(i).tolist()) for i in range(len(data))]
     dictionary = sorted({spelled[i] for i in train})
-    answers: dict[str, Labels] = {}
+    predicted: dict[str, Labels] = {}
     parameters = {}
     for name, weights in ((ALONE, (0.0,)), (NEIGHBOURS, WEIGHTS)):
         weight, model = chosen_model([(w, image_rows(data, train, w)) for w in weights], y, plan.seed)
         scores = np.asarray(model.scores(image_rows(data, test, weight), np.arange(LETTERS)))
-        answers[name] = scores.argmax(axis=1)
-        answers[name + DICTIONARY] = np.concatenate(scored_words(scores, lengths, dictionary))
+        predicted[name] = scores.argmax(axis=1)
+        predicted[name + DICTIONARY] = np.concatenate(scored_words(scores, lengths, dictionary))
         parameters[name] = {"γ": model.kernel_.gamma, "λ": model.alpha, "weight of the neighbours": weight}
-    X, X_test = image_rows(data, train, 0.0), image_rows(data, test, 0.0)
-    answers["nearest letters"] = _nearest(X, y, X_test)
-    answers["logistic regression"] = _logistic(X, y, X_test)
+    X = image_rows(data, train, 0.0)
+    X_test = image_rows(data, test, 0.0)
+    predicted["nearest letters"] = _nearest(X, y, X_test)
+    predicted["logistic regression"] = _logistic(X, y, X_test)
     starts = np.cumsum([0, *lengths[:-1]])
-    right = {name: answers[name] == truth for name in METHODS}
+    right = {name: predicted[name] == truth for name in METHODS}
     return {
         "letters": {name: 100 * float(those.mean()) for name, those in right.items()},
         "words": {name: 100 * float(np.logical_and.reduceat(those, starts).mean()) for name, those in right.items()},
         "chosen": parameters,
-        "known": 100 * float(np.mean([spelled[i] in dictionary for i in test])),  # test words
+        "known": 100 * float(np.mean([spelled[i] in dictionary for i in test])),  # share of the test words
     }
 
 
 def _cases(plan: LetterFolds, data: OCRLetters) -> list[LetterFold]:
     if plan.repeat > 10:
-        raise ValueError(f"there are ten folds to train on, but `--repeat` is {plan.repeat}.")
+        raise ValueError(f"`repeat` must be at most 10, the number of folds to train on, got {plan.repeat}.")
     return [LetterFold(train, plan.tested) for train in range(plan.repeat)]
 
 
@@ -183,6 +188,7 @@ def _cases(plan: LetterFolds, data: OCRLetters) -> list[LetterFold]:
 
 def _page(results: Results, plan: LetterFolds, data: OCRLetters) -> Report:
     known = np.mean(results.numbers(LetterFold, "known"))
+    full = "" if plan.tested == 9 else " `--full` tests on the other nine folds."
     return Report(
         "OCR letters: all ten folds",
         _summary(results),
@@ -193,29 +199,27 @@ def _page(results: Results, plan: LetterFolds, data: OCRLetters) -> Report:
             _chosen_table(results),
         ),
         (
-            "± is the standard deviation over the folds trained on."
-            + ("" if plan.tested == 9 else " `--full` tests on the nine other folds."),
-            f"There are only 55 different words in the corpus, without their first letters: {known:.1f} % of the test "
-            "words are in the dictionary of a training fold, so what it adds is special to this corpus.",
+            f"± is the standard deviation over the training folds.{full}",
+            f"The corpus has only 55 different words, without their first letters: {known:.1f} % of the test words are "
+            "in the dictionary of the training fold, so the gain by the dictionary is specific to this corpus.",
         ),
     )
 
 
 _CHOICE = (
     "IOKR maps images of letters into the feature space of the kernel 1{y = y'} on letters. The input is the letter "
-    "alone, or with the letters before and after it, their pixels times a weight. Gaussian width, λ and that weight "
+    "alone, or with the previous and the next letter, their pixels times a weight. Gaussian width, λ and this weight "
     f"are chosen by leave-one-out on {FEW} of the training letters, and the model is fitted to all of them. A word is "
-    "read letter by letter, or as the word of the training fold with the largest sum of scores. Nearest letters choose "
-    "their number by leave-one-out, logistic regression its manifold weight on a fifth of the training letters; both "
-    "see the "
-    "letter alone."
+    "predicted letter by letter, or as the word of the training fold with the largest sum of scores. The baselines see "
+    "the letter alone: nearest neighbours with their number chosen by leave-one-out, and logistic regression with its "
+    "regularisation chosen on a fifth of the training letters."
 )
 
 
 def _setting(data: OCRLetters, folds: list[LetterFold]) -> str:
     n_train = [len(fold.words(data)[0]) for fold in folds]
     n_test = [len(fold.words(data)[1]) for fold in folds]
-    after = "the next one" if folds[0].tested == 1 else f"the {folds[0].tested} others"
+    after = "the next fold" if folds[0].tested == 1 else f"the {folds[0].tested} others"
     return (
         f"{len(data)} words, {len(data.labels)} letters in ten folds. Training on each of {len(folds)} of them "
         f"({min(n_train)} to {max(n_train)} words) and testing on {after} ({min(n_test)} to {max(n_test)} words)."
@@ -228,7 +232,7 @@ def _of(results: Results, method: str, what: str) -> list[float]:
 
 def _summary(results: Results) -> str:
     parts = [f"{method} {np.mean(_of(results, method, 'letters')):.1f} %" for method in METHODS]
-    return f"Letters that are right, mean over {len(results)} folds: {'; '.join(parts)}."
+    return f"Correct letters, mean over {len(results)} folds: {'; '.join(parts)}."
 
 
 def _table(results: Results) -> Table:
@@ -240,13 +244,13 @@ def _table(results: Results) -> Table:
         }
         for method in METHODS
     ]
-    return Table("Letters and whole words that are right", rows)
+    return Table("Correct letters and whole words", rows)
 
 
 def _chosen_table(results: Results) -> Table:
     rows = [{"input": name, **values} for cell in results.values() for name, values in cell["chosen"].items()]
     names = {name: name for name in rows[0]}
-    return chosen(pd.DataFrame(rows), by={"input": names.pop("input")}, what=names, title="What was chosen")
+    return chosen(pd.DataFrame(rows), by={"input": names.pop("input")}, what=names, title="Chosen parameters")
 
 
 def _figure(results: Results) -> Figure:
@@ -261,9 +265,9 @@ def _figure(results: Results) -> Figure:
                 axes.text(mean + 1, row, f"{mean:.1f} ({what})", va="center", fontsize=7, color=MUTED)
         axes.set_yticks(rows, [method.replace(", ", ",\n") for method in METHODS])
         axes.invert_yaxis()
-        axes.set(xlabel="right, %", xlim=(0, 119))
+        axes.set(xlabel="correct, %", xlim=(0, 119))
 
-    return plot(draw, caption="Letters (dark) and whole words (light) that are right.", size=(5.2, 3.8))
+    return plot(draw, caption="Correct letters (dark) and whole words (light).", size=(5.2, 3.8))
 
 
 PLANS = {"short": LetterFolds(repeat=2), "default": LetterFolds(), "full": LetterFolds(tested=9)}

@@ -23,11 +23,15 @@ OPERATORS: dict[str, Any] = {"Covariance": Covariance, "ConditionalCovariance": 
 class Data:
     """Smooth functions of three inputs, five outputs with noise; Gaussian kernels on both sides."""
 
-    gamma, gamma_y, alpha = 1 / 6, 0.1, 0.01
+    gamma = 1 / 6
+    gamma_y = 0.1
+    alpha = 0.01
 
     def __init__(self, seed: int, n: int) -> None:
         rng = np.random.default_rng(seed)
-        self.X, mixing, self.X_new = (rng.standard_normal(shape) for shape in ((n, 3), (3, 5), (100, 3)))
+        self.X = rng.standard_normal((n, 3))
+        mixing = rng.standard_normal((3, 5))
+        self.X_new = rng.standard_normal((100, 3))
         self.Y = np.sin(self.X @ mixing / np.sqrt(3)) + 0.3 * rng.standard_normal((n, 5))
         self.problem = self.X, self.Y, self.gamma, self.gamma_y, self.alpha
 
@@ -75,7 +79,8 @@ def new_features(data: Data, left: Matrix, pivots: list[int]) -> Matrix:
 
 def incomplete_cholesky(X: Matrix, gamma: float, rank: int) -> tuple[Matrix, list[int]]:
     """L (n, rank) with L Lᵀ ≈ exp(−γ‖x_i − x_j‖²), and the pivots: the largest diagonal entries that were left."""
-    L, left = np.zeros((len(X), rank), order="F"), np.ones(len(X))
+    L = np.zeros((len(X), rank), order="F")
+    left = np.ones(len(X))
     pivots = []
     for step in range(rank):
         p = int(np.argmax(left))

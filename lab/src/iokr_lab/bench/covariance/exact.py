@@ -30,7 +30,8 @@ def covariance(*, seed: int = 0, n: int = 1000, rank: int = 50) -> Question:
     published = partial(published_route, *data.problem, rank)
     truth = data.scores(covariance_floor(*data.problem))
     Theta, left, pivots = published()
-    literal, alike = (data.error(data.scores(Theta, k), truth) for k in (None, data.approximate(left, pivots)))
+    literal = data.error(data.scores(Theta, None), truth)
+    alike = data.error(data.scores(Theta, data.approximate(left, pivots)), truth)
     return Question(
         f"(a) covariance, n = {n}",
         (

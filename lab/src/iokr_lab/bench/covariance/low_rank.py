@@ -23,7 +23,8 @@ def low_rank(*, seed: int = 0, n: int = 1000, rank: int = 100) -> Question:
     for operator, model in models.items():
         truth = data.fit(data.exact(operator)).scores(data.X_new, data.Y)
         errors[operator] = data.error(data.fit(model).scores(data.X_new, data.Y), truth)
-    exact, floor = data.exact("Covariance"), partial(low_rank_floor, *data.problem, rank)
+    exact = data.exact("Covariance")
+    floor = partial(low_rank_floor, *data.problem, rank)
 
     def scores(model: IOKR) -> dict[str, Matrix]:
         return {"scores": model.scores(data.X_new, data.Y)}

@@ -65,14 +65,16 @@ def shortest_path(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Que
 
 def shortest_path_pair(x: Any, z: Any) -> float:
     """Σ n_abd(x) n_abd(z), distances by breadth-first search."""
-    a, b = (Counter(_labelled_distances(*graph)) for graph in (x, z))
+    a = Counter(_labelled_distances(*x))
+    b = Counter(_labelled_distances(*z))
     return float(sum(count * b[key] for key, count in a.items()))
 
 
 def _labelled_distances(A: Any, labels: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     near = [np.flatnonzero(row).tolist() for row in A]
     for start in range(len(labels)):
-        distance, queue = {start: 0}, [start]
+        distance = {start: 0}
+        queue = [start]
         for i in queue:
             for j in near[i]:
                 if j not in distance:

@@ -37,7 +37,8 @@ def ask(
     `compiled` is None for kernels that have no compiled loops.
     """
     some = list(X[:few])
-    n, few = len(X), len(some)
+    n = len(X)
+    few = len(some)
     if compiled is not None:
         title = f"{title}, {'compiled' if compiled else 'NumPy alone'}"
     whole = n * (n + 1) / (few * (few + 1))

@@ -32,7 +32,8 @@ def spectrum(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question
 
 def spectrum_pair(x: str, z: str) -> float:
     """Σ_u c_u(x) c_u(z)."""
-    a, b = (Counter(s[i : i + 3] for i in range(len(s) - 2)) for s in (x, z))
+    a = Counter(x[i : i + 3] for i in range(len(x) - 2))
+    b = Counter(z[i : i + 3] for i in range(len(z) - 2))
     return float(sum(count * b[u] for u, count in a.items()))
 
 
@@ -47,7 +48,8 @@ def mismatch(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question
 
 def mismatch_pair(x: str, z: str) -> float:
     """Σ_u c_u(x) c_u(z), u one of the words at most one letter away from each 4-gram."""
-    a, b = (Counter(u for i in range(len(s) - 3) for u in _near(s[i : i + 4])) for s in (x, z))
+    a = Counter(u for i in range(len(x) - 3) for u in _near(x[i : i + 4]))
+    b = Counter(u for i in range(len(z) - 3) for u in _near(z[i : i + 4]))
     return float(sum(count * b[u] for u, count in a.items()))
 
 

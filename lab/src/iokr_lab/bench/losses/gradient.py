@@ -74,8 +74,13 @@ class DualGradient:
         accelerated: bool = False,
         timed: int | None = None,
     ) -> None:
-        self.X, self.Y, self.gamma, self.lam, self.dual = X, np.asfortranarray(Y), gamma, lam, dual
-        self.accelerated, self.timed = accelerated, timed
+        self.X = X
+        self.Y = np.asfortranarray(Y)
+        self.gamma = gamma
+        self.lam = lam
+        self.dual = dual
+        self.accelerated = accelerated
+        self.timed = timed
         self.steps: int | None = None
         self.reached = False
         self._kept: tuple[Matrix, float] | None = None
@@ -95,14 +100,20 @@ class DualGradient:
         step = 1.0 / (largest_eigenvalue(K) / self.lam + self.dual.quadratic)
         found = self._descend(K, step, COUNTED)
         self.reached = found.gap <= TOL
-        self.steps, self._kept = found.steps, (K, step) if self.timed is not None else None
+        self.steps = found.steps
+        self._kept = (K, step) if self.timed is not None else None
         return found
 
     def _descend(self, K: Matrix, step: float, limit: int) -> Found:
         """The steps. K V follows from K W, so a step costs one product."""
-        dual, lam, Y = self.dual, self.lam, self.Y
-        W, KW = np.zeros_like(Y), np.zeros_like(Y)
-        V, KV, momentum = W, KW, 1.0
+        dual = self.dual
+        lam = self.lam
+        Y = self.Y
+        W = np.zeros_like(Y)
+        KW = np.zeros_like(Y)
+        V = W
+        KV = KW
+        momentum = 1.0
         P0 = dual.loss(Y)
         found = Found(P0, 1.0, 0)
         for k in range(1, limit + 1):
@@ -112,11 +123,15 @@ class DualGradient:
                 if np.vdot(V - W_new, W_new - W) > 0:
                     momentum = 1.0
                 following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-                beta, momentum = (momentum - 1) / following, following
-                V, KV = W_new + beta * (W_new - W), KW_new + beta * (KW_new - KW)
+                beta = (momentum - 1) / following
+                momentum = following
+                V = W_new + beta * (W_new - W)
+                KV = KW_new + beta * (KW_new - KW)
             else:
-                V, KV = W_new, KW_new
-            W, KW = W_new, KW_new
+                V = W_new
+                KV = KW_new
+            W = W_new
+            KW = KW_new
             if k % _LOOK == 0 or k == limit:
                 energy = float(np.vdot(W, KW)) / (2 * lam)
                 primal = dual.loss(Y - KW / lam) + energy

@@ -99,7 +99,8 @@ def margin_gram(X: Matrix, Psi: Matrix, gamma: float, lam: float) -> Matrix:
     """Q = ΨΨᵀ ∘ K/λ, by panels of the lower triangle that stay in the cache."""
     n = len(X)
     left, right = rbf_factors(X, X, gamma)
-    outputs, scaled = Psi.T, (Psi / lam).T
+    outputs = Psi.T
+    scaled = (Psi / lam).T
     Q = np.empty((n, n), order="F")
     for start in range(0, n, PANEL):
         here = slice(start, start + PANEL)
@@ -135,7 +136,9 @@ def sweeps(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, times: int
         quadratic = DenseQuadratic(np.ascontiguousarray(margin_gram(X, Y, 1.0 / p, lam)))
 
         def sweep() -> None:
-            alpha, gradient, upper = np.zeros(size), np.full(size, -1.0), np.ones(size)
+            alpha = np.zeros(size)
+            gradient = np.full(size, -1.0)
+            upper = np.ones(size)
             for _ in range(times):
                 quadratic.sweep(upper, alpha, gradient)
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PLAIN", "epsilon_insensitive", "epsilon_square", "huber"]
 
-_RIDGE, PLAIN, _FAST = "ridge fit", "projected gradient", "accelerated gradient with restart"
+_RIDGE = "ridge fit"
+PLAIN = "projected gradient"
+_FAST = "accelerated gradient with restart"
 _TIMED = 100  # steps of projected gradient that are timed; it needs thousands, all alike
 
 

@@ -21,7 +21,10 @@ from iokr_lab.bench.scale.growth import growth_items
 
 __all__ = ["ALPHA", "GAMMA", "SECTIONS", "P", "Q", "cuda_missing", "measured", "packed_floor", "vectors"]
 
-P, Q, GAMMA, ALPHA = 50, 64, 0.02, 0.5
+P = 50
+Q = 64
+GAMMA = 0.02
+ALPHA = 0.5
 _SLAB = 32_768
 
 
@@ -39,10 +42,9 @@ def vectors(n: int, seed: int, p: int = P, q: int = Q) -> tuple[Any, Any]:
     import torch
 
     generator = torch.Generator("cuda").manual_seed(seed)
-    X, B, noise = (
-        torch.randn(*shape, dtype=torch.float64, device="cuda", generator=generator)
-        for shape in ((n, p), (p, q), (n, q))
-    )
+    X = torch.randn(*(n, p), dtype=torch.float64, device="cuda", generator=generator)
+    B = torch.randn(*(p, q), dtype=torch.float64, device="cuda", generator=generator)
+    noise = torch.randn(*(n, q), dtype=torch.float64, device="cuda", generator=generator)
     return X, torch.sin(X @ B / p**0.5) + 0.3 * noise
 
 
@@ -53,7 +55,8 @@ def measured(work: Callable[[], Any]) -> tuple[Any, float, int]:
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    before, start = torch.cuda.memory_allocated(), perf_counter()
+    before = torch.cuda.memory_allocated()
+    start = perf_counter()
     answer = work()
     torch.cuda.synchronize()
     return answer, perf_counter() - start, torch.cuda.max_memory_allocated() - before
@@ -63,7 +66,8 @@ def packed_floor(X: Any, Y: Any, b: int = 4096) -> Any:
     """(K + αI)⁻¹ Y from block columns of the lower triangle, left-looking, in torch by hand."""
     import torch
 
-    n, norms = X.shape[0], GAMMA * (X * X).sum(1)
+    n = X.shape[0]
+    norms = GAMMA * (X * X).sum(1)
     columns: list[Any] = []
     for j in range(0, n, b):
         C = X[j:] @ (2 * GAMMA * X[j : j + b]).T
@@ -81,11 +85,13 @@ def packed_floor(X: Any, Y: Any, b: int = 4096) -> Any:
         columns.append(C)
     Z = Y.clone()
     for k, C in enumerate(columns):
-        own, rest = Z[k * b : k * b + C.shape[1]], Z[k * b + C.shape[1] :]
+        own = Z[k * b : k * b + C.shape[1]]
+        rest = Z[k * b + C.shape[1] :]
         own.copy_(torch.linalg.solve_triangular(C[: C.shape[1]], own, upper=False))
         rest.addmm_(C[C.shape[1] :], own, alpha=-1)
     for k, C in reversed(list(enumerate(columns))):
-        own, rest = Z[k * b : k * b + C.shape[1]], Z[k * b + C.shape[1] :]
+        own = Z[k * b : k * b + C.shape[1]]
+        rest = Z[k * b + C.shape[1] :]
         own.addmm_(C[C.shape[1] :].T, rest, alpha=-1)
         own.copy_(torch.linalg.solve_triangular(C[: C.shape[1]].T, own, upper=True))
     return Z
@@ -107,7 +113,9 @@ def _row(who: str, seconds: float, held: int, n: int, **more: Any) -> dict[str, 
 
 def one_fit(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """Ours and the floor take turns; the second of two rounds counts where there is time for two."""
-    tables, verdicts, growth = [], [], []
+    tables = []
+    verdicts = []
+    growth = []
     for n, rounds in ((2000, 1), (3000, 1)) if run.quick else ((30_000, 2), (60_000, 3), (150_000, 1)):
         X, Y = vectors(n, run.seed)
         width = min(4096, n // 4) if n < 100_000 else 4096
@@ -117,9 +125,12 @@ def one_fit(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
             run.step(f"exact fit on the device, n = {n}")
             ours = [*ours[-3:], measured(partial(_fit, X, Y))]
             floor = [*floor[-3:], measured(partial(packed_floor, X, Y, width))]
-        model, held = ours[-1][0], max(o[2] for o in ours)
+        model = ours[-1][0]
+        held = max(o[2] for o in ours)
         apart = float((model.solution_.C - floor[-1][0]).norm() / floor[-1][0].norm())
-        seconds, least, residual = min(o[1] for o in ours), min(f[1] for f in floor), _residual(model, Y)
+        seconds = min(o[1] for o in ours)
+        least = min(f[1] for f in floor)
+        residual = _residual(model, Y)
         rows = [
             _row("IOKR", seconds, held, n, residual=residual),
             _row("floor", least, max(f[2] for f in floor), n),
@@ -162,7 +173,8 @@ def leave_one_out(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]
     _, alone, _ = measured(partial(_fit, X, Y))
     residuals, seconds, held = measured(path)
     factor = gram.packed().factor(ALPHA)
-    C, own = factor.solve(Y), factor.inverse_diagonal()
+    C = factor.solve(Y)
+    own = factor.inverse_diagonal()
     apart = float((residuals - C / own[:, None]).norm() / residuals.norm())
     rows = [_row("leave-one-out", seconds, held, n), {"contender": "the fit alone", "seconds": alone}]
     return [Table(f"leave-one-out on a GPU, n = {n}", rows, f"Residuals differ from c_i/Q_ii by {apart:.1e}.")], [
@@ -177,7 +189,10 @@ def mixed(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
 
     n = 3000 if run.quick else 120_000
     X, Y = vectors(n, run.seed)
-    before, rows, times, residuals = torch.backends.cuda.matmul.allow_tf32, [], {}, {}
+    before = torch.backends.cuda.matmul.allow_tf32
+    rows = []
+    times = {}
+    residuals = {}
     solvers = (MixedPrecision(), ConjugateGradient(tol=1e-10, rank=n // 15), Cholesky())
     for solver in solvers:
         run.step(f"{solver!r} on the device, n = {n}")

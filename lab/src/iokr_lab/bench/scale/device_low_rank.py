@@ -51,7 +51,8 @@ def chunk_floor(chunks: Any, points: Any, q: int) -> Any:
 
     L = torch.linalg.cholesky(_kernel(points, points))
     m = points.shape[0]
-    G, B = torch.zeros(m, m, dtype=L.dtype, device=L.device), torch.zeros(m, q, dtype=L.dtype, device=L.device)
+    G = torch.zeros(m, m, dtype=L.dtype, device=L.device)
+    B = torch.zeros(m, q, dtype=L.dtype, device=L.device)
     for X, Y in chunks:
         Phi = torch.linalg.solve_triangular(L, _kernel(X, points).T, upper=False)
         G.addmm_(Phi, Phi.T)
@@ -73,7 +74,9 @@ def pivoted_floor(X: Any, Y: Any, m: int, seed: int) -> Any:
     import torch
 
     generator = torch.Generator(X.device).manual_seed(seed)
-    F, left, found = X.new_empty(X.shape[0], m), X.new_ones(X.shape[0]), 0
+    F = X.new_empty(X.shape[0], m)
+    left = X.new_ones(X.shape[0])
+    found = 0
     while found < m:
         J = torch.multinomial(left.clamp(min=0), min(max(50, m // 20), m - found), generator=generator)
         columns = _kernel(X, X[J])
@@ -106,12 +109,14 @@ def _taking_turns(rounds: int, *works: Callable[[], Any]) -> list[tuple[float, i
 
 def fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """One alpha with landmarks drawn uniformly and by pivots, and 25 alphas with leave-one-out."""
-    tables, verdicts = [], []
+    tables = []
+    verdicts = []
     n, ranks = (3000, (60, 100)) if run.quick else (100_000, (1000, 2000))
     X, Y = vectors(n, run.seed)
     for m in ranks:
         run.step(f"low rank on the device, m = {m}")
-        uniform, random = (Nystroem(RBF(GAMMA), m, pivots=way, random_state=run.seed) for way in ("uniform", "random"))
+        uniform = Nystroem(RBF(GAMMA), m, pivots="uniform", random_state=run.seed)
+        random = Nystroem(RBF(GAMMA), m, pivots="random", random_state=run.seed)
         names = ("IOKR, uniform", "floor, uniform", "IOKR, random pivots", "floor, random pivots", "25 alphas + LOO")
         found = _taking_turns(
             run.repeat,
@@ -135,7 +140,8 @@ def fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
 def _apart(X: Any, Y: Any, kernel: Nystroem) -> str:
     """How far our h is from that of the loops by hand, with our landmarks."""
     model = IOKR(kernel, alpha=ALPHA).fit(X, Y)
-    points, new = X[model.kernel_.pivots_], X[:1000]
+    points = X[model.kernel_.pivots_]
+    new = X[:1000]
     import torch
 
     D = chunk_floor([(X, Y)], points, int(Y.shape[1]))
@@ -147,7 +153,8 @@ def _apart(X: Any, Y: Any, kernel: Nystroem) -> str:
 def _pinned(X: np.ndarray, Y: np.ndarray) -> Any:
     """Chunks by way of page-locked buffers, the next on a second stream while this one is worked on; by hand."""
     torch: Any = import_module("torch")
-    side, main = torch.cuda.Stream(), torch.cuda.current_stream()
+    side = torch.cuda.Stream()
+    main = torch.cuda.current_stream()
     kept = [[torch.empty(CHUNK, A.shape[1], dtype=torch.float64, pin_memory=True) for A in (X, Y)] for _ in range(2)]
 
     def begin(i: int, k: int) -> list[Any]:
@@ -159,7 +166,8 @@ def _pinned(X: np.ndarray, Y: np.ndarray) -> Any:
                 moved.append(buffer[: len(part)].to("cuda", non_blocking=True))
         return moved
 
-    coming, k = begin(0, 0), 0
+    coming = begin(0, 0)
+    k = 0
     for i in range(0, len(X), CHUNK):
         main.wait_stream(side)
         now = coming
@@ -185,10 +193,11 @@ def streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     rng = np.random.default_rng(run.seed)
     X = rng.standard_normal((sizes[-1], P))
     Y = np.sin(X @ rng.standard_normal((P, Q)) / P**0.5) + 0.3 * rng.standard_normal((sizes[-1], Q))
-    drawn, pivoted = (
-        IOKR(Nystroem(RBF(GAMMA), m, pivots=way, random_state=run.seed), alpha=ALPHA) for way in ("uniform", "random")
-    )
-    rows, peaks, rate = [], [], 0.0
+    drawn = IOKR(Nystroem(RBF(GAMMA), m, pivots="uniform", random_state=run.seed), alpha=ALPHA)
+    pivoted = IOKR(Nystroem(RBF(GAMMA), m, pivots="random", random_state=run.seed), alpha=ALPHA)
+    rows = []
+    peaks = []
+    rate = 0.0
     for n in sizes:
         run.step(f"stream of {n} rows to the device")
         points = torch.asarray(X[rng.permutation(CHUNK)[:m]], device="cuda")

@@ -31,8 +31,10 @@ _PANEL = 64  # rows of the storage that are made at a time, so that they stay in
 def one_fit(*, seed: int = 0, n: int = 8000, p: int = 50, q: int = 64, threads: int = 2) -> Question:
     """C = (K + αI)⁻¹ Y for one α."""
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
-    gamma, alpha = 1.0 / p, 0.5
-    ours, rival = IOKR(RBF(gamma), alpha=alpha), KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+    gamma = 1.0 / p
+    alpha = 0.5
+    ours = IOKR(RBF(gamma), alpha=alpha)
+    rival = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
 
     def limited(work: Callable[[], Any]) -> Callable[[], Any]:
         def run() -> Any:
@@ -59,13 +61,15 @@ def packed_floor(X: Matrix, Y: Matrix, gamma: float, alpha: float) -> Matrix:
     """(K + αI)⁻¹ Y from n(n + 1)/2 numbers; n even or odd as LAPACK has it, see `iokr._array.packed`."""
     left, right = rbf_factors(X, X, gamma)
     n = len(X)
-    m, even = (n + 1) // 2, 1 - n % 2
+    m = (n + 1) // 2
+    even = 1 - n % 2
     T = np.empty((m, n + even))
     lower = np.tri(_PANEL, dtype=bool)
     for r in range(0, m, _PANEL):
         s = min(r + _PANEL, m)
         np.exp(dgemm(1.0, right[:, r:], left[:, r:s], trans_a=1).T, out=T[r:s, r + even :])
-        first, last = max(r - 1 + even, 0), s - 1 + even
+        first = max(r - 1 + even, 0)
+        last = s - 1 + even
         if last > first:
             below = np.exp(dgemm(1.0, right[:, m : m + last], left[:, m + first : m + last], trans_a=1).T)
             T[first + 1 - even : s, :first] = below[:, :first]
@@ -84,8 +88,10 @@ def _fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     sizes = _SMALL if run.quick else {}
     asked = [run.ask(one_fit(seed=run.seed, threads=threads, **sizes)) for threads in (1, 2)]
     n = _SMALL["n"] if run.quick else 8000
-    full, small = {"seed": run.seed, **sizes}, {"seed": run.seed, **_SMALL}
-    rows, held = [], {}
+    full = {"seed": run.seed, **sizes}
+    small = {"seed": run.seed, **_SMALL}
+    rows = []
+    held = {}
     for who in ("IOKR", "dpotrf of the full matrix", "floor"):
         run.step(f"memory of {who}")
         footprint = Footprint(f"exact fit, n = {n}", __name__, "one_fit", who, full, small, n)

@@ -21,7 +21,8 @@ def growth_items(
     The law of memory is n²/2 doubles, or n^0 through the last point where `memory` is "constant".
     """
     n = np.array([row["n"] for row in rows], dtype=float)
-    seconds, held = (np.array([row[name] for row in rows], dtype=float) for name in ("seconds", "bytes"))
+    seconds = np.array([row["seconds"] for row in rows], dtype=float)
+    held = np.array([row["bytes"] for row in rows], dtype=float)
     constant = memory == "constant"
     slopes = [None, *np.diff(np.log(seconds)) / np.diff(np.log(n))]
     shown = [

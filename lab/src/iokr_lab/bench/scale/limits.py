@@ -21,7 +21,8 @@ from iokr_lab.bench.memory import Footprint
 
 __all__ = ["SECTIONS", "predictions", "refused", "whole_process"]
 
-_GAMMA, _PANEL = 0.1, 8 * (1 << 24)  # bytes of a panel of K in a product
+_GAMMA = 0.1  # bytes of a panel of K in a product
+_PANEL = 8 * (1 << 24)
 
 
 def refused(n: int, p: int, q: int, seed: int) -> tuple[str, float]:
@@ -38,7 +39,9 @@ def refused(n: int, p: int, q: int, seed: int) -> tuple[str, float]:
 
 
 def _refusal(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    n, p, q = 400_000, 10, 8
+    n = 400_000
+    p = 10
+    q = 8
     run.step(f"refusal, n = {n}")
     words, seconds = refused(n, p, q, run.seed)
     rows = [{"what": f"an exact fit of {n} points is refused", "seconds": seconds}]
@@ -113,7 +116,9 @@ def predictions(*, seed: int = 0, n: int = 2000, rows: int = 1_000_000) -> Quest
 
 def _predictions(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     counts = (2000, 20_000) if run.quick else (100_000, 1_000_000)
-    small, rows, held = {"seed": run.seed, "n": 100, "rows": 1000}, [], 0
+    small = {"seed": run.seed, "n": 100, "rows": 1000}
+    rows = []
+    held = 0
     for count in counts:
         run.step(f"memory of {count} predictions")
         full = {"seed": run.seed, "n": 200 if run.quick else 2000, "rows": count}

@@ -23,7 +23,9 @@ from iokr_lab.bench.grams import Matrix, rbf_factors, smooth_vectors
 
 __all__ = ["SECTIONS", "falkon", "low_rank_floor", "one_fit"]
 
-P, Q, ALPHA = 50, 16, 0.5
+P = 50
+Q = 16
+ALPHA = 0.5
 _CHUNK = 4096
 _TINY = float(np.finfo(float).tiny)  # columns of zeros stay zero
 ALPHAS = tuple(np.logspace(-6, 3, 25))
@@ -34,7 +36,8 @@ def low_rank_floor(X: Matrix, Y: Matrix, points: Matrix, gamma: float, alpha: fl
     m = len(points)
     left, right = rbf_factors(points, points, gamma)
     L = np.linalg.cholesky(np.exp(left.T @ right))
-    G, B = np.zeros((m, m), order="F"), np.zeros((m, Y.shape[1]))
+    G = np.zeros((m, m), order="F")
+    B = np.zeros((m, Y.shape[1]))
     for start in range(0, len(X), _CHUNK):
         rows = slice(start, start + _CHUNK)
         left, right = rbf_factors(points, X[rows], gamma)
@@ -47,7 +50,8 @@ def low_rank_floor(X: Matrix, Y: Matrix, points: Matrix, gamma: float, alpha: fl
 
 def falkon(X: Matrix, Y: Matrix, points: Matrix, gamma: float, alpha: float, steps: int = 20) -> Matrix:
     """Weights on the landmarks: conjugate gradients with Falkon's preconditioner, K_XP evaluated anew in each step."""
-    n, m = len(X), len(points)
+    n = len(X)
+    m = len(points)
     left, right = rbf_factors(points, points, gamma)
     K = np.exp(left.T @ right)
     T = np.linalg.cholesky(K + 1e-10 * m * np.eye(m)).T
@@ -74,13 +78,17 @@ def falkon(X: Matrix, Y: Matrix, points: Matrix, gamma: float, alpha: float, ste
         return forward(product(U) / n + alpha / n * (K @ U))
 
     R = forward(product(None) / n)
-    X_, D, rho = np.zeros_like(R), R, np.sum(R * R, axis=0)
+    X_ = np.zeros_like(R)
+    D = R
+    rho = np.sum(R * R, axis=0)
     for _ in range(steps):
         S = system(D)
         t = rho / np.maximum(np.sum(D * S, axis=0), _TINY)
-        X_, R = X_ + t * D, R - t * S
+        X_ = X_ + t * D
+        R = R - t * S
         new = np.sum(R * R, axis=0)
-        D, rho = R + new / np.maximum(rho, _TINY) * D, new
+        D = R + new / np.maximum(rho, _TINY) * D
+        rho = new
     return back(X_)
 
 
@@ -90,7 +98,8 @@ def one_fit(*, seed: int = 0, n: int = 100_000, m: int = 1000) -> Question:
     gamma = 1.0 / P
     kernel = Nystroem(RBF(gamma), m, pivots="uniform", random_state=seed)
     points = X[kernel.fit(X).pivots_]
-    model, new = IOKR(kernel, alpha=ALPHA), X[:100]
+    model = IOKR(kernel, alpha=ALPHA)
+    new = X[:100]
 
     def by_features(D: Matrix) -> dict[str, Matrix]:
         left, right = rbf_factors(points, points, gamma)
@@ -183,8 +192,10 @@ def _letters(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     data = load_ocr_letters()
     n, m, draws = (500, 40, 1) if run.quick else (8000, 500, 3)
     order = np.random.default_rng(run.seed).permutation(len(data.labels))[: 2 * n]
-    X, Y = data.pixels[order], np.eye(26)[data.labels[order]]
-    rows, errors = [], {}
+    X = data.pixels[order]
+    Y = np.eye(26)[data.labels[order]]
+    rows = []
+    errors = {}
     for pivots in ("random", "uniform", "greedy"):
         run.step(f"letters, {pivots} landmarks")
         found = []

@@ -22,8 +22,11 @@ from iokr_lab.bench.scale.growth import growth_items
 
 __all__ = ["SECTIONS", "dask_missing", "made"]
 
-P, Q, ALPHA = 50, 16, 0.5
-_DIMENSIONS, _SHARD = 4, 250_000  # of the outputs that are ranked, and candidates at a time
+P = 50
+Q = 16
+ALPHA = 0.5
+_DIMENSIONS = 4  # of the outputs that are ranked, and candidates at a time
+_SHARD = 250_000
 
 
 def made(seed: int, number: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,22 +48,26 @@ def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     import tracemalloc
 
     m, rows = (20, 100) if run.quick else (2000, 8192)
-    kernel, sizes = Nystroem(RBF(1.0 / P), m), (500, 1000, 5000) if run.quick else (100_000, 300_000, 1_000_000)
-    table, grown = [], []
+    kernel = Nystroem(RBF(1.0 / P), m)
+    sizes = (500, 1000, 5000) if run.quick else (100_000, 300_000, 1_000_000)
+    table = []
+    grown = []
     for n in sizes:
         run.step(f"stream of {n} rows")
         source = Stream(partial(_chunks, run.seed, n, rows))
         tracemalloc.start()
         start = perf_counter()
         IOKR(kernel, alpha=ALPHA).fit(source)
-        seconds, peak = perf_counter() - start, tracemalloc.get_traced_memory()[1]
+        seconds = perf_counter() - start
+        peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         table.append({"n": n, "m": m, "seconds": seconds, "rows a second": n / seconds, "peak MB": peak / 1e6})
         grown.append({"n": n, "seconds": seconds, "bytes": peak})
     n = sizes[0]
     run.step(f"partial_fit of {n} rows")
     source = Stream(partial(_chunks, run.seed, n, rows))
-    whole, parts = IOKR(kernel, alpha=ALPHA).fit(source), IOKR(kernel, alpha=ALPHA)
+    whole = IOKR(kernel, alpha=ALPHA).fit(source)
+    parts = IOKR(kernel, alpha=ALPHA)
     for X, Y in _chunks(run.seed, n, rows):
         parts.partial_fit(X, Y)
     new = np.random.default_rng(1).normal(size=(100, P))
@@ -69,7 +76,8 @@ def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     start = perf_counter()
     folds = IOKRCV(kernel, cv=3).fit(source)
     several = perf_counter() - start
-    bound, peaks = 8.0 * (4 * m * m + 3 * rows * (P + Q + 2 * m)), [row["bytes"] for row in grown]
+    bound = 8.0 * (4 * m * m + 3 * rows * (P + Q + 2 * m))
+    peaks = [row["bytes"] for row in grown]
     verdicts = [
         Verdict("stream: peak / 8(4r² + 3·chunk·(p + q + 2r))", peaks[-1] / bound, at_most=1.0),
         Verdict("stream: growth of the peak, ten times the rows", peaks[-1] / peaks[0], at_most=1.05),
@@ -90,12 +98,11 @@ def dask_missing() -> str | None:
 
 def _lazy_rows(seed: int, n: int, rows: int) -> tuple[Any, Any]:
     """n rows as Dask arrays whose chunks are made by the workers."""
-    dask, da = import_module("dask"), import_module("dask.array")
+    dask = import_module("dask")
+    da = import_module("dask.array")
     parts = [dask.delayed(made, pure=True, nout=2)(seed, number, rows) for number in range(n // rows)]
-    X, Y = (
-        da.concatenate([da.from_delayed(part[k], (rows, width), dtype=np.float64) for part in parts])
-        for k, width in ((0, P), (1, Q))
-    )
+    X = da.concatenate([da.from_delayed(part[0], (rows, P), dtype=np.float64) for part in parts])
+    Y = da.concatenate([da.from_delayed(part[1], (rows, Q), dtype=np.float64) for part in parts])
     return X, Y
 
 
@@ -105,17 +112,20 @@ def _outputs(seed: int, number: int, rows: int) -> np.ndarray:
 
 
 def _lazy_candidates(seed: int, n: int, rows: int) -> Any:
-    dask, da = import_module("dask"), import_module("dask.array")
+    dask = import_module("dask")
+    da = import_module("dask.array")
     shards = [dask.delayed(_outputs, pure=True)(seed, number, rows) for number in range(n // rows)]
     return da.concatenate([da.from_delayed(s, (rows, _DIMENSIONS), dtype=np.float64) for s in shards])
 
 
 def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """Two workers with one thread each beside one process with one thread: a fit, and the best of many candidates."""
-    dask, distributed = import_module("dask"), import_module("distributed")
+    dask = import_module("dask")
+    distributed = import_module("distributed")
     n, m, rows = (1000, 20, 100) if run.quick else (400_000, 1000, 20_000)
     count, shard = (2000, 250) if run.quick else (10_000_000, _SHARD)
-    model, new = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA), np.random.default_rng(1).normal(size=(100, P))
+    model = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA)
+    new = np.random.default_rng(1).normal(size=(100, P))
     X, Y = smooth_vectors(np.random.default_rng(run.seed), 400 if run.quick else 2000, P, _DIMENSIONS)
     ranked = IOKR(RBF(1.0 / P), output_kernel=RBF(0.5), embedding=FewOutputs(20 if run.quick else 50), alpha=0.1)
     ranked.fit(X, Y)

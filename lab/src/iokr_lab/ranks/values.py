@@ -1,4 +1,4 @@
-"""Reduced rank for every rank at once: values in orthonormal coordinates, turned, ranked with more and more of them."""
+"""Reduced rank for all ranks at once: candidates ranked with an increasing number of rotated coordinates."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from iokr.data.objects import distinct
 from iokr.kernels.structured.sets import Tanimoto
 
-__all__ = ["Split", "coordinates", "curves"]
+__all__ = ["Values", "coordinates", "nearest_by_rank"]
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Split:
-    """Fitted values and targets of training rows, values of test rows, candidates and their squared norms."""
+class Values:
+    """Fitted values F and targets Z of training rows, values H of test rows, candidates S and their squared norms."""
 
     F: Matrix  # (n, q)
     H: Matrix  # (m, q)
@@ -28,11 +28,11 @@ class Split:
     norms: Matrix  # (c,)
 
     def fitted_directions(self) -> Matrix:
-        """V of FᵀF, leading ones first."""
+        """Eigenvectors of FᵀF by decreasing eigenvalue."""
         return _leading(self.F)
 
     def output_directions(self) -> Matrix:
-        """V of ZᵀZ, leading ones first."""
+        """Eigenvectors of ZᵀZ by decreasing eigenvalue."""
         return _leading(self.Z)
 
 
@@ -41,19 +41,20 @@ def _leading(F: Matrix) -> Matrix:
 
 
 def coordinates(Y: Matrix, candidates: Matrix) -> tuple[Matrix, Matrix]:
-    """Orthonormal coordinates of ψ of training outputs, and of candidates, under Tanimoto's kernel."""
+    """Orthonormal coordinates of ψ of training outputs and of candidates under Tanimoto's kernel."""
     first, which = distinct(Y)
     kernel = Tanimoto().fit(Y)
     t, Q = np.linalg.eigh(np.asarray(kernel(Y[first])))
-    kept = t > len(t) * np.finfo(float).eps * t[-1]
-    W = Q[:, kept] / np.sqrt(t[kept])
-    return (Q[:, kept] * np.sqrt(t[kept]))[which], np.asarray(kernel(candidates, Y[first])) @ W
+    positive = t > len(t) * np.finfo(float).eps * t[-1]
+    W = Q[:, positive] / np.sqrt(t[positive])
+    return (Q[:, positive] * np.sqrt(t[positive]))[which], np.asarray(kernel(candidates, Y[first])) @ W
 
 
-def curves(split: Split, V: Matrix, ranks: Sequence[int], k: int) -> Iterator[NDArray[np.integer]]:
+def nearest_by_rank(values: Values, V: Matrix, ranks: Sequence[int], k: int) -> Iterator[NDArray[np.integer]]:
     """The k nearest candidates of each test row, for each rank in ascending order."""
-    H, S = split.H @ V, split.S @ V
-    costs = np.tile(split.norms, (len(H), 1))
+    H = values.H @ V
+    S = values.S @ V
+    costs = np.tile(values.norms, (len(H), 1))
     for begin, stop in pairwise([0, *ranks]):
         costs -= 2 * H[:, begin:stop] @ S[:, begin:stop].T
         best = np.argpartition(costs, k - 1, axis=1)[:, :k]
