@@ -67,7 +67,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="made of features"):
         IOKR(output_kernel=Spectrum(2), embedding=Explicit()).fit(X, WORDS)
     model = IOKR(output_kernel=Features(counts), embedding=Explicit(), decoder=Identity()).fit(X, WORDS)
-    with pytest.raises(ValueError, match="no outputs to give back"):
+    with pytest.raises(ValueError, match="cannot turn features into outputs"):
         model.predict(NEW)
     with pytest.raises(ValueError, match="3 features at fit but 2"):
         growing = [3]

@@ -60,7 +60,7 @@ def test_vectors_come_back_under_a_linear_kernel():
     model = IOKR(RBF(0.5), output_kernel=Linear(), embedding=Nystroem(2), alpha=0.1).fit(X, Y)
     direct = IOKR(RBF(0.5), alpha=0.1).fit(X, Y)
     assert_allclose(model.embedding_.vectors(model.decision_function(X_new)), direct.predict(X_new), atol=1e-10)
-    with pytest.raises(ValueError, match="no vectors"):
+    with pytest.raises(ValueError, match="cannot return outputs as vectors"):
         fitted(3)[0].vectors(np.zeros((1, 3)))
 
 

@@ -106,7 +106,7 @@ def test_diagonal_regularization_with_any_kernel():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (OperatorProduct(RBF(1.0), Linear()), "needs one"),
+        (OperatorProduct(RBF(1.0), Linear()), "must be an operator kernel"),
         (OperatorProduct(-1.0, MIXED), "left"),
         (OperatorProduct(MIXED, "x"), "right"),
         (OperatorProduct(Precomputed(), MIXED), "left"),

@@ -136,6 +136,6 @@ def check_matrix(n: int, m: int, objects: Any, copies: float = 1.0, what: str = 
     check_memory(
         8.0 * copies * n * m,
         f"{what} of {n} × {m} objects",
-        "To reduce memory: fewer objects at a time or, for a kernel, `Nystroem(kernel, rank)`.",
+        "To reduce memory: fewer objects at a time or, for a kernel, `Nystroem(kernel, n_components)`.",
         objects,
     )

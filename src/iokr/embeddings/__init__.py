@@ -1,4 +1,4 @@
-"""How ψ(y) is held: as given vectors, through the kernel trick, or in coordinates."""
+"""Embeddings ψ(y) of outputs: vectors, the kernel trick, and coordinates of an output kernel."""
 
 from typing import TYPE_CHECKING
 

@@ -43,13 +43,13 @@ __all__ = [
 
 TO_REDUCE_MEMORY = "To reduce memory: fewer rows or, where `embedding` is a parameter, `Nystroem(n_components)`."
 
-_PANEL = 1 << 22
+_PANEL = 1 << 22  # entries of the output kernel that are evaluated at a time
 
 
 class Embedding(Component, ABC):
-    """ψ(y) in coordinates: Ψ (n, q) for n outputs, and the geometry of F in these coordinates.
+    """ψ(y) in coordinates: Ψ (n, q) for n outputs, and the inner product of F in these coordinates.
 
-    Outputs are represented once (`represent`, sliceable by rows); the other methods take representations `S`.
+    Outputs are represented once by `represent`, sliceable by rows; the other methods take representations `S`.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Embedding(Component, ABC):
 
     has_vectors: bool = False  # whether ψ(y) is a vector of numbers from which `vectors` gives y back
     functional: bool = False  # outputs are functions, which `represent` reads in any form: `Curves`
-    explicit: bool = True  # coordinates that the user gave: an operator A may act on them
+    explicit: bool = True  # whether an operator A may act on the coordinates, which have a meaning then
     is_identity: bool = False  # Ψ = I: coordinates are weights on the training outputs
     centered: bool = False  # whether the mean of the training outputs is subtracted
     n_components: int | None = None  # the most coordinates; None where their number follows from the outputs
@@ -76,7 +76,7 @@ class Embedding(Component, ABC):
 
     @abstractmethod
     def represent(self, Y: Any, name: str = "y") -> Any:
-        """Check and parse outputs, once; `name` is what messages call them."""
+        """Check and parse outputs, once; `name` is their name in messages."""
 
     @abstractmethod
     def inner(self, H: Array, S: Any) -> Array:
@@ -99,7 +99,7 @@ class Embedding(Component, ABC):
         """Σ_i w_i ‖ψ(y_i) − mean‖²."""
 
     def coordinates(self, S: Any, like: Array) -> Array:
-        """ψ(y_j) in these coordinates, (m, q), beside `like`. May be overridden."""
+        """ψ(y_j) in these coordinates, (m, q), on the device of `like`. May be overridden."""
         raise ValueError(f"{self!r} has no coordinates for new outputs; use `Eigen()`.")
 
     def euclidean(self, Psi: Array) -> Array:
@@ -107,7 +107,7 @@ class Embedding(Component, ABC):
         return Psi
 
     def left_out(self, weight: np.ndarray | None) -> float:
-        """Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²) / Σ w of the training outputs: what their coordinates lack. May be overridden."""
+        """Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²) / Σ w, the part of the outputs outside the coordinates. May be overridden."""
         return 0.0
 
     def span(self, B: Array) -> Array:
@@ -115,19 +115,16 @@ class Embedding(Component, ABC):
         return B
 
     def along(self, V: Array) -> Embedding | None:
-        """The embedding of outputs by Vᵀz(y), V (r, p) orthonormal, for h given as Vᵀh. May be overridden.
-
-        None where it has none.
-        """
+        """The embedding by Vᵀz(y), V (r, p) orthonormal, for h given as Vᵀh, or None. May be overridden."""
         return None
 
     def vectors(self, H: Array) -> Array:
         """h as vectors in the space of the outputs, for linear ψ. May be overridden."""
-        raise ValueError(f"{self!r} has no vectors to give back; use `Candidates()` to decode.")
+        raise ValueError(f"{self!r} cannot return outputs as vectors; use `Candidates()` to decode.")
 
 
 class EuclideanEmbedding(Embedding):
-    """ψ(y) a vector of ℝ^q that `represent` gives: ⟨·,·⟩ and ‖·‖ are those of ℝ^q, over the entries that are not NaN.
+    """ψ(y) a vector of ℝ^q, returned by `represent`: ⟨·,·⟩ and ‖·‖ are those of ℝ^q, over the entries that are not NaN.
 
     A subclass writes `fit_transform`, `represent` and `vectors`.
 
@@ -152,7 +149,7 @@ class EuclideanEmbedding(Embedding):
 
     @abstractmethod
     def vectors(self, H: Array) -> Array:
-        """h as vectors in the space of the outputs: from ψ back to y."""
+        """h as vectors in the space of the outputs, from ψ to y."""
 
     def coordinates(self, S: Array, like: Array) -> Array:
         """ψ(y_j)."""
@@ -187,7 +184,7 @@ class EuclideanEmbedding(Embedding):
 
 
 def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
-    """Outputs for a kernel on vectors as a checked matrix, a column for plain numbers; any others as they are."""
+    """Outputs of a kernel on vectors as a checked matrix, a column for plain numbers; other outputs unchanged."""
     if not kernel.numeric or (isinstance(Y, Bits) and kernel.domain == "fingerprints"):
         return Y
     if not is_sparse(Y) and not is_array(Y):
@@ -195,7 +192,7 @@ def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
             Y = np.asarray(Y)
         except ValueError as error:
             raise ValueError(
-                f"`{name}` must hold vectors of equal length ({error}); or choose another `output_kernel`."
+                f"`{name}` must be vectors of equal length ({error}); for other outputs choose another `output_kernel`."
             ) from error
     if len(Y.shape) == 1 and (not is_numpy(Y) or Y.dtype.kind in "buif"):
         Y = Y[:, None]
@@ -203,7 +200,7 @@ def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
 
 
 class KernelEmbedding(Embedding):
-    """ψ(y) = k_Y(·, y), known through the output kernel."""
+    """ψ(y) = k_Y(·, y), known through the output kernel only."""
 
     explicit = False
     kernel_: Kernel
@@ -211,7 +208,7 @@ class KernelEmbedding(Embedding):
     def _fit_kernel(self, Y: Any, kernel: Kernel | None, squares: float = 0.0, host: float = 0.0) -> Any:
         """Represent the outputs and check their kernel, if there is memory for `squares` arrays of n × n numbers.
 
-        Of these, or besides them where the outputs live elsewhere, `host` are on the host.
+        `host` of these are on the host; where the outputs are on a device, they come on top.
         """
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
@@ -232,7 +229,7 @@ class KernelEmbedding(Embedding):
 
     @property
     def gram(self) -> ScalarGram:
-        """K_Y of the training outputs; evaluated when first needed, then kept, but not pickled."""
+        """K_Y of the training outputs; cached at its first use, and not pickled."""
         if "_gram_kept" not in self.__dict__:
             self._gram_kept = self.kernel_.gram(self.S_fit_)
         return self._gram_kept
@@ -242,7 +239,7 @@ class KernelEmbedding(Embedding):
         return {name: value for name, value in state.items() if name not in ("_gram_kept", "_along_kept")}
 
     def represent(self, Y: Any, name: str = "y") -> Any:
-        """The output kernel's representation; numbers are vectors of one coordinate."""
+        """The representation of the output kernel; numbers are vectors with one coordinate."""
         Y = as_vectors(Y, self.kernel_, name)
         if self.kernel_.numeric:
             self._width = Y.shape[1] if self._width is None else self._width
@@ -252,12 +249,12 @@ class KernelEmbedding(Embedding):
             Y = asarray_like(Y, self._home)
         with error_context(name):
             S = self.kernel_.represent(Y)
-            if self.kernel_.numeric:  # else k_Y(y, y) may cost much, and is asked for when norms are
+            if self.kernel_.numeric:  # other kernels are checked by `sq_norms`, as k_Y(y, y) may be costly
                 check_computed(self.kernel_.diag(S), what="k_Y(y, y)")
             return S
 
     def vectors(self, H: Array) -> Array:
-        """h as a combination of the training outputs, under a linear output kernel."""
+        """h as a combination of the training outputs, for a linear output kernel."""
         if not isinstance(self.kernel_, Linear):
             return super().vectors(H)
         return self._combined(H, self.S_fit_.toarray() if is_sparse(self.S_fit_) else self.S_fit_)
@@ -283,14 +280,15 @@ class KernelEmbedding(Embedding):
         return float(weight @ to_numpy(self.kernel_.diag(S))) - total / float(weight.sum())
 
     def _cross(self, S: Any, like: Array) -> Array:
-        """k_Y(y_j, y_i) against the training outputs, beside `like`."""
+        """k_Y(y_j, y_i) with the training outputs y_i, on the device of `like`."""
         return asarray_like(self.kernel_.block(S, self.S_fit_), like)
 
     def sq_residuals(self, H: Array, S: Any) -> Array:
         """‖h_i‖² − 2⟨h_i, ψ(y_i)⟩ + k_Y(y_i, y_i)."""
         parts = []
         for rows in blocks(H.shape[0], max(1, _PANEL // max(self.S_fit_.shape[0], 1))):
-            part, some = H[rows, :], take_rows(S, rows)
+            part = H[rows, :]
+            some = take_rows(S, rows)
             crossed = self._paired(part, some)
             parts.append(self.sq_norms_of(part) - 2 * crossed + asarray_like(self.sq_norms(some), part))
         xp = array_namespace(H)
@@ -302,29 +300,29 @@ class KernelEmbedding(Embedding):
 
 
 class CoordinateEmbedding(KernelEmbedding):
-    """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y), or of its projection, that `coordinates` computes from k_Y."""
+    """z(y) ∈ ℝ^r, orthonormal coordinates of ψ(y) or of its projection, computed from k_Y by `coordinates`."""
 
     directions_: Array | None = None
 
     @abstractmethod
     def coordinates(self, S: Any, like: Array) -> Array:
-        """z(y_j), (m, r), beside `like`."""
+        """z(y_j), (m, r), on the device of `like`."""
 
     def along(self, V: Array) -> CoordinateEmbedding:
-        """⟨h, ψ(y)⟩ = ⟨Vᵀh, Vᵀz(y)⟩ for h in the span of V (r, p), orthonormal: p numbers an output. h is given as Vᵀh.
+        """⟨h, ψ(y)⟩ = ⟨Vᵀh, Vᵀz(y)⟩ for h in the span of V (r, p), orthonormal, and given as Vᵀh: p numbers an output.
 
-        ‖ψ(y)‖² stays k_Y(y, y).
+        ‖ψ(y)‖² is still k_Y(y, y).
         """
-        found = copy(self)
-        found.directions_ = V
-        return found
+        reduced = copy(self)
+        reduced.directions_ = V
+        return reduced
 
     def inner(self, H: Array, S: Any) -> Array:
         """⟨h_i, z(y_j)⟩."""
         return gemm(H, self._along(S, H))
 
     def _along(self, S: Any, like: Array) -> Array:
-        """z(y_j), or Vᵀz(y_j) where directions are given. May be overridden."""
+        """z(y_j), or Vᵀz(y_j) along `directions_`. May be overridden."""
         Z = self.coordinates(S, like)
         return Z if self.directions_ is None else matmul(Z, asarray_like(self.directions_, like))
 

@@ -21,7 +21,7 @@ __all__ = ["Eigen", "KernelPCA", "SpectralEmbedding"]
 
 @component
 class SpectralEmbedding(CoordinateEmbedding):
-    """z(y) = diag(t)^{-½} Qᵀ k_Y(y) with K_Y = Q diag(t) Qᵀ: what `Eigen` and `KernelPCA` share."""
+    """z(y) = diag(t)^{-½} Qᵀ k_Y(y) with K_Y = Q diag(t) Qᵀ: the base of `Eigen` and `KernelPCA`."""
 
     n_components: int | None = None
     tol: float | None = None
@@ -31,12 +31,14 @@ class SpectralEmbedding(CoordinateEmbedding):
         S = self._fit_kernel(Y, kernel, eigh_arrays(Y) + is_numpy(Y), host=2.0)
         n = S.shape[0]
         t, Q = eigh(self.kernel_.gram(S).detach(lower=True), overwrite=True)
-        t, Q = to_numpy(t)[::-1], to_numpy(Q)[:, ::-1]
+        t = to_numpy(t)[::-1]
+        Q = to_numpy(Q)[:, ::-1]
         tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)
-        r = int(np.count_nonzero(t > min(tol, 1.0) * max(t[0], 0.0)))  # above 1 nothing is left
+        r = int(np.count_nonzero(t > min(tol, 1.0) * max(t[0], 0.0)))
         if self.n_components is not None:
             r = min(r, check_integer(self.n_components, "n_components", minimum=1))
-        self.eigenvalues_, self._Q = np.array(t[:r]), np.ascontiguousarray(Q[:, :r])
+        self.eigenvalues_ = np.array(t[:r])
+        self._Q = np.ascontiguousarray(Q[:, :r])
         self._full = self.n_components is None and self.tol is None
         return self._Q * np.sqrt(self.eigenvalues_)
 
@@ -49,13 +51,14 @@ class SpectralEmbedding(CoordinateEmbedding):
         return self._cross(S, like) @ asarray_like(self._Q / np.sqrt(self.eigenvalues_), like)
 
     def along(self, V: Array) -> SpectralEmbedding:
-        """With diag(t)^{-½} Qᵀ and V multiplied once, so that an output costs n p; kept for the next call."""
-        kept: tuple[Array, SpectralEmbedding] | None = self.__dict__.get("_along_kept")
-        if kept is None or kept[0] is not V:
-            found = copy(self)
-            found.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
-            kept = self._along_kept = V, found
-        return kept[1]
+        """By the product of diag(t)^{-½} Qᵀ and V, so that an output costs n p; cached for the next call."""
+        cached: tuple[Array, SpectralEmbedding] | None = self.__dict__.get("_along_kept")
+        if cached is not None and cached[0] is V:
+            return cached[1]
+        reduced = copy(self)
+        reduced.directions_ = matmul(asarray_like(self._Q / np.sqrt(self.eigenvalues_), V), V)
+        self._along_kept = V, reduced
+        return reduced
 
     def _along(self, S: Any, like: Array) -> Array:
         if self.directions_ is None:
@@ -67,7 +70,7 @@ class SpectralEmbedding(CoordinateEmbedding):
         return H @ asarray_like((self._Q / np.sqrt(self.eigenvalues_)).T, H)
 
     def span(self, B: Array) -> Array:
-        """Weights after projecting the ψ(y_i) on the kept directions."""
+        """Weights after the projection of the ψ(y_i) on the leading directions."""
         if self._full:
             return B
         Q = asarray_like(self._Q, B)
@@ -82,20 +85,19 @@ class SpectralEmbedding(CoordinateEmbedding):
 class Eigen(SpectralEmbedding):
     """z(y) = diag(t)^{-½} Qᵀ k_Y(y) with K_Y = Q diag(t) Qᵀ: orthonormal coordinates of span{ψ(y_i)}.
 
-    Losses other than the square and trees need it. ‖ψ(y)‖² of a candidate stays k_Y(y, y), which is exact also
-    outside the span.
+    Losses other than the square and trees need coordinates. ‖ψ(y)‖² of a candidate is k_Y(y, y), also outside the span.
 
     Parameters
     ----------
     n_components : int, default=None
-        Keep the leading coordinates only (kernel PCA of the outputs, uncentred); None keeps all.
+        The number of leading coordinates (kernel PCA of the outputs, uncentred); None takes all.
     tol : float, default=None
-        Drop eigenvalues up to tol · largest; None is n times the machine precision.
+        Leave out eigenvalues up to tol · largest; None is n times the machine precision.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (r,)
-        The t kept, descending.
+        t, descending.
 
     Examples
     --------
@@ -110,21 +112,20 @@ class Eigen(SpectralEmbedding):
 class KernelPCA(SpectralEmbedding):
     """z(y) = diag(w)^{-½} Qᵀ P (k_Y(y) − K_Y 1/n), P K_Y P = Q diag(w) Qᵀ, P = I − 11ᵀ/n: the leading components.
 
-    Unlike `Eigen(n_components)` it centres, and ‖z(y)‖² is measured along the components kept, as kernel dependency
-    estimation
-    compares candidates.
+    Unlike `Eigen(n_components)` it centres, and ‖z(y)‖² is that along these components, as in kernel dependency
+    estimation.
 
     Parameters
     ----------
     n_components : int, default=None
-        How many components to keep; None keeps all with a positive w.
+        The number of components; None takes all with a positive w.
     tol : float, default=None
-        Drop eigenvalues up to tol · largest; None is n times the machine precision.
+        Leave out eigenvalues up to tol · largest; None is n times the machine precision.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (p,)
-        The w kept, descending.
+        w, descending.
 
     Examples
     --------
@@ -136,7 +137,7 @@ class KernelPCA(SpectralEmbedding):
     """
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """Z (n, p) with Z Zᵀ = P K_Y P when all components are kept."""
+        """Z (n, p) with Z Zᵀ = P K_Y P for all components."""
         kernel = Linear() if kernel is None else kernel
         known = Y if sample_weight is None else take(Y, np.flatnonzero(np.asarray(sample_weight) > 0))
         return super().fit_transform(Y, Centered(kernel).fit(as_vectors(known, kernel, "y")))

@@ -22,10 +22,10 @@ __all__ = ["Explicit"]
 class Explicit(EuclideanEmbedding):
     """ψ(y) = φ(y), for an output kernel ⟨φ(y), φ(y')⟩: coordinates with a meaning, on which an operator A may act.
 
-    `output_kernel=Features(f)` with any function f of objects, a row of numbers for each, gives φ; so do the kernels
-    that are made of features. Equal to `Implicit()` and `Eigen()` where A = aI; with `Decomposable(kernel, A)` A_jk
-    couples feature j with feature k, and losses may act on single features. Candidates are decoded as with any output
-    kernel. Costs np numbers for p features.
+    φ is that of `output_kernel=Features(f)`, for a function f with a row of numbers for each object, or of another
+    kernel made of features. Equal to `Implicit()` and `Eigen()` if A = aI; with `Decomposable(kernel, A)` A_jk couples
+    features j and k, and losses may act on single features. Candidates are decoded as with any output kernel. Costs np
+    numbers for p features.
 
     Attributes
     ----------
@@ -50,8 +50,10 @@ class Explicit(EuclideanEmbedding):
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Φ (n, p)."""
         if not isinstance(kernel, FeatureKernel):
-            asked = "set `output_kernel=Features(f)`" if kernel is None else "use `Eigen()` or `Nystroem(n_components)`"
-            raise ValueError(f"`Explicit()` needs an output kernel made of features, got {kernel!r:.60}; {asked}.")
+            advice = "use `Eigen()` or `Nystroem(n_components)`"
+            if kernel is None:
+                advice = "set `output_kernel=Features(f)`"
+            raise ValueError(f"`Explicit()` needs an output kernel made of features, got {kernel!r:.60}; {advice}.")
         self.kernel_ = kernel
         self._home = empty_like((0,), Y) if is_array(Y) else None
         Psi = self._features(kernel, Y, "y")
@@ -75,10 +77,10 @@ class Explicit(EuclideanEmbedding):
         return S
 
     def vectors(self, H: Array) -> Array:
-        """h itself, where φ(y) = y."""
+        """h itself, if φ(y) = y."""
         if not isinstance(self.kernel_, Linear):
             raise ValueError(
-                f"{self!r} has features, and no outputs to give back; use `Candidates()` to decode, or "
-                "`decision_function` for h(x) as features."
+                f"{self!r} cannot turn features into outputs; use `Candidates()` to decode, or `decision_function` for "
+                "h(x) as features."
             )
         return H

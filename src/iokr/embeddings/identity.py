@@ -1,4 +1,4 @@
-"""Outputs that already are vectors."""
+"""Vector outputs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Identity"]
 
 @component
 class Identity(EuclideanEmbedding):
-    """ψ(y) = y, or y − mean: outputs that already are vectors.
+    """ψ(y) = y, or y − mean, for vector outputs.
 
     Parameters
     ----------
     centered : bool, default=False
-        Subtract the (weighted) mean of the training outputs, which `predict` adds back: an intercept.
+        Subtract the (weighted) mean of the training outputs, which `predict` adds again: an intercept.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Identity(EuclideanEmbedding):
         """Ψ (n, q); a NaN entry is missing."""
         if kernel is not None:
             raise ValueError(
-                "`Identity()` holds vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
+                "`Identity()` is for vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
             )
         check_choice(self.centered, "centered", (True, False))
         Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
         if self.n_outputs_ == 0:
-            raise ValueError(f"`y` has shape {tuple(Y.shape)}: no coordinates to predict.")
+            raise ValueError(f"`y` has shape {tuple(Y.shape)}; at least one coordinate is needed.")
         xp = array_namespace(Y)
         observed = ~xp.isnan(Y)
         if self.centered:
@@ -75,20 +75,25 @@ class Identity(EuclideanEmbedding):
         return H + asarray_like(self.mean_, H)[None, :]
 
 
+def _as_numbers(Y: np.ndarray) -> np.ndarray:
+    """Objects as floats; texts are not converted."""
+    if Y.dtype.kind in "buif":
+        return Y
+    if Y.dtype.kind == "O":
+        return Y.astype(np.float64)
+    example = f", such as {Y.flat[0]!r}" if Y.size else ""
+    raise ValueError(f"got {Y.dtype}{example}")
+
+
 def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
     if is_sparse(Y):
         Y = Y.toarray()
     if not is_array(Y) or (is_numpy(Y) and Y.dtype.kind not in "buifc"):
         try:
-            Y = np.asarray(Y)
-            if Y.dtype.kind not in "buif":
-                if Y.dtype.kind != "O":
-                    raise ValueError(f"it holds {Y.dtype} such as {Y.flat[0]!r}" if Y.size else f"it is {Y.dtype}")
-                Y = Y.astype(np.float64)
+            Y = _as_numbers(np.asarray(Y))
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
-                f"`{name}` must hold numbers or vectors of equal length ({error}); "
-                "for other objects set `output_kernel`."
+                f"`{name}` must be numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
             ) from error
     if Y.ndim == 1:
         Y = Y[:, None]

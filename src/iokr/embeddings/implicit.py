@@ -1,4 +1,4 @@
-"""The kernel trick: ψ(y_i) stays abstract, only k_Y is evaluated."""
+"""The kernel trick for outputs: only k_Y is evaluated, never ψ(y)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Implicit(KernelEmbedding):
     is_identity = True
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
-        """The identity: output i has weight 1 on itself."""
+        """The identity: the weights of ψ(y_i) are those of row i."""
         S = self._fit_kernel(Y, kernel, 2.0 if is_numpy(Y) else 1.0, host=1.0)
         return np.eye(S.shape[0])
 

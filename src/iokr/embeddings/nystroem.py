@@ -1,4 +1,4 @@
-"""Coordinates of an output kernel on the span of a few training outputs."""
+"""Coordinates of an output kernel on the span of some training outputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class ProjectedEmbedding(CoordinateEmbedding):
         """Z (n, r), Z Zᵀ ≤ K_Y."""
         S = self._fit_kernel(Y, kernel)
         self._map = self._choose(S)
-        self.pivots_, self.error_ = self._map.pivots, self._map.error
+        self.pivots_ = self._map.pivots
+        self.error_ = self._map.error
         self._Z = self._map.take_features()
         return self._Z
 
@@ -42,23 +43,23 @@ class ProjectedEmbedding(CoordinateEmbedding):
         return asarray_like(self._map.features(S), like)
 
     def weights(self, H: Array) -> Array:
-        """Weights on the training outputs: zero on all but P."""
+        """Weights on the training outputs, zero except on P."""
         on_pivots = to_numpy(self._map.weights(H))
         weights = np.zeros((on_pivots.shape[0], self.S_fit_.shape[0]))
         weights[:, self.pivots_] = on_pivots
         return asarray_like(weights, H)
 
     def left_out(self, weight: np.ndarray | None) -> float:
-        """tr(K_Y − Z Zᵀ)/n: with it errors are those in F, and compare between ranks."""
+        """tr(K_Y − Z Zᵀ)/n, to be added to errors in coordinates for those in F, which are comparable between ranks."""
         rest = to_numpy(self.kernel_.diag(self.S_fit_)) - to_numpy(row_sq_norms(self._Z))
         return max(0.0, float(np.average(rest, weights=weight)))
 
     def span(self, B: Array) -> Array:
-        """Weights on P of the ψ(y_i), projected; zero on the other outputs."""
+        """Weights on P of the projections of the ψ(y_i); zero on the other outputs."""
         return self.weights(B @ asarray_like(self._Z, B))
 
     def _combined(self, H: Array, Y: Array) -> Array:
-        """h as a combination of the vectors P."""
+        """h as a combination of the vectors in P."""
         return self._map.weights(H) @ asarray_like(take_rows(Y, self.pivots_), H)
 
 
@@ -66,17 +67,17 @@ class ProjectedEmbedding(CoordinateEmbedding):
 class Nystroem(ProjectedEmbedding):
     """z(y) = L⁻¹ k_Y(P, y), L Lᵀ = k_Y(P, P): ψ(y) projected on the span of `n_components` training outputs P.
 
-    K_Y is never formed. Made for many training outputs, covariance operators and other losses: every problem has rank
-    columns, and a score costs 2·rank flops a candidate instead of 2n. ‖ψ(y)‖² of a candidate stays k_Y(y, y).
+    K_Y is never formed. For many training outputs, covariance operators and other losses: a problem has r ≤
+    `n_components` columns, and a score costs 2r flops per candidate instead of 2n. ‖ψ(y)‖² of a candidate is k_Y(y, y).
 
     Parameters
     ----------
     n_components : int, default=100
-        How many outputs at most; fewer when they represent all.
+        The number of outputs P at most; fewer if these represent all outputs.
     tol : float, default=None
-        Stop at `error_` ≤ tol, with the least rank that reaches it; None takes `n_components` outputs.
+        Stop at `error_` ≤ tol, with the smallest r that reaches it; None takes `n_components` outputs.
     pivots : {"random", "greedy", "uniform"}, default="random"
-        How they are chosen, as in `kernels.Nystroem`.
+        How P is chosen, as in `kernels.Nystroem`.
     random_state : int, RandomState or None, default=None
         None is the same draw every time.
 

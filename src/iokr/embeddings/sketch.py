@@ -13,18 +13,17 @@ __all__ = ["Sketch"]
 
 @component
 class Sketch(ProjectedEmbedding):
-    """z(y) = Wᵀ S k_Y(y), W Wᵀ = (S K_Y Sᵀ)⁺, S (rank, n) sparse and random: ψ(y) projected on `n_components` sums of
-    outputs.
+    """z(y) = Wᵀ S k_Y(y), W Wᵀ = (S K_Y Sᵀ)⁺, S (r, n) sparse and random: ψ(y) projected on r sums of outputs.
 
-    About 4·rank training outputs are evaluated for each new one. ‖ψ(y)‖² of a candidate stays k_Y(y, y). Z as the
-    targets of any regressor is the sketched variant of deep structured prediction.
+    k_Y is evaluated with about 4r training outputs for each new one. ‖ψ(y)‖² of a candidate is k_Y(y, y). With Z as the
+    targets of any regressor this is the sketched variant of deep structured prediction.
 
     Parameters
     ----------
     n_components : int, default=100
-        Rows of S, at most as many as there are outputs.
+        r, the number of rows of S, at most the number of outputs.
     density : float, default=None
-        The fraction of entries of S that are not 0. None: so that about 4·rank outputs have one. 1 takes all of them.
+        The fraction of entries of S that are not 0. None takes about 4r outputs, 1 all of them.
     entries : {"signs", "normal"}, default="signs"
         ±1, or standard normal numbers.
     random_state : int, RandomState or None, default=None
@@ -33,7 +32,7 @@ class Sketch(ProjectedEmbedding):
     Attributes
     ----------
     pivots_ : ndarray of shape (p′,)
-        Indices of the training outputs that S takes.
+        Indices of the training outputs with an entry in S.
     error_ : float
         tr(K_Y − Z Zᵀ) / tr K_Y on the training outputs: the fraction of their squared norms that is left out.
 

@@ -1,4 +1,4 @@
-"""Penalties (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩: what unlabelled inputs say about h."""
+"""Manifold regularisation (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩, by labelled and unlabelled inputs."""
 
 from typing import TYPE_CHECKING
 

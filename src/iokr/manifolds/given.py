@@ -1,4 +1,4 @@
-"""A penalty that the user brings."""
+"""A given penalty matrix."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ class Given(Manifold):
         N = gram.shape[0]
         if L.shape[0] != N:
             raise ValueError(
-                f"`matrix` of Given has shape {tuple(L.shape)} but there are {N} labelled and unlabelled points in all."
+                f"`matrix` of Given has shape {tuple(L.shape)} but there are {N} labelled and unlabelled points."
             )
         return asarray_like(L, gram.diagonal())

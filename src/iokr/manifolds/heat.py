@@ -16,17 +16,17 @@ __all__ = ["Heat"]
 
 @component
 class Heat(Manifold):
-    """I − exp(−βL), L the graph Laplacian: leaves smooth functions alone and penalises rough ones up to 1.
+    """I − exp(−βL), L the graph Laplacian: no penalty on constant functions, up to 1 on rough ones.
 
     Parameters
     ----------
     weight : float, default=1.0
         μ ≥ 0.
     beta : float, default=1.0
-        Diffusion time: a larger β penalises coarser structure as well.
+        Diffusion time: a larger β also penalises coarser structure.
     literal : bool, default=False
-        Use exp(−βL) as printed in B16 and B11. It penalises the smoothest functions most, so predictions get
-        rougher than without a penalty; only for reproducing those papers.
+        Use exp(−βL), as printed in Brouard et al. (2011, 2016). It penalises the smoothest functions most, so that
+        predictions are rougher than without a penalty; only for reproducing these papers.
     n_neighbors : int, default=None
         As in `Laplacian`.
 

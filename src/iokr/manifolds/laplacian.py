@@ -1,4 +1,4 @@
-"""Graph Laplacians: the graph is the input kernel, whole or thinned to nearest neighbours."""
+"""Graph Laplacians; the graph is the input kernel, full or restricted to nearest neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, blocks, eigh, eye_like, is_numpy, set_diagonal, top_k_columns
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    blocks,
+    eigh,
+    eye_like,
+    is_numpy,
+    set_diagonal,
+    top_k_columns,
+)
 from iokr._component import component
 from iokr._validation.arguments import check_integer
 from iokr.gram.base import Gram
@@ -14,7 +24,7 @@ from iokr.manifolds.base import Manifold
 
 __all__ = ["IteratedLaplacian", "Laplacian", "graph_laplacian"]
 
-_PANEL = 64  # rows sorted at a time, within the cache
+_PANEL = 64  # rows that are sorted at a time, which stay in the cache
 
 
 @component
@@ -24,9 +34,9 @@ class Laplacian(Manifold):
     Parameters
     ----------
     weight : float, default=1.0
-        μ ≥ 0 of the objective; B16's λ₂ is μ/2.
+        μ ≥ 0 of the objective; λ₂ of Brouard et al. (2016) is μ/2.
     n_neighbors : int, default=None
-        Keep each row's largest off-diagonal entries only, symmetrised by the mean; None keeps the full graph.
+        Use the largest off-diagonal entries of each row only, symmetrised by the mean; None uses the full graph.
 
     Examples
     --------
@@ -47,12 +57,12 @@ class Laplacian(Manifold):
 
 @component
 class IteratedLaplacian(Manifold):
-    """Lᵖ, L the graph Laplacian: penalises higher derivatives along the graph (B16 uses p = 5).
+    """Lᵖ, L the graph Laplacian: penalises higher derivatives along the graph (Brouard et al., 2016, use p = 5).
 
     Parameters
     ----------
     weight : float, default=1.0
-        μ ≥ 0. Mind the scale: Lᵖ grows like the p-th power of the degrees.
+        μ ≥ 0. Its scale depends on p: Lᵖ grows like the p-th power of the degrees.
     power : int, default=2
     n_neighbors : int, default=None
         As in `Laplacian`.
@@ -90,11 +100,10 @@ def graph_laplacian(gram: Gram, n_neighbors: int | None = None) -> Array:
         W = _nearest(K, k) if k else K * 0.0
     if float(xp.min(W)) < 0:
         raise ValueError(
-            "The input kernel takes negative values, and a graph with negative weights gives no valid penalty. "
-            "Use a kernel that is never negative (`RBF`, `Laplacian`, `Tanimoto`), or give the penalty: "
-            "`Given(weight, matrix)`."
+            "The input kernel has negative values, but the weights of a graph must be at least 0. Use a non-negative "
+            "kernel (`RBF`, `Laplacian`, `Tanimoto`), or a given penalty, `Given(weight, matrix)`."
         )
-    L = set_diagonal(-W, xp.zeros(N, dtype=K.dtype, device=K.device) if not is_numpy(K) else np.zeros(N))
+    L = set_diagonal(-W, asarray_like(np.zeros(N), K))
     return set_diagonal(L, -xp.sum(L, axis=1))
 
 

@@ -1,4 +1,4 @@
-"""Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k stands for k·I as it is."""
+"""Operator-valued kernels 𝒦(x, z) ∈ L(F); a scalar kernel k means k·I."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""𝒦 : X × X → L(F), an operator on the outputs for every pair of inputs; sums and products of such kernels."""
+"""𝒦 : X × X → L(F), operator-valued kernels, and their sums and products."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class OperatorKernel(Component, ABC):
     array([[1., 2.]])
     """
 
-    explicit_outputs: bool = True  # acts on coordinates that the user gave, so ψ must be explicit
-    spans: bool = False  # h(x) is a combination of the training outputs whatever the operator
+    explicit_outputs: bool = True  # acts on coordinates of the outputs, so that the embedding must have some
+    spans: bool = False  # whether h(x) lies in the span of the training outputs for every operator
     domain: str = "any"  # the kind of inputs
     pairwise: bool = False  # whether X is a Gram matrix
-    trusted: bool = True  # known to be positive semi-definite
-    supervised: bool = False  # learns from the Gram of the outputs: scalar kernels alone; operators have `adapt`
-    isotropic: bool = False  # whether 𝒦 = a·k·I, which acts on outputs without coordinates, too
+    trusted: bool = True  # positive semi-definite by construction
+    supervised: bool = False  # learns from the Gram of the outputs: scalar kernels only; operators have `adapt`
+    isotropic: bool = False  # whether 𝒦 = a·k·I, which also acts on outputs without coordinates
 
     @property
     def numeric(self) -> bool:
-        """Whether inputs are rows of numbers, in any array library, and the Gram follows them there."""
+        """Whether inputs are rows of numbers, in any array library, and the Gram is in the same library."""
         return self.domain in ("vectors", "fingerprints")
 
     def fit(self, X: Any, Psi: Array | None = None) -> OperatorKernel:
@@ -58,7 +58,7 @@ class OperatorKernel(Component, ABC):
         """Learn what depends on labelled inputs and outputs together. May be overridden.
 
         `gram` is that of the scalar kernel between the labelled points; `Psi` are the outputs in coordinates, or None
-        where only `output_gram`, K_Y, is known; `weight` their sample weights or None.
+        if only `output_gram`, K_Y, is known; `weight` are their sample weights, or None.
         """
 
     def around(self, K: ScalarGram) -> Gram:
@@ -108,12 +108,12 @@ class _Pair(OperatorKernel):
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
+        """Whether both kernels are."""
         return all(part.trusted for part in self._kernels)
 
     @property
     def domain(self) -> str:  # type: ignore[override]
-        """That of the parts."""
+        """That of the kernels."""
         domains = [part.domain for part in self._kernels]
         return next((domain for domain in domains if domain != "any"), "any")
 
@@ -145,10 +145,10 @@ class _Pair(OperatorKernel):
 
 @component
 class OperatorSum(_Pair):
-    """𝒦(x, z) = 𝒦₁(x, z) + 𝒦₂(x, z), written `left + right`; a scalar kernel k stands for k·I.
+    """𝒦(x, z) = 𝒦₁(x, z) + 𝒦₂(x, z), written `left + right`; a scalar kernel k means k·I.
 
-    k₁ A₁ + k₂ A₂ lets some combinations of the outputs vary faster than others. A sum of two different products does
-    not separate, so a fit solves a system of nd unknowns, as for `BlockKernel`.
+    k₁ A₁ + k₂ A₂ lets some combinations of the outputs vary faster than others. It does not separate, so that a fit
+    solves a system of nd unknowns, as for `BlockKernel`.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class OperatorSum(_Pair):
         return self
 
     def represent(self, X: Any) -> Parts:
-        """What each part sees of the objects."""
+        """The representations of both kernels."""
         return Parts(self.left_.represent(X), self.right_.represent(X))
 
     def gram(self, R: Any, S: Any = None) -> SumGram:
@@ -192,10 +192,10 @@ class OperatorSum(_Pair):
 
 @component
 class OperatorProduct(_Pair):
-    """𝒦(x, z) = 𝒦₁(x, z) ∘ 𝒦₂(x, z), entry by entry, written `left * right`; a scalar kernel or a number multiplies.
+    """𝒦(x, z) = 𝒦₁(x, z) ∘ 𝒦₂(x, z), entry by entry, written `left * right`, also with a scalar kernel or a number.
 
-    A Schur product, hence positive semi-definite. k₁A₁ ∘ k₂A₂ is (k₁k₂)(A₁ ∘ A₂) and stays separable: `left * right` of
-    two `Decomposable` is one. Others do not separate, so a fit solves a system of nd unknowns, as for `BlockKernel`.
+    A Schur product, hence positive semi-definite. k₁A₁ ∘ k₂A₂ is (k₁k₂)(A₁ ∘ A₂) and separable: `left * right` of two
+    `Decomposable` is one. Others do not separate, so that a fit solves a system of nd unknowns, as for `BlockKernel`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class OperatorProduct(_Pair):
         self.left_ = self._fit_factor(self.left, "left", X, Psi)
         self.right_ = self._fit_factor(self.right, "right", X, Psi)
         if not any(isinstance(part, OperatorKernel) for part in (self.left_, self.right_)):
-            raise TypeError("A product of operator kernels needs one among `left` and `right`.")
+            raise TypeError("`left` or `right` of a product of operator kernels must be an operator kernel.")
         self._check_outputs(Psi)
         return self
 
@@ -239,19 +239,17 @@ class OperatorProduct(_Pair):
         return self._fit_part(part, name, X, Psi)
 
     def represent(self, X: Any) -> Parts:
-        """What each part sees of the objects."""
-        return Parts(*(self._seen(part, X) for part in (self.left_, self.right_)))
-
-    def _seen(self, part: Any, X: Any) -> Any:
-        other: Any = self.right_ if part is self.left_ else self.left_
-        return (other if isinstance(part, float) else part).represent(X)
+        """The representations of both; a number has that of the other."""
+        left: Any = self.right_ if isinstance(self.left_, float) else self.left_
+        right: Any = self.left_ if isinstance(self.right_, float) else self.right_
+        return Parts(left.represent(X), right.represent(X))
 
     def _block(self, R: Any, S: Any) -> Array:
-        parts = [self._factor(part, a, b) for part, a, b in zip((self.left_, self.right_), R, S, strict=True)]
-        return parts[0] * parts[1]
+        left: Array = self._factor(self.left_, R.parts[0], S.parts[0])
+        return left * self._factor(self.right_, R.parts[1], S.parts[1])
 
     def _factor(self, part: Any, R: Any, S: Any) -> Any:
-        """𝒦(x_i, z_j), (n, m, d, d); a number, or (n, m, 1, 1), for what multiplies all of a block."""
+        """𝒦(x_i, z_j), (n, m, d, d); a number or (n, m, 1, 1) for factors of a whole block."""
         if isinstance(part, float):
             return part
         if isinstance(part, Kernel):

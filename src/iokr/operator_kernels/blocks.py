@@ -1,8 +1,8 @@
-"""𝒦(x, z) ∈ ℝ^{d×d} that is no product of a scalar kernel and one matrix."""
+"""Operator-valued kernels 𝒦(x, z) ∈ ℝ^{d×d} that do not separate into a scalar kernel and a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from iokr._component import component
 from iokr._validation.arguments import check_number, check_vectors
 from iokr._validation.matrices import check_psd
 from iokr.data.frames import read
-from iokr.data.objects import as_objects, n_objects
+from iokr.data.objects import as_objects, is_numeric, is_sequence, n_objects
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel
@@ -21,19 +21,19 @@ from iokr.operator_kernels.base import OperatorKernel, OperatorSum
 
 __all__ = ["BlockKernel", "Diagonal", "Transformable", "check_blocks", "diagonal_regularization"]
 
-_CHECKED = 2000  # rows of the matrix that is checked to be positive semi-definite
+_CHECKED = 2000  # rows of a sample whose matrix is checked to be positive semi-definite
 
 
 def check_dim(kernel: OperatorKernel, d: int, Psi: Array | None) -> None:
     """The outputs have d coordinates."""
     if Psi is not None and Psi.shape[1] != d:
         raise ValueError(
-            f"`{type(kernel).__name__}` gives blocks of {d} × {d} but the outputs have {Psi.shape[1]} coordinates."
+            f"`{type(kernel).__name__}` has blocks of {d} × {d} but the outputs have {Psi.shape[1]} coordinates."
         )
 
 
 def check_blocks(gram: Gram, trusted: bool) -> None:
-    """Refuse blocks that overflow, or, unless trusted, make no valid kernel (on a sample of many points)."""
+    """Reject blocks that overflow, or, unless trusted, are not positive semi-definite on a sample of the points."""
     with unwarned():
         diagonal = gram.diagonal()
     xp = array_namespace(diagonal)
@@ -48,11 +48,11 @@ def check_blocks(gram: Gram, trusted: bool) -> None:
 
 @component
 class BlockKernel(OperatorKernel):
-    """𝒦(x_i, z_j) = f(X, Z)[i, j], any operator-valued kernel on ℝ^d from a function of yours.
+    """𝒦(x_i, z_j) = f(X, Z)[i, j], any operator-valued kernel on ℝ^d, from a function.
 
     The blocks need not be symmetric, only 𝒦(x, z) = 𝒦(z, x)ᵀ; h(x) = Σ_i 𝒦(x, x_i) c_i, in this order.
-    A fit solves a system of nd unknowns, (nd)³/3 flops and (nd)² numbers while they fit in memory, conjugate gradients
-    beyond.
+    A fit solves a system of nd unknowns: (nd)³/3 flops and (nd)² numbers if these fit in memory, else conjugate
+    gradients.
 
     Parameters
     ----------
@@ -87,37 +87,44 @@ class BlockKernel(OperatorKernel):
         """Learn d from one block."""
         if not callable(self.f):
             raise TypeError(f"`f` must be a function f(X, Z) → (n, m, d, d), got {self.f!r:.60}.")
-        self.__dict__.pop("dim_", None)
         one = take_rows(self.represent(X), slice(0, 1))
-        self.dim_ = int(self._block(one, one).shape[2])
+        self.dim_ = int(self._called(one, one, None).shape[2])
         check_dim(self, self.dim_, Psi)
         return self
 
     def represent(self, X: Any) -> Any:
-        """A matrix of numbers as it is, other objects one by one."""
+        """A matrix of numbers as it is, other objects as a 1-D array."""
         n_objects(X)
         X = read(X, matrix=True)
-        if is_sparse(X) or (is_array(X) and len(X.shape) == 2 and getattr(X.dtype, "kind", "f") in "buif"):
-            return check_vectors(X)
-        if not is_array(X):
+        if not is_sparse(X) and not is_array(X):
             try:
                 values = np.asarray(X)
-            except ValueError:
+            except ValueError:  # rows of different lengths
                 return as_objects(X)
-            if values.ndim == 2 and values.dtype.kind in "buif":
-                return check_vectors(values)
-        return X if is_array(X) else as_objects(X)
+            if values.ndim != 2 or not is_numeric(values):
+                return as_objects(X)
+            X = values
+        if is_numeric(X) and len(X.shape) == 2:
+            return check_vectors(X)
+        return X
 
     def _block(self, R: Any, S: Any) -> Array:
+        return self._called(R, S, self.dim_)
+
+    def _called(self, R: Any, S: Any, d: int | None) -> Array:
+        """f(R, S), checked to have blocks of d × d, of any size for None."""
         blocks = self.f(R, S)
         if not is_array(blocks):
             blocks = np.asarray(blocks)
-        d = getattr(self, "dim_", blocks.shape[-1] if blocks.ndim == 4 else None)
-        wanted = (int(R.shape[0]), int(S.shape[0]), d, d)
-        if blocks.ndim != 4 or tuple(blocks.shape) != wanted:
+        if d is None and blocks.ndim == 4:
+            d = int(blocks.shape[-1])
+        n = int(R.shape[0])
+        m = int(S.shape[0])
+        if blocks.ndim != 4 or tuple(blocks.shape) != (n, m, d, d):
+            size = "" if d is None else f" with d = {d}"
             raise ValueError(
-                f"`f` must return an array of shape (n, m, d, d), here ({wanted[0]}, {wanted[1]}, d, d)"
-                f"{'' if d is None else f' with d = {d}'}, got {tuple(blocks.shape)}."
+                f"`f` must return an array of shape (n, m, d, d), here ({n}, {m}, d, d){size}, "
+                f"got {tuple(blocks.shape)}."
             )
         xp = array_namespace(blocks)
         if not bool(xp.all(xp.isfinite(blocks))):
@@ -131,16 +138,16 @@ class BlockKernel(OperatorKernel):
 
 @component
 class Transformable(OperatorKernel):
-    """[𝒦(x, z)]_pq = k(S_p x, S_q z): outputs that see the input through different transformations S_p.
+    """[𝒦(x, z)]_pq = k(S_p x, S_q z): outputs that depend on the input through different transformations S_p.
 
-    Output p is a function of S_p x, and all of them share one function of the RKHS of k. The blocks are not symmetric.
+    Output p is one function of the RKHS of k, shared by all outputs, at S_p x. The blocks are not symmetric.
 
     Parameters
     ----------
     kernel : Kernel
         Scalar kernel on vectors.
     transforms : sequence of d matrices or functions
-        S_p as a matrix (S_p x) or as a function that takes the rows of X to as many rows; all of one width.
+        S_p as a matrix (S_p x), or as a function of X that returns as many rows; all of the same width.
 
     Attributes
     ----------
@@ -182,10 +189,10 @@ class Transformable(OperatorKernel):
 
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""
-        kernel, given = clone(self._checked_kernel), self.transforms
-        plain = isinstance(given, (str, bytes, Mapping, type)) or not hasattr(given, "__len__")
-        if plain or getattr(given, "shape", None) == () or len(given) == 0:
-            raise ValueError(f"`transforms` must hold one matrix or function for each output, got {given!r:.60}.")
+        kernel = clone(self._checked_kernel)
+        given = self.transforms
+        if isinstance(given, (str, bytes, type)) or not is_sequence(given) or len(given) == 0:
+            raise ValueError(f"`transforms` must be a matrix or a function for each output, got {given!r:.60}.")
         check_dim(self, len(self.transforms), Psi)
         self.kernel_ = kernel.fit(_rows(self.represent(X)))
         return self
@@ -200,7 +207,7 @@ class Transformable(OperatorKernel):
             view = asarray_like(view, X)
             if view.ndim != 2 or view.shape[0] != X.shape[0] or (views and view.shape[1] != views[0].shape[1]):
                 raise ValueError(
-                    f"`transforms[{p}]` must take {X.shape[0]} rows to as many rows of one width for all outputs, "
+                    f"`transforms[{p}]` must map {X.shape[0]} rows to as many rows, of the same width for all outputs, "
                     f"got an array of shape {tuple(view.shape)}."
                 )
             views.append(view)
@@ -208,7 +215,8 @@ class Transformable(OperatorKernel):
 
     def _block(self, R: Array, S: Array) -> Array:
         xp = array_namespace(R)
-        (n, d), m = R.shape[:2], S.shape[0]
+        n, d = R.shape[:2]
+        m = S.shape[0]
         k = self.kernel_
         K = k.block(k.represent(_rows(R)), k.represent(_rows(S)))
         return xp.permute_dims(xp.reshape(K, (n, d, m, d)), (0, 2, 1, 3))
@@ -233,21 +241,21 @@ def _product(X: Array, S: Any, p: int) -> Array:
 
 
 def diagonal_regularization(mix: float, kernel: Kernel | None = None) -> OperatorKernel:
-    """J((x, y), (x', y')) = (1 − mix) k(x, x')⟨y, y'⟩ + mix Σ_i x_i x'_i y_i y'_i: output i looks at input i first.
+    """J((x, y), (x', y')) = (1 − mix) k(x, x')⟨y, y'⟩ + mix Σ_i x_i x'_i y_i y'_i: output i depends most on input i.
 
     The operator-valued kernel is 𝒦(x, x') = (1 − mix) k(x, x') I + mix diag(x ∘ x'), for outputs with as many
-    coordinates as the inputs, for instance the pixels of an image and of its repair.
+    coordinates as the inputs, such as the pixels of a damaged and of the restored image.
 
     Parameters
     ----------
     mix : float
-        In [0, 1]: 0 is the tensor product with k, 1 a regression of each output on its own input.
+        In [0, 1]: 0 is the tensor product with k, 1 a separate regression of each output on the same input.
     kernel : Kernel, default=None
         k, on vectors; None is linear, ⟨x, x'⟩.
 
     Returns
     -------
-    kernel : BlockKernel, or OperatorSum with a kernel of yours
+    kernel : BlockKernel, or OperatorSum if `kernel` is given
 
     Examples
     --------
@@ -271,14 +279,15 @@ def diagonal_regularization(mix: float, kernel: Kernel | None = None) -> Operato
 class Diagonal:
     """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z); the second part alone unless `shared`."""
 
-    shared = True  # of files that do not say
+    shared = True  # in model files without it
 
     def __init__(self, mix: float, *, shared: bool = True) -> None:
-        self.mix, self.shared = mix, shared
+        self.mix = mix
+        self.shared = shared
 
     def __call__(self, X: Array, Z: Array) -> Array:
-        X = X.toarray() if hasattr(X, "toarray") else X
-        Z = Z.toarray() if hasattr(Z, "toarray") else Z
+        X = X.toarray() if is_sparse(X) else X
+        Z = Z.toarray() if is_sparse(Z) else Z
         Z = asarray_like(Z, X)
         xp = array_namespace(X)
         identity = eye_like(X.shape[1], X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,18 @@ from iokr.operator_kernels.decomposable import Separable
 __all__ = ["ConditionalCovariance", "Covariance"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_SHARE = 1e-2  # of the largest eigenvalue: ε by default
 _LESS_MEMORY = (
-    "To reduce memory: fewer rows, or few features, `Nystroem(kernel, rank)` with `embedding=Nystroem(n_components)`."
+    "To reduce memory: fewer rows, or features by `kernel=Nystroem(kernel, n_components)` and "
+    "`embedding=Nystroem(n_components)`."
 )
 
 
 class _OutputCovariance(Separable):
-    """𝒦(x, z) = k(x, z) A with A = Φ F Fᵀ Φᵀ, Φ = [ψ(y_1) … ψ(y_n)]: a subclass says what F is.
+    """𝒦(x, z) = k(x, z) A with A = Φ F Fᵀ Φᵀ, Φ = [ψ(y_1) … ψ(y_n)]: a subclass defines F.
 
-    Outputs as vectors give A = (FᵀΨ)ᵀ(FᵀΨ). Outputs known through K_Y only need FᵀK_YF = W diag(t) Wᵀ: on weights of
-    the ψ(y_i), the eigenvectors of A are the columns of E = K_Y F W and the rows of L = (F W)ᵀ, with L E = diag(t).
+    For vector outputs A = (FᵀΨ)ᵀ(FᵀΨ). Outputs known through K_Y only need FᵀK_YF = W diag(t) Wᵀ: on weights of the
+    ψ(y_i), the eigenvectors of A are the columns of E = K_Y F W and the rows of L = (F W)ᵀ, with L E = diag(t).
     """
 
     centered: bool
@@ -53,15 +56,15 @@ class _OutputCovariance(Separable):
     spans = True
 
     def fit(self, X: Any, Psi: Array | None = None) -> _OutputCovariance:
-        """Fit a clone of the scalar kernel; the operator waits for the outputs."""
+        """Fit a clone of the scalar kernel; the operator is computed by `adapt`."""
         check_choice(self.centered, "centered", (True, False))
         self._fit_scalar(X)
         return self
 
     def adapt(self, gram: ScalarGram, Psi: Array | None, output_gram: ScalarGram | None, weight: Any) -> None:
         """Estimate A from the labelled points."""
-        for stale in ("A_", "_oblique"):
-            self.__dict__.pop(stale, None)
+        self.A_ = None
+        self._oblique = None
         n = gram.shape[0]
         like = gram.diagonal() if Psi is None else Psi
         squares = 6 if Psi is None else self._squares(gram)
@@ -77,19 +80,19 @@ class _OutputCovariance(Separable):
         K_Y = asarray_like(output_gram.dense(), like)
         t, W = eigh(half.congruence(K_Y), overwrite=True)
         values = np.clip(to_numpy(t), 0.0, None)
-        first = int(np.count_nonzero(values <= n * _EPS * values[-1]))  # no trace of these in h
-        first = min(first, n - 1)
+        rounding = int(np.count_nonzero(values <= n * _EPS * values[-1]))  # these directions do not contribute to h
+        first = min(rounding, n - 1)
         vectors = half(W[:, first:])  # F W
         xp = array_namespace(like)
         self._oblique = Oblique(values[first:], matmul(K_Y, vectors), vectors.T, xp.linalg.diagonal(K_Y) * 1.0)
 
     def _squares(self, gram: ScalarGram) -> int:
-        """How many n × n arrays F takes when the outputs are in coordinates. May be overridden."""
+        """The number of n × n arrays that F takes when the outputs are in coordinates. May be overridden."""
         return 0
 
     @abstractmethod
     def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
-        """F; outputs in coordinates (`explicit`) only ask for Fᵀ Ψ."""
+        """F; outputs in coordinates (`explicit`) need Fᵀ Ψ only."""
 
     def around(self, K: ScalarGram) -> Gram:
         """C ↦ K C A, or B ↦ K B where B contains A."""
@@ -101,7 +104,7 @@ class _OutputCovariance(Separable):
 
 
 class _Factor:
-    """F = √(w/Σw) P with P = I − √w√wᵀ/Σw or I: then F Fᵀ gives the centred moments, or those about zero."""
+    """F = √(w/Σw) P with P = I − √w√wᵀ/Σw or I, for moments about the mean or about zero."""
 
     def __init__(self, weight: np.ndarray, centered: bool, like: Array) -> None:
         self.weight = asarray_like(np.sqrt(weight / weight.sum()), like)
@@ -123,7 +126,7 @@ class _Factor:
         return self.center(self.weight[:, None] * B)
 
     def congruence(self, K_Y: Array) -> Array:
-        """Fᵀ K_Y F, for the caller to overwrite. May be overridden."""
+        """Fᵀ K_Y F, a new array. May be overridden."""
         B = self.weight[:, None] * K_Y * self.weight[None, :]
         return self.center(self.center(B).T) if self.centered else B
 
@@ -148,7 +151,7 @@ class _ConditionalFactor(_Factor):
 
 
 class _SpectralConditionalFactor(_Factor):
-    """F = n^{-½} U diag(√(ε/(s/n + ε))) with K = U diag(s) Uᵀ: without weights and centring; the solver needs U too."""
+    """F = n^{-½} U diag(√(ε/(s/n + ε))) with K = U diag(s) Uᵀ, without weights and centring; the solver also uses U."""
 
     def __init__(self, pairs: tuple[Array, Array], epsilon: float) -> None:
         s, self.U = pairs
@@ -216,9 +219,9 @@ class _GivenFactor(_Factor):
 class Covariance(_OutputCovariance):
     """𝒦(x, z) = k(x, z) C_YY, C_YY = (1/n) Σ_i ψ(y_i) ⊗ ψ(y_i); with G, A = (1/n) Σ_ij G_ij ψ(y_i) ⊗ ψ(y_j).
 
-    Directions in which the outputs vary little are shrunk more. Works on vector outputs and on outputs known only
-    through an output kernel, then by two eigendecompositions of size n. Leave-one-out holds C_YY fixed; folds
-    (`IOKRCV(cv=5)`) estimate it anew.
+    Directions in which the outputs vary little are shrunk more. For vector outputs, and for outputs known only through
+    an output kernel, then by two eigendecompositions of size n. Leave-one-out keeps C_YY fixed; cross-validation
+    (`IOKRCV(cv=5)`) estimates it in each fold.
 
     Parameters
     ----------
@@ -228,8 +231,8 @@ class Covariance(_OutputCovariance):
         Second moments about the mean; False is the published operator, about zero. Predictions differ.
     G : array of shape (n, n), default=None
         Positive semi-definite, over the labelled rows in their order: which outputs vary together, such as a kernel on
-        what else is known of them. None is I. `ConditionalCovariance` is a G made of the inputs. Folds, which take
-        some of the rows, cannot cut it.
+        side information about them. None is I. `ConditionalCovariance` has a G computed from the inputs.
+        Cross-validation cannot be used with a G, which it cannot split.
 
     Attributes
     ----------
@@ -282,7 +285,7 @@ class ConditionalCovariance(_OutputCovariance):
     kernel : Kernel
         Scalar kernel on the inputs, also of C_XX.
     epsilon : float, default=None
-        ε > 0: larger leaves more to explain, up to `Covariance`; None is 1e-2 s_max(K)/n.
+        ε > 0: larger explains less by x, up to `Covariance`; None is 1e-2 s_max(K)/n.
     centered : bool, default=False
         Moments about the means; False is the published operator, about zero.
 
@@ -318,21 +321,22 @@ class ConditionalCovariance(_OutputCovariance):
         return 3 if gram.factor is None else 0
 
     def _factor(self, gram: ScalarGram, plain: _Factor, explicit: bool) -> _Factor:
-        Phi = gram.factor  # K = Φ Φᵀ: no n × n matrix is needed
-        pairs = gram.eigenpairs() if Phi is None and plain.even and not explicit else None
-        self.epsilon_ = self._epsilon(gram, plain, pairs)
-        if Phi is not None:
-            return _ThinConditionalFactor(plain, Phi, self.epsilon_)
+        if gram.factor is not None:  # K = Φ Φᵀ: no n × n matrix is needed
+            rows = plain.weight[:, None] * gram.factor
+            self.epsilon_ = self._epsilon(lambda: largest_eigenvalue(matmul(rows.T, rows)))
+            return _ThinConditionalFactor(plain, gram.factor, self.epsilon_)
+        pairs = gram.eigenpairs() if plain.even and not explicit else None
         if pairs is not None:
+            largest = float(pairs[0][-1]) / gram.shape[0]
+            self.epsilon_ = self._epsilon(lambda: largest)
             return _SpectralConditionalFactor(pairs, self.epsilon_)
-        return _ConditionalFactor(plain, gram.dense(), self.epsilon_)
+        K = gram.dense()
+        w = plain.weight
+        self.epsilon_ = self._epsilon(lambda: largest_eigenvalue(w[:, None] * K * w[None, :]))
+        return _ConditionalFactor(plain, K, self.epsilon_)
 
-    def _epsilon(self, gram: ScalarGram, plain: _Factor, pairs: tuple[Array, Array] | None) -> float:
-        """ε, or 1e-2 times the largest eigenvalue of √(w/Σw) K √(w/Σw)."""
+    def _epsilon(self, largest: Callable[[], float]) -> float:
+        """ε, by default 1e-2 times the largest eigenvalue of √(w/Σw) K √(w/Σw), 1 if that is 0."""
         if self.epsilon is not None:
             return check_number(self.epsilon, "epsilon", minimum=0.0, strict=True)
-        if pairs is not None:
-            return 1e-2 * (float(pairs[0][-1]) / gram.shape[0]) or 1.0
-        rows = plain.weight[:, None] * (gram.dense() if gram.factor is None else gram.factor)
-        moments = rows * plain.weight[None, :] if gram.factor is None else matmul(rows.T, rows)
-        return 1e-2 * largest_eigenvalue(moments) or 1.0
+        return _SHARE * largest() or 1.0

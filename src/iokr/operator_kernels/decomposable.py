@@ -22,7 +22,7 @@ __all__ = ["Decomposable", "Separable", "tensor_product"]
 
 
 class Separable(OperatorKernel):
-    """𝒦(x, z) = k(x, z) A, k = `kernel`: a subclass says what A is, in `around`."""
+    """𝒦(x, z) = k(x, z) A, k = `kernel`: a subclass defines A, by `around`."""
 
     kernel: Kernel
     kernel_: Kernel | None = None
@@ -84,8 +84,8 @@ class Separable(OperatorKernel):
 class Decomposable(Separable):
     """𝒦(x, z) = k(x, z) A.
 
-    A says which outputs should go together: ‖h‖² = Σ_pq (A⁺)_pq ⟨h^p, h^q⟩_k, so h stays in the range of A.
-    It acts on the coordinates of vector outputs, hence it is refused with an implicit output kernel unless A = aI.
+    A couples the outputs: ‖h‖² = Σ_pq (A⁺)_pq ⟨h^p, h^q⟩_k, and h lies in the range of A. It acts on the coordinates of
+    vector outputs; with an implicit output kernel only A = aI is valid.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ class Decomposable(Separable):
     def __mul__(self, other: Any) -> OperatorKernel:
         if not isinstance(other, Decomposable):
             return super().__mul__(other)
-        A, B = check_psd(self.A, "A"), check_psd(other.A, "A")
+        A = check_psd(self.A, "A")
+        B = check_psd(other.A, "A")
         if A.shape != B.shape:
             raise ValueError(f"Two operators of shapes {tuple(A.shape)} and {tuple(B.shape)} have no product.")
         return Decomposable(self.kernel * other.kernel, A * asarray_like(B, A))
@@ -132,7 +133,7 @@ class Decomposable(Separable):
         """Fit a clone of the kernel and check A against the outputs."""
         self._fit_scalar(X)
         self.A_ = check_psd(self.A, "A")
-        if Psi is not None:  # None: implicit outputs, where the estimator has seen to A = aI
+        if Psi is not None:  # None for implicit outputs, for which the estimator has checked that A = aI
             if Psi.shape[1] != self.A_.shape[0]:
                 raise ValueError(
                     f"`A` has shape {tuple(self.A_.shape)} but the outputs have {Psi.shape[1]} coordinates; "
@@ -143,9 +144,10 @@ class Decomposable(Separable):
 
     @classmethod
     def of_fitted(cls, kernel: Kernel, A: Array) -> Decomposable:
-        """k·A of a scalar kernel that is fitted, for an operator found after it; nothing is checked or copied."""
+        """k·A of a fitted scalar kernel, for an operator that is computed later; nothing is checked or copied."""
         made = cls(kernel, A)
-        made.kernel_, made.A_ = kernel, A
+        made.kernel_ = kernel
+        made.A_ = A
         return made
 
     def around(self, K: ScalarGram) -> SeparableGram:
@@ -166,7 +168,7 @@ def tensor_product(kernel: Kernel, A: Any = None) -> Kernel | OperatorKernel:
     Returns
     -------
     kernel : Kernel or Decomposable
-        A scalar kernel k stands for k·I.
+        A scalar kernel k means k·I.
 
     Examples
     --------

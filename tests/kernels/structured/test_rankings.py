@@ -119,7 +119,7 @@ def test_orders_become_ranks():
         order_ranks([["a", "b"], ["a", "b", "a"]])
     with pytest.raises(ValueError, match="Order 0 contains 'x', which is not among `items`"):
         order_ranks([["x"]], items="ab")
-    with pytest.raises(ValueError, match="`items` names an item twice"):
+    with pytest.raises(ValueError, match="`items` contains an item twice"):
         order_ranks([["a"]], items="aa")
 
 

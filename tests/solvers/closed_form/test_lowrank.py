@@ -99,7 +99,7 @@ def test_no_matrix_of_all_points_is_formed(monkeypatch):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (IOKR(RBF(0.3), solver=LowRank()), "no explicit features"),
+        (IOKR(RBF(0.3), solver=LowRank()), "fewer explicit features"),
         (IOKR(Covariance(K), output_kernel=RBF(0.4), solver=LowRank()), r"embedding=Nystroem\(n_components\)"),
         (IOKR(K, loss=Huber(0.3), solver=LowRank()), "quadratic"),
         (IOKR(K, manifold=Laplacian(0.1), solver=LowRank()), "manifold"),

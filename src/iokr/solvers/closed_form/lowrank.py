@@ -40,17 +40,16 @@ _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 class LowRank(ClosedForm):
     """D = Q[QᵀB E/(α + ωγᵀ)]Eᵀ, B = ΦᵀΨ, ΦᵀΦ = Q diag(ω) Qᵀ, K = Φ Φᵀ, Φ of shape (n, p): h(x) = A Dᵀφ(x).
 
-    Exact for kernels with few features, such as `Nystroem(kernel, rank)`: np² + 9p³ + 4npq flops, and no n × n array.
-    Every α, every eigenvalue of A and leave-one-out, features held fixed, come from one p × p eigendecomposition and a
-    pass over Φ. Weights multiply Φ and Ψ by √w. With a covariance operator give the outputs in few coordinates as
-    well: `embedding=Nystroem(n_components)`.
+    Exact for kernels with few features, such as `Nystroem(kernel, n_components)`: np² + 9p³ + 4npq flops, and no n × n
+    array. Every α, every eigenvalue of A and leave-one-out, with fixed features, come from one p × p eigendecomposition
+    and a pass over Φ. Weights multiply Φ and Ψ by √w. With a covariance operator use few coordinates for the outputs,
+    too: `embedding=Nystroem(n_components)`.
 
     Parameters
     ----------
     checkpoint : str or path, default=None
-        A folder for fits of rows in chunks (`Stream`, Dask arrays): the moments of every chunk are kept there as soon
-        as they are known, and a fit that was interrupted takes them up again. One folder for one fit;
-        another fit is refused.
+        A folder for fits of rows in chunks (`Stream`, Dask arrays): the moments of every chunk are written there, and an
+        interrupted fit continues from them. A folder serves one fit; with another it raises an error.
 
     Examples
     --------
@@ -69,7 +68,9 @@ class LowRank(ClosedForm):
     def refuses(self, problem: Problem) -> str | None:
         """Needs features, and nothing that couples all points."""
         if problem.gram.factor is None:
-            return "`kernel` has no explicit features, fewer than there are rows; use `Nystroem(kernel, rank)`."
+            return (
+                "`kernel` must have fewer explicit features than there are rows; use `Nystroem(kernel, n_components)`."
+            )
         if problem.operator.oblique:
             return "a covariance operator of implicit outputs is n × n; set `embedding=Nystroem(n_components)`."
         if problem.penalised:
