@@ -342,7 +342,7 @@ def test_link_prediction_agrees(kernel, manifold, library):
         best, values = expected.predict_links(top=20)
         np.testing.assert_array_equal(library.numpy(pairs), best)
         agree(library.numpy(scores), values)
-        agree(np.array([fitted.threshold_]), np.array([expected.threshold_]))
+        agree(np.array([fitted.best_threshold()]), np.array([expected.best_threshold()]))
     grid = LinkPredictorCV(kernel, alphas=(0.01, 1.0), manifold=manifold)
     agree(clone(grid).fit(library(d.X), W, labeled).scores_, clone(grid).fit(d.X, W, labeled).scores_)
 

@@ -143,4 +143,4 @@ def test_not_fitted(method):
     with pytest.raises(NotFittedError):
         getattr(LinkPredictor(), method)()
     with pytest.raises(NotFittedError):
-        _ = LinkPredictor().threshold_
+        _ = LinkPredictor().best_threshold()

@@ -104,7 +104,7 @@ def test_links_best_first_and_known_ones_left_out():
     assert_allclose(scores, np.sort(S[~(fitted.links_ > 0)])[::-1], rtol=1e-9, atol=1e-12)
     assert len(fitted.predict_links(top=500, known=True)[0]) == S.size
     above, _ = fitted.predict_links()
-    assert len(above) == np.count_nonzero((fitted.threshold_ < S) & ~(fitted.links_ > 0))
+    assert len(above) == np.count_nonzero((fitted.best_threshold() < S) & ~(fitted.links_ > 0))
 
 
 def test_strings_sparse_links_and_given_matrices():

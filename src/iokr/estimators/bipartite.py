@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from functools import cached_property, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, asarray_like, gemm, is_array, is_sparse, matmul, same_home, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_vectors
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_vectors
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs, check_kernel
-from iokr.estimators.links.ranking import best_pairs, f1_threshold
+from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.iokr import IOKR, fitted_problem
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
@@ -75,7 +75,8 @@ class BipartitePredictor(KernelModel):
     links_ : ndarray of shape (n1, n2)
         Y, NaN where it is not known.
     threshold_ : float
-        That of the largest F1 on leave-one-out scores of rows; found when it is first asked for.
+        After `best_threshold()`, which `predict_links` calls when it needs one: that of the largest F1 on leave-one-out
+        scores of rows.
     row_model_, column_model_ : IOKR
         The same model seen from either kind, 𝒦 = k₁ K₂ on rows and k₂ K₁ on columns.
     n_features_in_ : int
@@ -229,15 +230,19 @@ class BipartitePredictor(KernelModel):
         H = self.column_model_.loo_decision_function()
         return self._cast(asarray_like(to_numpy(H).T.copy(), H))
 
-    @cached_property
-    def threshold_(self) -> float:
-        """θ above which a pair is called a link: the largest F1 on leave-one-out scores of rows."""
+    def best_threshold(self) -> float:
+        """θ above which a pair is called a link: the largest F1 on leave-one-out scores of rows.
+
+        Computed at the first call and kept as `threshold_`.
+        """
         check_is_fitted(self)
-        seen = ~np.isnan(self.links_)
-        linked = self.links_[seen] > 0
-        if not linked.any():
-            raise ValueError("No link is known, so there is no threshold; give `threshold` or `top`.")
-        return f1_threshold(linked, to_numpy(self.loo_decision_function("row"))[seen])
+        if "threshold_" not in vars(self):
+            seen = ~np.isnan(self.links_)
+            linked = self.links_[seen] > 0
+            if not linked.any():
+                raise ValueError("No link is known, so there is no threshold; give `threshold` or `top`.")
+            self.threshold_ = f1_threshold(linked, to_numpy(self.loo_decision_function("row"))[seen])
+        return self.threshold_
 
     def predict_links(
         self,
@@ -255,9 +260,9 @@ class BipartitePredictor(KernelModel):
         X, Z : rows and columns, default=None
             None is those of `fit`.
         threshold : float, default=None
-            Only pairs whose score is above; None is `threshold_`, or no threshold when `top` is given.
+            Only pairs with a larger score; None is `best_threshold()`, or no threshold when `top` is given.
         top : int, default=None
-            At most so many pairs.
+            The largest number of pairs.
         known : bool, default=False
             Whether to list the links that `fit` was given, too.
 
@@ -272,9 +277,7 @@ class BipartitePredictor(KernelModel):
         check_choice(known, "known", (True, False))
         if top is not None:
             check_integer(top, "top", minimum=1)
-        above = -np.inf if top is not None and threshold is None else None
-        if above is None:
-            above = self.threshold_ if threshold is None else check_number(threshold, "threshold")
+        above = lower_bound(threshold, top, self.best_threshold)
         left = matmul(self._side(X, False), self.row_model_.solution_.C)
         right = asarray_like(self._side(Z, True), left)
         left_out = None if known or X is not None or Z is not None else np.argwhere(self.links_ > 0)

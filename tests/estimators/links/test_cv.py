@@ -65,7 +65,7 @@ def test_scores_are_those_of_leave_one_out_at_every_point(scoring):
     assert_close(model.decision_function(), best.decision_function(), 1e-8)
     assert_close(model.decision_function(S.X_new), best.decision_function(S.X_new), 1e-8)
     assert_close(model.loo_decision_function(), best.loo_decision_function(), 1e-7)
-    assert abs(model.threshold_ - best.threshold_) < 1e-6
+    assert abs(model.best_threshold() - best.best_threshold()) < 1e-6
 
 
 def test_axes_of_length_one_are_dropped():
@@ -107,7 +107,7 @@ def test_node_folds_recompute_the_output_kernel(loss, mu):
     assert_close(model.scores_, expected, 1e-2 if loss else 1e-9)  # the margin is solved to a tolerance
     best = single(RBF(0.4), model.alpha_, mu, loss=loss).fit(S.X, S.W, S.labeled)
     assert_close(model.decision_function(), best.decision_function(), 1e-8 if loss is None else 1e-2)
-    assert np.isfinite(model.threshold_)
+    assert np.isfinite(model.best_threshold())
 
 
 BETAS = [Normalized(Diffusion(beta)) for beta in (0.3, 1.0)]
@@ -136,7 +136,7 @@ def test_output_kernels_and_manifolds_are_axes(cv, choice):
     assert model.output_kernel_.base.beta == BETAS[model.best_index_[1]].base.beta
     assert type(model.model_.manifold) is type(MANIFOLDS[model.best_index_[2]])
     assert_close(model.decision_function(), best.decision_function(), 1e-7)
-    assert model.threshold_ == pytest.approx(best.threshold_, rel=1e-6)
+    assert model.best_threshold() == pytest.approx(best.best_threshold(), rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", [None, MaxMargin()], ids=repr)
@@ -147,7 +147,7 @@ def test_every_loss_searches_output_kernels_by_folds(loss):
         for beta in BETAS
     ]
     assert_close(model.scores_, alone, 1e-12)
-    assert np.isfinite(model.threshold_)
+    assert np.isfinite(model.best_threshold())
 
 
 def test_no_manifold_may_be_among_them():

@@ -202,16 +202,16 @@ def test_clones_prints_and_survives_pickling():
     fitted = model(S, 0.1, 0.2, output_kernel=2.0 * Diffusion(0.5)).fit(S.X, S.W, S.labeled)
     restored = pickle.loads(pickle.dumps(fitted))
     assert_close(restored.decision_function(S.X_new), fitted.decision_function(S.X_new), 1e-15)
-    assert restored.threshold_ == fitted.threshold_
+    assert restored.best_threshold() == fitted.best_threshold()
     assert repr(clone(fitted)) == repr(fitted)
     assert clone(fitted).set_params(output_kernel__base__beta=2.0).output_kernel.base.beta == 2.0
 
 
 def test_a_second_fit_forgets_the_first():
     fitted = model(S, 0.1).fit(S.X, S.W, S.labeled)
-    before = fitted.threshold_
-    again = fitted.set_params(alpha=10.0).fit(S.X, S.W, S.labeled).threshold_
-    assert again == model(S, 10.0).fit(S.X, S.W, S.labeled).threshold_ != before
+    before = fitted.best_threshold()
+    again = fitted.set_params(alpha=10.0).fit(S.X, S.W, S.labeled).best_threshold()
+    assert again == model(S, 10.0).fit(S.X, S.W, S.labeled).best_threshold() != before
 
 
 def test_fit_leaves_the_components_alone():
@@ -246,7 +246,7 @@ def test_blocked_best_pairs_are_the_dense_ones(top, panel, monkeypatch):
     G = rng.integers(-2, 3, size=(9, 3)).astype(float)
     known = np.array([[0, 3], [5, 7], [2, 22]])
     for above in (-np.inf, 0.0, 3.0):
-        pairs, scores = ranking.best_pairs(H, top=top, above=above, known=known)
+        pairs, scores = ranking.best_pairs(H, H, top=top, above=above, known=known, one_list=True)
         assert list(map(tuple, pairs)) == best(H @ H.T, top, above, set(map(tuple, known.tolist())))
         np.testing.assert_array_equal(scores, (H @ H.T)[pairs[:, 0], pairs[:, 1]])
         pairs, scores = ranking.best_pairs(H, G, top=top, above=above)
@@ -265,7 +265,7 @@ def test_predicted_links_leave_out_the_known_ones():
     pairs, _ = fitted.predict_links(top=20, known=True)
     assert list(map(tuple, pairs)) == best(scores, 20)
     pairs, _ = fitted.predict_links()
-    assert list(map(tuple, pairs)) == best(scores, above=fitted.threshold_, known=links)
+    assert list(map(tuple, pairs)) == best(scores, above=fitted.best_threshold(), known=links)
     pairs, _ = fitted.predict_links(threshold=0.3, top=5)
     assert list(map(tuple, pairs)) == best(scores, 5, above=0.3, known=links)
 
@@ -289,7 +289,7 @@ def test_threshold_has_the_best_f1_on_leave_one_out_scores():
     rows, columns = np.triu_indices(len(S.labeled), k=1)
     truth, scores = S.W_labeled[rows, columns] > 0, fitted.loo_decision_function()[rows, columns]
     tried = [f1(truth, scores > t) for t in np.append(scores, scores.min() - 1)]
-    assert f1(truth, scores > fitted.threshold_) == max(tried)
+    assert f1(truth, scores > fitted.best_threshold()) == max(tried)
 
 
 def test_threshold_with_ties_and_at_the_ends():
@@ -322,7 +322,7 @@ def test_threshold_by_node_folds_with_a_margin():
                     scores.append(part.decision_function(S.X[[u]], S.X[[v]])[0, 0])
     truth, scores = np.array(truth), np.array(scores)
     tried = [f1(truth, scores > t) for t in np.append(scores, scores.min() - 1)]
-    assert f1(truth, scores > fitted.threshold_) >= max(tried) - 1e-12
+    assert f1(truth, scores > fitted.best_threshold()) >= max(tried) - 1e-12
 
 
 def test_finds_links_of_nodes_without_any_known():

@@ -56,6 +56,11 @@ def test_found_anew_after_another_fit():
     X = rng.normal(size=(30, 2))
     W = (np.abs(X[:, :1] - X[:, 0]) < 0.4).astype(float) - np.eye(30)
     model = LinkPredictor(alpha=0.5).fit(X, W)
+    model.link_probability()
     before = model.logistic_
+    model.link_probability()
     assert model.logistic_ is before
-    assert model.fit(X, 1 - np.eye(30) - W).logistic_ != before
+    model.fit(X, 1 - np.eye(30) - W)
+    assert not hasattr(model, "logistic_")
+    model.link_probability()
+    assert model.logistic_ != before

@@ -86,12 +86,12 @@ def work_drawn(network: Network, labeled: NDArray[np.int64]) -> dict[str, Any]:
     model = LinkPredictorCV(kernels, alphas=STRONGER, output_kernel=output_kernel(network), rule="best")
     nodes = np.arange(len(network.W))
     scores = np.asarray(model.fit(nodes, network.W, labeled=labeled).decision_function())
-    above = np.argwhere(np.triu(scores > model.threshold_, k=1))
+    above = np.argwhere(np.triu(scores > model.best_threshold(), k=1))
     truth = np.triu(network.W > 0, k=1)
     right = int(truth[tuple(above.T)].sum())
     return {
         "pairs": above.ravel().tolist(),
-        "threshold": float(model.threshold_),
+        "threshold": float(model.best_threshold()),
         "precision": 100 * right / max(len(above), 1),
         "recall": 100 * right / max(int(truth.sum()), 1),
     }

@@ -85,7 +85,7 @@ def learn_across(task: Across, seed: int, progress: Progress) -> AcrossOutcome:
     left_out["both"] = _both_left_out(model, task, seed)
     a, b = fit_logistic(task.Y.ravel() > 0, left_out["row"].ravel())
     chosen = Table("Chosen by leaving out rows and columns", _chosen(task, model))
-    return AcrossOutcome(model, (float(a), float(b)), model.threshold_, _evaluated_table(task, left_out), chosen)
+    return AcrossOutcome(model, (float(a), float(b)), model.best_threshold(), _evaluated_table(task, left_out), chosen)
 
 
 def _both_left_out(model: BipartitePredictor, task: Across, seed: int) -> Matrix:
@@ -126,7 +126,11 @@ def _chosen(task: Across, model: BipartitePredictor) -> list[dict[str, Any]]:
     for kind, kernel, nodes in sides:
         words = views_in_words(kernel, [name for name, _ in nodes.views], task.options.input_kernel)
         found.append({"what": f"kernel of {kind}", "value": words})
-    return [*found, {"what": "alpha", "value": float(model.alpha_)}, {"what": "threshold", "value": model.threshold_}]
+    return [
+        *found,
+        {"what": "alpha", "value": float(model.alpha_)},
+        {"what": "threshold", "value": model.best_threshold()},
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,9 @@ def _predict(
         placed = placed.with_later(given.nodes.ids[given.fresh], given.X[given.fresh])
     evaluated = tuple(Evaluated.from_state(one) for one in beside.get("evaluated", []))
     threshold = beside.get("threshold")
-    threshold = model.threshold_ if threshold is None else threshold  # of a first model, found when it is asked for
+    threshold = (
+        model.best_threshold() if threshold is None else threshold
+    )  # of a first model, found when it is asked for
     progress(1, 3, "ranking pairs")
     found = Found.of(learned, placed, Scored.of(learned, placed), evaluated, float(threshold), asked)
     if "evaluated" not in beside:

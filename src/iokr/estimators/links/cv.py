@@ -178,7 +178,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
             manifold = clone(manifold).set_params(weight=fit.manifold_weight)
         model.set_params(kernel=grid.kernels[i], alpha=fit.alpha, manifold=manifold)
         model._set_fit(data(b, manifold), fit)
-        self._keep(links, fitted[b][0], model)
+        self._set_fit(links, fitted[b][0], model)
         self.kernel_ = model.kernel_
         end(context, self, X=X, y=None)
         return self

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, gemm, to_numpy
+from iokr._validation.arguments import check_number
 
-__all__ = ["best_pairs", "f1_threshold"]
+__all__ = ["best_pairs", "f1_threshold", "lower_bound"]
 
 _PANEL = 1 << 22  # scores held at a time
 
 
+def lower_bound(threshold: Any, top: int | None, default: Callable[[], float]) -> float:
+    """The score that listed pairs exceed: `threshold`; without one none with `top`, else `default()`."""
+    if threshold is not None:
+        return check_number(threshold, "threshold")
+    return -np.inf if top is not None else default()
+
+
 def best_pairs(
-    H1: Array,
-    H2: Array | None = None,
+    A: Array,
+    B: Array,
     *,
     top: int | None = None,
     above: float = -np.inf,
     known: Array | None = None,
     one_list: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs (i, j) with ⟨h_i, h_j⟩ > above, best first, at most `top`; equal scores in the order of (i, j).
+    """The pairs (i, j) with ⟨a_i, b_j⟩ > above, best first, at most `top`; equal scores in the order of (i, j).
 
-    Without H2, pairs i < j of the rows of H1, and with it where both are factors of scores of `one_list` of nodes;
-    `known` pairs (k, 2) are left out. Scores are computed a panel of rows at a time, and only what can still be among
-    the best is kept: memory is that of a panel and of `top` pairs, never that of the m1 × m2 matrix.
+    With `one_list` both are factors of the same nodes, and pairs have i < j; `known` pairs (k, 2) are left out. Scores
+    are computed a panel of rows at a time, and only what can still be among the best is kept: memory is that of a panel
+    and of `top` pairs, never that of the m1 × m2 matrix.
     """
-    xp = array_namespace(H1)
-    among, m = H2 is None or one_list, int((H1 if H2 is None else H2).shape[0])
+    xp = array_namespace(A)
+    m = int(B.shape[0])
     left_out = None if known is None else np.unique(known[:, 0] * m + known[:, 1])
     parts = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
     cut = above
-    for rows in blocks(H1.shape[0], max(1, _PANEL // max(m, 1))):
-        start = rows.start if among else 0
-        S = gemm(H1[rows, :], (H1 if H2 is None else H2)[start:, :])
+    for rows in blocks(A.shape[0], max(1, _PANEL // max(m, 1))):
+        start = rows.start if one_list else 0
+        S = gemm(A[rows, :], B[start:, :])
         flat = xp.reshape(S, (-1,))
         hits = xp.nonzero(flat > cut)[0]
         flat_index, scores = to_numpy(hits), to_numpy(xp.take(flat, hits, axis=0))
         i, j = flat_index // (m - start) + rows.start, flat_index % (m - start) + start
-        keep = j > i if among else np.ones(len(i), dtype=bool)
+        keep = j > i if one_list else np.ones(len(i), dtype=bool)
         if left_out is not None:
             keep &= ~np.isin(i * m + j, left_out)
         parts.append((np.column_stack([i[keep], j[keep]]), scores[keep]))
