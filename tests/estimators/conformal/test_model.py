@@ -1,7 +1,7 @@
 """Conformal sets: coverage, what is claimed, other models, and what is refused.
 
-Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.order`, `iokr.estimators.conformal.rows` and
-`iokr.estimators.conformal.split`.
+Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.order`, `iokr.estimators.conformal.rows`,
+`iokr.estimators.conformal.scores` and `iokr.estimators.conformal.split`.
 """
 
 import pickle
@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
-from iokr import IOKR, IOKRCV, Conformal, OutputKernelForest, PairModel
+from iokr import IOKR, IOKRCV, CandidateSets, Conformal, OutputKernelForest, PairModel
 from iokr.embeddings import Eigen, Identity
 from iokr.estimators.conformal.order import rank_needed, rows_needed
 from iokr.kernels import RBF, Centered, Delta, Linear, Precomputed, TensorPair
@@ -114,10 +114,13 @@ def test_jackknife_plus_is_that_of_mapie():
 
 def test_claims():
     claim = {method: Conformal(ridge(), method=method, random_state=0).fit(X, Y).guarantee_ for method in METHODS}
-    assert claim["full"].startswith("coverage at least as asked") and "40 rows" in claim["full"]
-    assert claim["split"].startswith("coverage at least as asked") and "20 calibration rows" in claim["split"]
-    assert claim["jackknife+"].startswith("coverage at least 1 − 2a")
-    assert claim["jackknife"].startswith("none")
+    assert claim["full"].startswith("coverage of at least the requested level") and "40 rows" in claim["full"]
+    assert (
+        claim["split"].startswith("coverage of at least the requested level")
+        and "20 calibration rows" in claim["split"]
+    )
+    assert claim["jackknife+"].startswith("coverage of at least 1 − 2a")
+    assert claim["jackknife"].startswith("no guarantee")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_claims():
 def test_nothing_is_claimed_of_what_is_estimated_from_the_same_rows(model, name):
     for method in ("full", "jackknife+"):
         claim = Conformal(model, method=method).fit(X, Y).guarantee_
-        assert claim.startswith("none:") and name in claim
+        assert claim.startswith("no guarantee:") and name in claim
     assert Conformal(model, method="split").fit(X, Y).guarantee_.startswith("coverage")
 
 
@@ -144,13 +147,16 @@ def test_selection():
     with pytest.raises(ValueError, match="separately"):
         Conformal(search).fit(X, Y)
     for method in ("jackknife+", "jackknife"):
-        assert Conformal(search, method=method).fit(X, Y).guarantee_ == "none: parameters were selected on these data"
-    assert Conformal(search, method="split").fit(X, Y).guarantee_.startswith("coverage at least as asked")
+        assert (
+            Conformal(search, method=method).fit(X, Y).guarantee_
+            == "no guarantee: parameters were selected on these data"
+        )
+    assert Conformal(search, method="split").fit(X, Y).guarantee_.startswith("coverage of at least the requested level")
     apart = Conformal(search, selected="separately", random_state=0).fit(X, Y)
-    assert apart.guarantee_.startswith("coverage at least as asked") and apart.n_calibration_ == 20
+    assert apart.guarantee_.startswith("coverage of at least the requested level") and apart.n_calibration_ == 20
     assert isinstance(apart.model_, IOKR) and apart.model_.kernel.gamma is not None
     width = Conformal(IOKR(), selected="separately", random_state=0).fit(X, Y)  # a width is selected, too
-    assert width.guarantee_.startswith("coverage at least as asked")
+    assert width.guarantee_.startswith("coverage of at least the requested level")
     assert Conformal(IOKRCV(RBF(0.5), alphas=(0.3,))).fit(X, Y).guarantee_.startswith("coverage")  # nothing to select
 
 
@@ -188,6 +194,15 @@ def test_split_takes_any_model():
     by_function = Conformal(Ridge(), method="split", conformity=lambda R, X: np.abs(R).max(axis=1)).fit(X, Y)
     assert by_function.contains(NEW, Y_NEW, 0.8).shape == (30,)
     assert len(by_function.predict_set(NEW[:2], Y_NEW, 0.8)) == 2
+
+
+@pytest.mark.parametrize("model", [ridge(), Ridge()], ids=["iokr", "scikit-learn"])
+def test_a_function_scores_candidate_sets_as_it_scores_lists(model):
+    sets = Conformal(model, method="split", conformity=lambda R, X: np.abs(R).max(axis=1), random_state=0).fit(X, Y)
+    lists = [Y[i : i + 5] for i in range(4)]
+    by_sets = sets.predict_set(NEW[:4], CandidateSets(lists), 0.5)
+    for i, (found, candidates) in enumerate(zip(by_sets, lists, strict=True)):
+        assert_array_equal(found, sets.predict_set(NEW[i : i + 1], candidates, 0.5)[0])
 
 
 def test_objects_as_outputs_and_gram_matrices_as_inputs():
@@ -244,18 +259,18 @@ def test_too_few_rows_are_refused_with_the_number_needed(coverage):
     n = rows_needed(coverage)
     assert rank_needed(coverage, n) <= n
     if n > 1:
-        with pytest.raises(ValueError, match=f"at least {n} rows to calibrate on, and there are {n - 1}"):
+        with pytest.raises(ValueError, match=f"at least {n} calibration rows, got {n - 1}"):
             rank_needed(coverage, n - 1)
 
 
 def test_few_rows_and_empty_parts():
-    with pytest.raises(ValueError, match="at least 9 rows"):
+    with pytest.raises(ValueError, match="at least 9 calibration rows"):
         Conformal(ridge()).fit(X[:8], Y[:8]).contains(NEW, Y_NEW, 0.9)
-    with pytest.raises(ValueError, match="at least 19 rows to calibrate on, and there are 10"):
+    with pytest.raises(ValueError, match="at least 19 calibration rows, got 10"):
         Conformal(ridge(), method="split").fit(X[:20], Y[:20]).predict_set(NEW, Y_NEW, 0.95)
-    with pytest.raises(ValueError, match=r"leaves 0 to calibrate on.*at least 6 rows"):
+    with pytest.raises(ValueError, match=r"leaves 0 rows to calibrate on.*at least 6 rows"):
         Conformal(ridge(), method="split", fraction=0.1).fit(X[:4], Y[:4])
-    with pytest.raises(ValueError, match="leaves 0 to select on"):
+    with pytest.raises(ValueError, match="leaves 0 rows to select on"):
         Conformal(IOKRCV(), selected="separately", fraction=0.1).fit(X[:4], Y[:4])
     assert Conformal(ridge(), method="split", fraction=0.1).fit(X[:6], Y[:6]).n_calibration_ == 1
 
@@ -270,7 +285,7 @@ def test_few_rows_and_empty_parts():
         ({"model": Ridge()}, "split"),
         ({"model": ridge(loss=Huber(1.0))}, "quadratic losses.*split"),
         ({"model": ridge(manifold=Laplacian(0.1))}, "graph.*split"),
-        ({"model": ridge(output_kernel=RBF(1.0), embedding=Eigen())}, "no exact embedding"),
+        ({"model": ridge(output_kernel=RBF(1.0), embedding=Eigen())}, "not an exact embedding"),
         ({"model": IOKR(Covariance(RBF(0.5)), output_kernel=RBF(1.0))}, "no closed form.*split"),
         ({"model": IOKR(Decomposable(RBF(0.5), np.diag([1.0, 2.0]))), "conformity": "scaled"}, "own variance"),
         ({"conformity": "relative"}, "jackknife"),
@@ -305,7 +320,7 @@ def test_refused_after_the_fit():
         with pytest.raises(ValueError, match="NaN"):
             Conformal(ridge(), method=method).fit(X, holes)
     full = Conformal(ridge()).fit(X, Y)
-    with pytest.raises(ValueError, match="no band"):
+    with pytest.raises(ValueError, match="not a band"):
         full.band(NEW)
     with pytest.raises(ValueError, match="predict_set"):
         Conformal(ridge(output_kernel=RBF(1.0)), method="split").fit(X, Y).band(NEW, 0.8)

@@ -134,7 +134,7 @@ def work(case: Draw, plan: Plan, data: dict[str, Setting]) -> dict[str, Any]:
     found = {}
     for name, method in METHODS.items():
         sets = Conformal(setting.model, method=method, random_state=case.draw).fit(part.X, part.Y)
-        if name in GUARANTEED and not sets.guarantee_.startswith("coverage at least as asked"):
+        if name in GUARANTEED and not sets.guarantee_.startswith("coverage of at least the requested level"):
             raise AssertionError(f"{case}: {name} guarantees {sets.guarantee_!r}.")
         p = np.asarray(sets.p_values(part.X_test, part.Y_test))
         found[name] = {

@@ -1,1 +1,1 @@
-"""Sets of outputs that hold the truth as often as is asked for."""
+"""Prediction sets with a guaranteed coverage."""

@@ -1,4 +1,4 @@
-"""h₋ᵢ(x) and the residuals of n + 1 points from one inverse, N = (γK + λI)⁻¹: what conformal sets are made of."""
+"""h₋ᵢ(x) and the residuals of n + 1 points from one inverse, N = (γK + λI)⁻¹, for conformal sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Matrix = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The columns of Ψ E with one eigenvalue γ of A: a problem of its own with the kernel γk."""
+    """The columns of Ψ E with one eigenvalue γ of A: a separate problem with the kernel γk."""
 
     gamma: float
     columns: Matrix
@@ -28,10 +28,15 @@ class Part:
     B: Matrix  # (n, r), N Ψ in the coordinates of the embedding
     sq_norms: Matrix  # (n,), ‖b_i‖²
 
+    @property
+    def own(self) -> Matrix:
+        """N_ii, (n,)."""
+        return np.diagonal(self.N)
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Inputs x beside outputs y, one part of the coordinates: arrays (pairs, n), or (1, n) where x is the same.
+    """Pairs of an input x and an output y, in one part of the coordinates: arrays (pairs, n), or (1, n) for one x.
 
     With e = ψ(y) − h(x) and v = γk(x, x) + λ − γk_xᵀa, a = γN k_x:
 
@@ -63,7 +68,7 @@ class Pairs:
 
 
 class LeftOut:
-    """A fitted ridge regression with each point left out, and with one point more: N once, then 2n² per new input.
+    """A fitted ridge regression without each point, and with one point more: N once, then 2n² flops per new input.
 
     Parameters
     ----------
@@ -73,8 +78,11 @@ class LeftOut:
     def __init__(self, model: KernelRegression) -> None:
         self.model = model
         problem = fitted_problem(model)
-        self.alpha, self.n, self.q = problem.alpha, problem.n_labeled, int(problem.Psi.shape[1])
-        operator, self._implicit = problem.operator, model.embedding_.is_identity
+        operator = problem.operator
+        self.alpha = problem.alpha
+        self.n = problem.n_labeled
+        self.q = int(problem.Psi.shape[1])
+        self._implicit = model.embedding_.is_identity
         groups = operator.groups(self.q)
         check_memory(
             8.0 * self.n**2 * (2 + len(groups)),
@@ -82,30 +90,35 @@ class LeftOut:
             'To reduce memory: fewer rows, or `method="split"`.',
         )
         self.E = None if operator.E is None else to_numpy(operator.E)
-        self._K_Y = to_numpy(model.embedding_.gram.dense()) if self._implicit else None
-        Psi = None if self._implicit else to_numpy(operator.rotate(as_array(problem.Psi)))
-        self.Psi = None if self._implicit else to_numpy(as_array(problem.Psi))
         K = to_numpy(problem.gram.K.dense())
-        self.parts = [self._part(K, g, columns, Psi) for g, columns in groups]
+        if self._implicit:
+            self._K_Y = to_numpy(model.embedding_.gram.dense())
+            self.parts = [self._implicit_part(K, gamma, columns) for gamma, columns in groups]
+        else:
+            Psi = to_numpy(operator.rotate(as_array(problem.Psi)))
+            self.parts = [self._part(K, gamma, columns, Psi[:, columns]) for gamma, columns in groups]
 
-    def _part(self, K: Matrix, g: float, columns: Matrix, Psi: Matrix | None) -> Part:
-        N = _inverse(g * K, self.alpha)
-        if Psi is None:
-            return Part(g, columns, N, N, np.einsum("ij,ji->i", N @ self._K_Y, N))
-        B = N @ Psi[:, columns]
-        return Part(g, columns, N, B, np.einsum("ij,ij->i", B, B))
+    def _part(self, K: Matrix, gamma: float, columns: Matrix, Psi: Matrix) -> Part:
+        N = _inverse(gamma * K, self.alpha)
+        B = N @ Psi
+        return Part(gamma, columns, N, B, np.einsum("ij,ij->i", B, B))
+
+    def _implicit_part(self, K: Matrix, gamma: float, columns: Matrix) -> Part:
+        """Outputs known through K_Y: Ψ = I, and ‖b_i‖² = (N K_Y N)_ii."""
+        N = _inverse(gamma * K, self.alpha)
+        return Part(gamma, columns, N, N, np.einsum("ij,ji->i", N @ self._K_Y, N))
 
     def sq_residuals(self, *, scaled: bool) -> Matrix:
-        """‖ψ_i − h₋ᵢ(x_i)‖² = ‖b_i‖²/N_ii², (n,); scaled by 1/v, for which N_ii stands."""
+        """‖ψ_i − h₋ᵢ(x_i)‖² = ‖b_i‖²/N_ii², (n,); scaled by 1/v, which is N_ii."""
         power = 1 if scaled else 2
-        return np.asarray(sum(part.sq_norms / np.diagonal(part.N) ** power for part in self.parts))
+        return np.asarray(sum(part.sq_norms / part.own**power for part in self.parts))
 
     def residuals(self) -> Matrix:
         """ψ_i − h₋ᵢ(x_i) = b_i/N_ii, (n, q), in the coordinates of the embedding."""
-        return self._back([part.B / np.diagonal(part.N)[:, None] for part in self.parts])
+        return self.joined([part.B / part.own[:, None] for part in self.parts])
 
     def at(self, X: Any, *, variances: bool = True) -> NewInputs:
-        """What the model says at new inputs; without `variances` nobody asks for v, and k(x, x) need not be known."""
+        """What the model predicts at new inputs; without `variances` v is NaN, and k(x, x) need not be known."""
         model = self.model
         adapter = InputAdapter(model.kernel_, model.solution_.C)
         R = adapter.represent(adapter.check(model, X))
@@ -118,70 +131,77 @@ class LeftOut:
         rotated = Psi if self.E is None else Psi @ self.E
         return [rotated[:, part.columns] for part in self.parts]
 
-    def _back(self, columns: list[Matrix]) -> Matrix:
-        """From the columns of the parts to coordinates."""
-        joined = np.empty((len(columns[0]), sum(c.shape[1] for c in columns)))
+    def joined(self, columns: list[Matrix]) -> Matrix:
+        """Coordinates from the columns of the parts."""
+        whole = np.empty((len(columns[0]), sum(c.shape[1] for c in columns)))
         for part, values in zip(self.parts, columns, strict=True):
-            joined[:, part.columns if not self._implicit else slice(None)] = values
-        return joined if self.E is None else joined @ self.E.T
+            whole[:, slice(None) if self._implicit else part.columns] = values
+        return whole if self.E is None else whole @ self.E.T
 
     def rows(self, S: Any, like: Any) -> Any:
-        """Outputs as `NewInputs.pairs` takes them: k_Y against the training outputs and k_Y(y, y), or coordinates."""
+        """Outputs as `products` takes them: k_Y against the training outputs and k_Y(y, y), or coordinates by parts."""
         embedding = self.model.embedding_
         if self._implicit:
             eye = asarray_like(np.eye(self.n), like)
             return to_numpy(embedding.inner(eye, S)).T, to_numpy(embedding.sq_norms(S))
         return self.split(to_numpy(embedding.coordinates(S, like)))
 
+    def products(self, number: int, h: Matrix, rows: Any) -> tuple[Matrix, Matrix]:
+        """⟨b_i, e⟩ (pairs, n) and ‖e‖² (pairs,) with e = ψ(y) − h(x) in part `number`."""
+        B = self.parts[number].B
+        if not self._implicit:
+            e = rows[number] - h
+            return e @ B.T, np.einsum("ij,ij->i", e, e)
+        K_y, norms = rows
+        hK = h @ self._K_Y
+        be = K_y @ B.T - hK @ B.T
+        hy = np.einsum("ij,ij->i", np.broadcast_to(h, K_y.shape), K_y)
+        hh = np.einsum("ij,ij->i", hK, h)
+        return be, np.clip(norms - 2 * hy + hh, 0.0, None)
+
 
 class NewInputs:
-    """m inputs: a, v and h for each, and beside outputs the residuals of both kinds."""
+    """m inputs: a, v and h for each, and both kinds of residuals in pairs with outputs."""
 
     def __init__(self, left_out: LeftOut, cross: Matrix, own: Matrix) -> None:
-        self.of, self.m = left_out, len(cross)
-        self.a = [part.gamma * (cross @ part.N) for part in left_out.parts]  # (m, n) each
-        self.v = [
-            part.gamma * (own - np.einsum("ij,ij->i", cross, a)) + left_out.alpha
-            for part, a in zip(left_out.parts, self.a, strict=True)
-        ]
-        self.v = [np.maximum(v, left_out.alpha) for v in self.v]
-        self.h = [part.gamma * (cross @ part.B) for part in left_out.parts]  # (m, r) each
+        self.left_out = left_out
+        self.m = len(cross)
+        self.a: list[Matrix] = []  # (m, n) for each part
+        self.v: list[Matrix] = []  # (m,)
+        self.h: list[Matrix] = []  # (m, r)
+        for part in left_out.parts:
+            a = part.gamma * (cross @ part.N)
+            v = part.gamma * (own - np.einsum("ij,ij->i", cross, a)) + left_out.alpha
+            self.a.append(a)
+            self.v.append(np.maximum(v, left_out.alpha))
+            self.h.append(part.gamma * (cross @ part.B))
 
     def coordinates(self) -> Matrix:
         """h(x), (m, q)."""
-        return self.of._back(self.h)
+        return self.left_out.joined(self.h)
 
     def moves(self, i: int) -> Matrix:
         """h(x) − h₋ⱼ(x) = (a_j/N_jj) b_j for all training points j at input i, (n, q)."""
-        parts = zip(self.of.parts, self.a, strict=True)
-        return self.of._back([(a[i] / np.diagonal(part.N))[:, None] * part.B for part, a in parts])
+        parts = zip(self.left_out.parts, self.a, strict=True)
+        return self.left_out.joined([(a[i] / part.own)[:, None] * part.B for part, a in parts])
 
     def joined(self, i: int, e: Matrix) -> Matrix:
         """r_j(y) for all training points j when input i joins with the residual e (q,), (n, q)."""
-        columns = self.of.split(e[None, :])
-        found = []
-        for part, a, v, own in zip(self.of.parts, self.a, self.v, columns, strict=True):
-            joined = np.diagonal(part.N) + a[i] ** 2 / v[i]
-            found.append((part.B - (a[i] / v[i])[:, None] * own) / joined[:, None])
-        return self.of._back(found)
+        residuals = []
+        columns = self.left_out.split(e[None, :])
+        for part, a, v, own in zip(self.left_out.parts, self.a, self.v, columns, strict=True):
+            inverse = part.own + a[i] ** 2 / v[i]
+            residuals.append((part.B - (a[i] / v[i])[:, None] * own) / inverse[:, None])
+        return self.left_out.joined(residuals)
 
     def pairs(self, rows: Any, i: int | None = None) -> list[Pairs]:
-        """Input i beside every output, or with None each input beside its own; `rows` are from `LeftOut.rows`."""
-        left_out, found = self.of, []
+        """Input i with every output, or without i each input with its own; `rows` are from `LeftOut.rows`."""
         at = slice(None) if i is None else slice(i, i + 1)
-        for number, part in enumerate(left_out.parts):
-            a, v, h = self.a[number][at], self.v[number][at], self.h[number][at]
-            if left_out._implicit:
-                K_y, norms = rows
-                hK = h @ left_out._K_Y
-                be = K_y @ part.B.T - hK @ part.B.T
-                hy, hh = np.einsum("ij,ij->i", np.broadcast_to(h, K_y.shape), K_y), np.einsum("ij,ij->i", hK, h)
-                sq_e = np.clip(norms - 2 * hy + hh, 0.0, None)
-            else:
-                e = rows[number] - h
-                be, sq_e = e @ part.B.T, np.einsum("ij,ij->i", e, e)
-            own = np.diagonal(part.N)[None, :]
-            found.append(Pairs(a, v[:, None], own, part.sq_norms[None, :], be, sq_e[:, None]))
+        found = []
+        for number, part in enumerate(self.left_out.parts):
+            be, sq_e = self.left_out.products(number, self.h[number][at], rows)
+            a, v = self.a[number][at], self.v[number][at]
+            found.append(Pairs(a, v[:, None], part.own[None, :], part.sq_norms[None, :], be, sq_e[:, None]))
         return found
 
 

@@ -1,4 +1,4 @@
-"""Split conformal sets: a model of some rows, scores on the others; for any model and any loss."""
+"""Split conformal sets: a model fitted on some rows, scores of the others; for any model and any loss."""
 
 from __future__ import annotations
 
@@ -7,158 +7,122 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_sparse, to_numpy
-from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr._array import Array
+from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
+from iokr.data.frames import Frame
 from iokr.data.objects import n_objects
-from iokr.estimators.base import StructuredEstimator, coordinates_of
-from iokr.estimators.conformal.bounds import Bounds, largest, represented
-from iokr.estimators.conformal.closed import excess, scores_of, smaller
+from iokr.estimators.conformal.answers import Answers, answers_of, largest
 from iokr.estimators.conformal.order import kth
 from iokr.estimators.conformal.rows import some
-from iokr.estimators.regression.iokr import KernelRegression, left_out_values
+from iokr.estimators.conformal.scores import Scores, excess, scores_of, smaller
 
-__all__ = ["NO_BALL", "SplitScores", "fitted_residuals"]
-
-NO_BALL = 'With an operator every output has its own variance, so `conformity="scaled"` makes no ball; give a function.'
+__all__ = ["SplitScores"]
 
 Matrix = np.ndarray
 
 
-class SplitScores:
-    """Scores of n calibration rows, which the model has not seen, beside those of new pairs (x, y).
+class SplitScores(Scores):
+    """Scores of n calibration rows, which the model has not seen.
 
     Parameters
     ----------
-    model : any fitted model; one without outputs of `iokr` answers with numbers
+    model : any fitted model
     conformity : as in `Conformal`
     X, y : the calibration rows
-    R : residuals of the rows that the model was fitted on, (·, q), for the widths of bands; None where unknown
+    R : leave-one-out residuals of the training rows, (·, q), for the widths of bands; None where unknown
     """
 
     def __init__(self, model: Any, conformity: Any, X: Any, y: Any, R: Matrix | None = None) -> None:
-        self.model, self.conformity = model, conformity
-        self._structured = isinstance(model, StructuredEstimator)
-        self._kept = (X, y) if conformity == "relative" else None
-        self.own = self._squares(X, y)
+        self.model = model
+        self.conformity = conformity
+        self._kept = (X, y) if conformity == "relative" else None  # their scores depend on the candidates
+        self.own = self._scores(X, y)
         self.n = len(self.own)
-        self._sigma, self._band = np.ones(1), np.empty(0)
-        if not self._structured or Bounds.has(model):
-            scale = np.sqrt(self._v(X)) if conformity == "scaled" else 1.0
-            band, self._sigma = largest(self._numbers(X, y), R)
-            self._band = band / scale
+        self._band, self._sigma = np.empty(0), np.ones(1)
+        if self._answers.has_band:
+            scores, self._sigma = largest(self._answers.band_residuals(X, y), R)
+            self._band = scores / (self._deviations(X) if self.scaled else 1.0)
 
-    def _numbers(self, X: Any, y: Any) -> Matrix:
-        """y − ŷ in the numbers that a band bounds."""
-        if not self._structured:
-            return self._residuals(X, y)
-        H, bounds = coordinates_of(self.model, X), Bounds(self.model)
-        return np.asarray(bounds.outputs(y, H) - bounds.answers(to_numpy(H), H))
+    @property
+    def scaled(self) -> bool:
+        """Whether scores are divided by the standard deviation of h(x)."""
+        return bool(self.conformity == "scaled")
 
-    def _values(self, X: Any) -> Matrix:
-        """h(x), or the answers of a model that gives numbers, (m, q)."""
-        if self._structured:
-            return np.asarray(to_numpy(coordinates_of(self.model, X)))
-        found = self.model.predict(X)
-        try:
-            H = np.asarray(to_numpy(found), dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"`model` must answer with numbers, which have residuals, and {self.model!r:.60} answers "
-                f"{found!r:.60}; for labels use `IOKR(output_kernel=Delta())`."
-            ) from None
-        return H if H.ndim == 2 else H[:, None]
+    @property
+    def _answers(self) -> Any:
+        return answers_of(self.model)
 
-    def _outputs(self, y: Any) -> Matrix:
-        """y as rows of numbers."""
-        Y = np.asarray(y.toarray() if is_sparse(y) else to_numpy(y), dtype=float)
-        return Y if Y.ndim == 2 else Y[:, None]
+    @property
+    def frame(self) -> Frame | None:
+        """The columns of the outputs, where they were a frame."""
+        answers: Answers = self._answers
+        return answers.frame
 
-    def _residuals(self, X: Any, y: Any) -> Matrix:
-        H = self._values(X)
-        if not self._structured:
-            return np.asarray(self._outputs(y) - H)
-        return np.asarray(to_numpy(self.model.embedding_.coordinates(represented(self.model, y), H)) - H)
+    def _deviations(self, X: Any) -> Matrix:
+        return np.asarray(np.sqrt(self._answers.variance(X)))
 
-    def _v(self, X: Any) -> Matrix:
-        """Variance of h(x) plus noise."""
-        if not hasattr(self.model, "variance"):
-            raise TypeError(
-                f'`conformity="scaled"` divides by the deviation of h(x), and {self.model!r:.60} has no `variance`; '
-                'use "distance", or a function.'
-            )
-        alpha = getattr(self.model, "alpha_", getattr(self.model, "alpha", 1.0))
-        variance = to_numpy(self.model.variance(X))
-        if variance.ndim > 1:
-            raise ValueError(NO_BALL)
-        return np.asarray(variance + alpha)
-
-    def _squares(self, X: Any, y: Any) -> Matrix:
-        """The score of each pair: a square, or what a function says."""
+    def _scores(self, X: Any, y: Any) -> Matrix:
+        """The score of each pair: a square, or the value of the function."""
         if callable(self.conformity):
-            return scores_of(self.conformity, self._residuals(X, y), X)
-        if self._structured:
-            S = represented(self.model, y)
-            squares = to_numpy(self.model.embedding_.sq_residuals(coordinates_of(self.model, X), S))
-        else:
-            squares = (self._residuals(X, y) ** 2).sum(axis=1)
-        return np.asarray(squares / self._v(X) if self.conformity == "scaled" else squares)
-
-    def _costs(self, X: Any, candidates: Any) -> Matrix:
-        """‖ψ(y) − h(x)‖², (m, c)."""
-        if self._structured:
-            return to_numpy(self.model.distances(X, candidates))
-        return np.asarray(((self._values(X)[:, None, :] - self._outputs(candidates)[None]) ** 2).sum(axis=2))
+            return scores_of(self.conformity, self._answers.residuals(X, y), X)
+        squares = self._answers.sq_residuals(X, y)
+        return np.asarray(squares / self._answers.variance(X) if self.scaled else squares)
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
-        own = self._squares(X, y)
+        new = self._scores(X, y)
         if self._kept is None:
-            return smaller(self.own[None, :], own[:, None])
-        scores = excess(self._costs(self._kept[0], candidates), self.own)
-        return smaller(scores[None, :], excess(self._costs(X, candidates), own)[:, None])
+            return smaller(self.own[None, :], new[:, None])
+        own = excess(self._answers.sq_distances(self._kept[0], candidates), self.own)
+        return smaller(own[None, :], excess(self._answers.sq_distances(X, candidates), new)[:, None])
 
     def candidate_counts(self, X: Any, candidates: Any) -> Iterator[Matrix]:
         """The same for every candidate, an array per input."""
-        if isinstance(candidates, CandidateSets) and self._structured:
-            costs = [to_numpy(row) for row in self.model.distances(X, candidates)]
-        elif isinstance(candidates, CandidateSets):
-            raise ValueError("`CandidateSets` need a model of `iokr`; give one list of candidates.")
+        if callable(self.conformity):
+            yield from self._function_counts(X, candidates)
+            return
+        if isinstance(candidates, CandidateSets):
+            if not self._answers.embeds:
+                raise ValueError("`CandidateSets` need a model of `iokr`; give one list of candidates.")
         else:
-            listed = shared_sequence(candidates)
-            if callable(self.conformity):
-                yield from self._called(X, listed)
-                return
-            costs = list(self._costs(X, listed))
-        v = self._v(X) if self.conformity == "scaled" else np.ones(len(costs))
-        own = self.own if self._kept is None else excess(self._costs(self._kept[0], listed), self.own)
+            candidates = shared_sequence(candidates)
+        costs = self._answers.sq_distances(X, candidates)
+        if self._kept is not None:
+            own = excess(self._answers.sq_distances(self._kept[0], candidates), self.own)
+            for row in costs:
+                yield smaller(own[None, :], excess(row, row)[:, None])
+            return
+        v = self._answers.variance(X) if self.scaled else np.ones(len(costs))
         for row, scale in zip(costs, v, strict=True):
-            values = excess(row, row) if self._kept is not None else row / scale
-            yield smaller(own[None, :], values[:, None])
+            yield smaller(self.own[None, :], (row / scale)[:, None])
 
-    def _called(self, X: Any, candidates: Any) -> Iterator[Matrix]:
-        c = n_objects(candidates)
-        for i in range(n_objects(X)):
-            repeated = some(X, np.full(c, i))
-            yield smaller(self.own[None, :], self._squares(repeated, candidates)[:, None])
+    def _function_counts(self, X: Any, candidates: Any) -> Iterator[Matrix]:
+        m = n_objects(X)
+        sets = isinstance(candidates, CandidateSets)
+        if sets:
+            flatten_sets(candidates, m)  # checks all of them
+        for i in range(m):
+            listed = shared_sequence(candidates[i] if sets else candidates)
+            repeated = some(X, np.full(n_objects(listed), i))
+            yield smaller(self.own[None, :], self._scores(repeated, listed)[:, None])
 
     def radius(self, X: Any, k: int) -> Matrix:
         """The radius of the ball around h(x) that is the set."""
         Q = kth(np.sqrt(self.own), k)
-        return np.asarray(Q * np.sqrt(self._v(X)) if self.conformity == "scaled" else np.full(len(self._values(X)), Q))
+        if self.scaled:
+            return np.asarray(Q * self._deviations(X))
+        return np.full(len(self._answers.values(X)), Q)
 
-    def band(self, X: Any, k: int) -> tuple[Matrix, Matrix]:
-        """ŷ ± Qσ_t, (m, T) each, in the numbers of y."""
-        H = coordinates_of(self.model, X) if self._structured else None
-        answers = self._values(X) if H is None else Bounds(self.model).answers(to_numpy(H), H)
+    def band(self, X: Any, k: int) -> Matrix:
+        """ŷ ± Qσ_t in the numbers of y."""
+        if not self._answers.has_band:
+            raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
         half = kth(self._band, k) * self._sigma[None, :]
-        half = half * np.sqrt(self._v(X))[:, None] if self.conformity == "scaled" else half
-        ends = (answers - half, answers + half)
-        return ends if H is None else Bounds(self.model).back(ends, H)
+        if self.scaled:
+            half = half * self._deviations(X)[:, None]
+        ends = np.sort(np.stack(self._answers.band(X, half), axis=-1), axis=-1)
+        return ends[:, 0, :] if self._answers.is_single(ends.shape[1]) else ends
 
-
-def fitted_residuals(model: Any, y: Any) -> Matrix | None:
-    """Leave-one-out residuals of a fitted regression in the numbers of y, None where there is no closed form."""
-    if not isinstance(model, KernelRegression) or not model.loss_.quadratic or not Bounds.has(model):
-        return None
-    H, bounds = left_out_values(model), Bounds(model)
-    return np.asarray(bounds.outputs(y, H) - bounds.answers(to_numpy(H), H))
+    def in_kind(self, values: Matrix) -> Array:
+        """Numbers in the library and the precision of the model."""
+        return self._answers.in_kind(values)

@@ -45,8 +45,8 @@ class QuantileCurvesCV(QuantileRegression):
     ----------
     kernel : Kernel, or a list of them, default=None
     alphas : sequence of float
-    level_kernels : Kernel, matrix, or a list of them, default=None
-        Each as `level_kernel` of `QuantileCurves`.
+    level_kernels : sequence, default=None
+        Each as `level_kernel` of `QuantileCurves`; None is `RBF(9.0)` alone.
     crossings : sequence of float, default=(0.05, 0.5)
         Values of ν.
     cv : int or splitter, default=5
@@ -98,7 +98,7 @@ class QuantileCurvesCV(QuantileRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
         kernels = [check_scalar(kernel) for kernel in listed(self.kernel, "kernel")]
-        level_kernels = listed(self.level_kernels, "level_kernels")
+        level_kernels = self._checked_level_kernels()
         alphas = check_values(self.alphas, "alphas", strict=True)
         crossings = check_values(self.crossings, "crossings", strict=False)
         rows = self._read(X, y, sample_weight, kernels[0])
@@ -126,6 +126,16 @@ class QuantileCurvesCV(QuantileRegression):
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)
         return self
+
+    def _checked_level_kernels(self) -> list[Any]:
+        if self.level_kernels is None:
+            return [None]
+        if not isinstance(self.level_kernels, (list, tuple)) or not self.level_kernels:
+            raise TypeError(
+                "`level_kernels` must be a list of kernels, or of matrices over the levels, got "
+                f"{self.level_kernels!r:.60}."
+            )
+        return list(self.level_kernels)
 
     def _on_folds(
         self,

@@ -42,7 +42,7 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
-__all__ = ["IOKR", "KernelRegression", "fitted_problem", "left_out_values"]
+__all__ = ["IOKR", "KernelRegression", "fitted_alpha", "fitted_problem", "left_out_values"]
 
 
 def has_probabilities(model: Any) -> bool:
@@ -398,6 +398,11 @@ class IOKR(KernelRegression):
     def _check_solved(self) -> None:
         """Raise unless the model is fitted; solve for h if rows were added since."""
         self.finalize()
+
+
+def fitted_alpha(model: KernelRegression) -> float:
+    """The alpha that the coefficients were found at."""
+    return float(model._at[0])
 
 
 def fitted_problem(model: KernelRegression) -> Problem:

@@ -1,4 +1,4 @@
-"""Bands of outputs whose coordinates are not those of h(x), against refits: `iokr.estimators.conformal.bounds`."""
+"""Bands of outputs whose coordinates are not those of h(x), against refits: `iokr.estimators.conformal.answers`."""
 
 import numpy as np
 import pytest
@@ -102,31 +102,31 @@ def test_curves_as_pairs(method):
     assert_allclose(listed.radius(NEW, 0.6), given.radius(NEW, 0.6), rtol=0, atol=ATOL)
     assert_array_equal(listed.contains(X, pairs, 0.6), given.contains(X, Y, 0.6))
     gaps = [(t[:5], Y[0, :5]), *pairs[1:]]
-    with pytest.raises(ValueError, match="partly known"):
+    with pytest.raises(ValueError, match="incomplete rows"):
         Conformal(Functional(RBF(0.5)), method=method, random_state=0).fit(X, gaps)
 
 
 def test_what_curves_took_from_the_rows_is_said():
     model = curves("values")
-    assert "at least as asked" in Conformal(model).fit(X, Y).guarantee_
+    assert "at least the requested level" in Conformal(model).fit(X, Y).guarantee_
     for changed, name in (
         ({"centered": True}, "Curves.mean_"),
         ({"kernel": RBF()}, "RBF.gamma_"),
         ({"curve_kernel": None, "basis": Basis.principal(2)}, "Curves.functions_"),
     ):
         words = Conformal(curves("values").set_params(**changed)).fit(X, Y).guarantee_
-        assert words.startswith(f"none: {name}") and "split" in words
+        assert words.startswith(f"no guarantee: {name}") and "split" in words
 
 
 @pytest.mark.parametrize(
     ("sure", "error", "words"),
     [
-        (Conformal(curves("values"), method="split", conformity="scaled"), ValueError, "no ball"),
+        (Conformal(curves("values"), method="split", conformity="scaled"), ValueError, "are not balls"),
         (Conformal(Ridge(), method="split", conformity="scaled"), TypeError, "no `variance`"),
         (Conformal(LogisticRegression(), method="split"), TypeError, "Delta"),
-        (Conformal(IOKR(RBF(0.5), solver=ReducedRank(rank=1))), ValueError, "directions that all labels chose"),
-        (Conformal(curves("values"), selected="separately"), TypeError, "`IOKR` and `IOKRCV` apart"),
-        (Conformal(MultiTaskCV(RBF(0.5)), selected="separately"), TypeError, "`IOKR` and `IOKRCV` apart"),
+        (Conformal(IOKR(RBF(0.5), solver=ReducedRank(rank=1))), ValueError, "selects directions by all labels"),
+        (Conformal(curves("values"), selected="separately"), TypeError, "parameters of `IOKR` and `IOKRCV`, got"),
+        (Conformal(MultiTaskCV(RBF(0.5)), selected="separately"), TypeError, "parameters of `IOKR` and `IOKRCV`, got"),
     ],
     ids=str,
 )
