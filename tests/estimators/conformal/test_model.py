@@ -217,7 +217,7 @@ def test_objects_as_outputs_and_gram_matrices_as_inputs():
     whole = Precomputed(RBF(0.5)(np.vstack([X, NEW])))
     given = Conformal(IOKR(whole, alpha=0.3)).fit(np.arange(40), Y)
     assert_array_equal(given.p_values(np.arange(40, 70), Y_NEW), Conformal(ridge()).fit(X, Y).p_values(NEW, Y_NEW))
-    with pytest.raises(ValueError, match="does not know"):  # k(x, x) of a new object
+    with pytest.raises(ValueError, match="does not have"):  # k(x, x) of a new object
         Conformal(IOKR(Precomputed())).fit(RBF(0.5)(X), Y).p_values(RBF(0.5)(NEW, X), Y_NEW)
     parts = Conformal(IOKR(Precomputed(), alpha=0.3), method="split", random_state=0).fit(RBF(0.5)(X), Y)
     same = Conformal(ridge(), method="split", random_state=0).fit(X, Y)
