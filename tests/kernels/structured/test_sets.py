@@ -60,6 +60,15 @@ def test_integer_and_boolean_rows(dtype):
     assert_close(Tanimoto().fit(X)(X), expected, 1e-6 if dtype == np.float32 else 1e-14)
 
 
+def test_wide_sparse_rows_of_bits_give_the_same_numbers():
+    """Rows of 64 or more bits are packed; whether they are bits is read from the stored entries."""
+    X = (np.random.default_rng(0).random((12, 80)) < 0.2).astype(float)
+    X[:, 0] = 1.0
+    for layout in (sparse.csr_array, sparse.csr_matrix):
+        np.testing.assert_allclose(Tanimoto()(layout(X)), Tanimoto()(X), atol=1e-15)
+        np.testing.assert_allclose(Tanimoto()(layout(2 * X)), Tanimoto()(2 * X), atol=1e-15)
+
+
 def test_sparse_inputs_fit_the_same_model():
     X, Y = fingerprints(10, 25, 7, counts=False), np.random.default_rng(8).normal(size=(10, 2))
     dense = IOKR(Tanimoto(), alpha=0.1).fit(X, Y).decision_function(X[:4])

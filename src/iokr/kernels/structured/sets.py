@@ -153,7 +153,8 @@ def _packs(X: np.ndarray) -> bool:
     """Whether rows are bits, and long enough for packing."""
     if X.shape[1] < _WIDE or compiled(_bits_shared) is None:
         return False
-    return bool(np.all((X == 0) | (X == 1)))
+    values = X.data if is_sparse(X) else X
+    return bool(np.all((values == 0) | (values == 1)))
 
 
 def _as_bits(X: Counts, Z: Counts) -> bool:
