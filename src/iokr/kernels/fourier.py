@@ -41,7 +41,7 @@ class Fourier(FeatureKernel):
     base_ : Kernel
         Fitted.
     center_ : array of shape (p,), or None
-        Half-way between the ends of each column of dense objects: φ is a function of x − center_.
+        Half-way between the ends of each column of dense objects: φ is a function of x − `center_`.
     frequencies_ : ndarray of shape (p, rank // 2)
         Ω.
 
