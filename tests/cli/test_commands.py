@@ -166,7 +166,7 @@ def test_messages_of_the_library_name_the_options_of_the_command(here, monkeypat
     def broken(*args, **options):
         raise ValueError(message)
 
-    monkeypatch.setattr("iokr.apps.links.model.Task.of", broken)
+    monkeypatch.setattr("iokr.apps.links.data.read_network", broken)
     command = "cv" if "folds" in message else "predict"
     result = invoke("links", command, "-i", "n.tsv", "-e", "e.tsv", "-q")
     assert (result.exit_code, result.stderr) == (1, f"iokr: {shown}\n")

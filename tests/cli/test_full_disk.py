@@ -1,8 +1,6 @@
 """A disk that is full at any write: a line that names the file, exit code 1, and the old result as it was.
 
-Tests of `iokr.apps.msms.checkpoint`, `iokr.cli.msms`,
-`iokr.apps.links.training`
-and `iokr.cli.shared`.
+Tests of `iokr.apps.msms.checkpoint`, `iokr.cli.msms`, `iokr.apps.links.model_file` and `iokr.cli.shared`.
 """
 
 import os

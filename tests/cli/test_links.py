@@ -1,7 +1,7 @@
 """`iokr links`: files in, ranked links and figures out; bad files are named, odd rows listed.
 
-Tests of `iokr.cli.links`, `iokr.apps.links.cross_validation`, `iokr.apps.links.defaults`,
-`iokr.apps.links.model` and `iokr.apps.links.prediction`.
+Tests of `iokr.cli.links`, `iokr.cli.links_options`, `iokr.apps.links.cross_validation` and
+`iokr.apps.links.prediction`.
 """
 
 import csv

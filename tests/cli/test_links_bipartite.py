@@ -1,6 +1,6 @@
 """Two kinds of nodes: nothing within a kind is ever predicted, a header is no edge.
 
-Tests of `iokr.apps.links.across` and `iokr.apps.links.bipartite`.
+Tests of `iokr.apps.links.data`, `iokr.apps.links.two_kinds` and `iokr.apps.links.explanation`.
 """
 
 import csv
@@ -8,11 +8,14 @@ import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-from iokr.apps.links.across import Across
-from iokr.apps.links.explanation import explain_across
-from iokr.apps.links.model import Options
+from iokr.apps import links
+from iokr.apps.links.explanation import evidence_across
+from iokr.apps.links.features import inputs_of
+from iokr.apps.links.nodes import ModelNodes, Side
+from iokr.apps.links.settings import Settings
 from iokr.cli import app
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.kernels import RBF
@@ -177,12 +180,12 @@ def test_views_of_two_kinds_are_one_model(views, combine):
 def test_the_kernel_of_each_kind_is_the_mean_of_those_of_its_views(views):
     path, _ = views
     names = [tuple(str(path / f"{name}_{view}.tsv") for view in "ab") for name in ("drug", "target")]
-    asked = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
-    more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc", "partners": names[1]}
-    task = Across.of(Options(str(path / "edges.tsv"), names[0], (), **asked, **more))
-    for objects, kernels in ((task.X, task.model.kernel), (task.Z, task.model.partner_kernel)):
+    network = links.read(nodes=names[0], partners=names[1], edges=path / "edges.tsv")
+    for nodes in network.sides:
+        inputs = inputs_of(nodes, Settings())
+        objects = inputs.X
         np.testing.assert_allclose(objects.mean(axis=0), 0, atol=1e-12)
-        for kernel in kernels:
+        for kernel in inputs.kernels:
             fitted = kernel.fit(objects)
             squares = [(objects[:, [j]] - objects[:, [j]].T) ** 2 for j in range(2)]
             parts = [np.exp(-part.base_.gamma * d) for part, d in zip(fitted.kernels_, squares, strict=True)]
@@ -241,7 +244,7 @@ def test_partners_of_a_node_and_pairs_between_lists_of_two_kinds(folder):
     (path / "b.txt").write_text("target2\n")
     (path / "a.txt").write_text("target1\n")
     none = invoke("predict", *files, "--between", path / "a.txt", path / "b.txt", "-o", path / "none")
-    assert none.exit_code == 1 and "No pair across is left" in none.output
+    assert none.exit_code == 1 and "No pair across the two kinds is left" in none.output
 
 
 def test_what_speaks_for_a_link_are_the_terms_of_the_known_links():
@@ -253,7 +256,9 @@ def test_what_speaks_for_a_link_are_the_terms_of_the_known_links():
     model = BipartitePredictor(*kernels, alpha=0.3).fit(X[:7], Z[:5], Y)
     ids = np.array([f"r{i}" for i in range(9)]), np.array([f"c{j}" for j in range(7)])
     pairs = np.array([[0, 1], [8, 2], [3, 6], [8, 6]])
-    details = explain_across(ids, model, (X, Z), pairs)
+    sides = Side("row", ids[0], X, 2), Side("column", ids[1], Z, 2)
+    nodes = ModelNodes(sides, csr_array(Y), np.arange(7))
+    details = evidence_across(nodes, model, np.column_stack([pairs[:, 0], 9 + pairs[:, 1]]))
     for (u, v), parts in zip(pairs, details, strict=True):
         terms = {}
         for i, j in np.argwhere(Y > 0):

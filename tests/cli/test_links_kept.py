@@ -1,6 +1,6 @@
 """What `iokr links train` keeps is what `iokr links predict` would have used, whichever model that is.
 
-Tests of `iokr.apps.links.kept` and `iokr.apps.links.training`.
+Tests of `iokr.apps.links.later` and `iokr.apps.links.model_file`.
 """
 
 import csv
@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -17,6 +16,7 @@ from typer.testing import CliRunner
 
 import iokr
 from iokr.apps.links import methods
+from iokr.apps.links.settings import Settings
 from iokr.cli import app
 from iokr.datasets import make_communities
 from iokr.estimators.pairs.network import AllPairsCV
@@ -99,9 +99,8 @@ def both(request, files, tmp_path_factory):
 )
 def test_parameters_are_chosen_on_two_thousand_nodes(labeled, nodes, unlabeled, everything, size):
     """Of the nodes that take part; half of them labelled where others take part."""
-    options = SimpleNamespace(unlabeled=unlabeled, all=everything)
-    network = SimpleNamespace(labeled=np.arange(labeled))
-    assert methods.sample_size(SimpleNamespace(options=options, network=network, ids=range(nodes))) == size
+    settings = Settings(unlabeled=unlabeled, search_all=everything)
+    assert methods.sample_size(labeled, nodes, settings) == size
 
 
 def test_the_list_of_a_kept_model_is_that_of_the_command(both):

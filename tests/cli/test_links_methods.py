@@ -1,31 +1,28 @@
 """Models compared by folds of nodes, what speaks for a link, lists of pairs, and the page used in a browser.
 
-Tests of `iokr.apps.links.clock`, `iokr.apps.links.comparison`, `iokr.apps.links.explanation`,
-`iokr.apps.links.learning`,
-`iokr.apps.links.methods`, `iokr.apps.links.page`, `iokr.apps.links.placed`, `iokr.apps.links.ranking`,
-`iokr.apps.links.scores` and `iokr.apps.links.words`.
+Tests of `iokr.apps.links.comparison`, `iokr.apps.links.described`, `iokr.apps.links.explanation`,
+`iokr.apps.links.methods`, `iokr.apps.links.model`, `iokr.apps.links.nodes`, `iokr.apps.links.page` and
+`iokr.apps.links.scores`.
 """
 
 import csv
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from typer.testing import CliRunner
 
 from browser import CHROMIUM, MISSING, Browser
-from iokr.apps.links.clock import Clock
-from iokr.apps.links.comparison import Evaluated
-from iokr.apps.links.explanation import explain, shared_neighbours, similarity
-from iokr.apps.links.learning import work
-from iokr.apps.links.methods import METHODS, fit_method, searches
-from iokr.apps.links.model import Options, Task
-from iokr.apps.links.ranking import ranked
-from iokr.apps.links.scores import Scored
+from iokr.apps import links
+from iokr.apps.links.comparison import HeldOut
+from iokr.apps.links.explanation import Terms, evidence, shared_neighbours, similarity
+from iokr.apps.links.methods import METHODS, STACKED, fit_methods, parts_of, searches
+from iokr.apps.links.model import training_set
+from iokr.apps.links.nodes import ModelNodes, Selection
+from iokr.apps.links.scores import PairScores, rank
+from iokr.apps.links.settings import Settings
 from iokr.cli import app
 from iokr.datasets import make_communities
 from iokr.estimators.links.cv import LinkPredictorCV
@@ -54,15 +51,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def task(folder):
-    given = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
-    more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc"}
-    return Task.of(Options(str(folder / "edges.tsv"), (str(folder / "nodes.tsv"),), (), **given, **more))
+def network(folder):
+    return links.read(nodes=folder / "nodes.tsv", edges=folder / "edges.tsv")
 
 
 @pytest.fixture(scope="module", params=["iokr", "pairs", "stack"])
-def scored(request, task):
-    return Scored.of(fit_method(task, request.param, Clock(lambda *_: None, work(task)), 0), task.placed)
+def scored(request, network):
+    """The nodes of a network, their scores by a method, and the terms of these."""
+    settings = Settings(method=request.param)
+    data, inputs = training_set(network, settings)
+    [fitted] = fit_methods([request.param], searches(inputs.kernels, settings), data)
+    parts = parts_of(fitted.method, fitted.model)
+    nodes = ModelNodes.of(network, [data.X])
+    return nodes, PairScores.of(parts, nodes), Terms.of(parts, nodes)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,32 @@ def test_a_method_can_be_fixed(folder, method, words):
     assert "is used" not in result.stdout
 
 
+@pytest.mark.parametrize("command", ["predict", "train", "cv"])
+@pytest.mark.parametrize("method", ["pairs", "auto"])
+def test_a_failure_inside_a_model_ends_the_command_with_its_message(folder, tmp_path, monkeypatch, command, method):
+    """It is not taken for a network with too few links for folds, and no other model is used in silence."""
+
+    def broken(self, *args, **options):
+        raise ValueError("the factorisation has failed")
+
+    monkeypatch.setattr("iokr.apps.links.methods.AllPairsCV.fit", broken)
+    files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv", "--alphas", "0.1,1", "--method", method)
+    result = invoke(command, *files, "-o", tmp_path / "out")
+    assert result.exit_code == 1 and result.stderr.endswith("iokr: the factorisation has failed\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_few_links_for_folds_are_no_failure(tmp_path):
+    """One link: a model is learned, and the page says why there are no probabilities."""
+    (tmp_path / "n.tsv").write_text("".join(f"n{i}\t{i}\t{i % 3}\n" for i in range(6)))
+    (tmp_path / "e.tsv").write_text("n0\tn1\n")
+    files = ("-i", tmp_path / "n.tsv", "-e", tmp_path / "e.tsv", "--labeled", "all")
+    result = invoke("predict", *files, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "probability" not in rows(tmp_path / "out" / "edges.tsv")[0]
+    assert "too few links for folds" in (tmp_path / "out" / "report.html").read_text()
+
+
 @pytest.mark.parametrize("alphas", ["", "a", "1,-1", "0", "1;2"])
 def test_alphas_are_positive_numbers(folder, alphas):
     result = invoke("predict", "-i", "n", "-e", "e", "--alphas", alphas)
@@ -127,24 +154,23 @@ def test_the_stack_weighs_both_models_and_searches_each_once(folder, tmp_path):
     assert [float(row["score"]) for row in found] == sorted((float(row["score"]) for row in found), reverse=True)
 
 
-def test_a_search_is_made_once_for_a_model_and_the_stack(task, monkeypatch):
+def test_a_search_is_made_once_for_a_model_and_the_stack(network, monkeypatch):
     searched = []
     fit = LinkPredictorCV.fit
     monkeypatch.setattr(LinkPredictorCV, "fit", lambda self, *a, **k: searched.append(1) or fit(self, *a, **k))
-    data = task.X, task.graph, task.network.labeled
-    models = searches(task)
-    for name in ("iokr", "pairs", "stack"):
-        clone(models[name]).fit(*data)
-    assert len(searched) == 1
+    data, inputs = training_set(network, Settings())
+    found = list(fit_methods([*STACKED, "stack"], searches(inputs.kernels, Settings()), data))
+    assert [one.method for one in found] == ["iokr", "pairs", "stack"] and len(searched) == 1
 
 
-def test_progress_names_kernel_strength_and_alpha(task):
+def test_progress_is_that_of_the_searches(network):
     told = []
-    semi = replace(task, model=task.model.set_params(manifold_weights=None))
-    clone(searches(semi, lambda *where: told.append(where))["iokr"]).fit(task.X, task.graph, task.network.labeled)
-    kernels, alphas = len(task.model.kernel), len(task.model.alphas)
-    assert told[-1] == ("iokr", 1.0, f"kernel {kernels} of {kernels}, alpha {alphas} of {alphas}")
-    assert [share for _, share, _ in told] == sorted(share for _, share, _ in told) and len(told) == kernels * alphas
+    data, inputs = training_set(network, Settings())
+    models = searches(inputs.kernels, Settings(alphas=(0.1, 1.0)))
+    list(fit_methods(STACKED, models, data, progress=lambda *where: told.append(where)))
+    shares = [done / total for done, total, _ in told]
+    assert shares == sorted(shares) and shares[-1] == 1.0 and len(told) > len(inputs.kernels)
+    assert told[0][2].startswith("LinkPredictor: kernel 1 of 4") and told[-1][2].startswith("PairModel: ")
 
 
 def test_probabilities_and_expected_precision_fall_along_the_list(run):
@@ -157,38 +183,45 @@ def test_probabilities_and_expected_precision_fall_along_the_list(run):
 
 def test_the_precision_is_that_of_the_pairs_above():
     truth = np.arange(100) < 30
-    evaluated = Evaluated("iokr", np.ones((2, 2)), truth, np.arange(100)[::-1].astype(float))
-    assert evaluated.precision(np.array([1e9, 70.0, 50.0, -1.0])).tolist() == [1.0, 1.0, 0.6, 0.3]
-    assert evaluated.threshold == pytest.approx(69.5)
-    p = evaluated.probability(np.array([99.0, 0.0]))
+    held_out = HeldOut("iokr", np.ones((2, 2)), truth, np.arange(100)[::-1].astype(float))
+    assert held_out.precision(np.array([1e9, 70.0, 50.0, -1.0])).tolist() == [1.0, 1.0, 0.6, 0.3]
+    assert held_out.threshold == pytest.approx(69.5)
+    p = held_out.probability(np.array([99.0, 0.0]))
     assert p[0] > 0.9 and p[1] < 0.1
 
 
-def test_the_terms_of_a_score_add_up_to_it(task, scored):
+def best_pairs(nodes, scores, top):
+    selection = Selection(top)
+    return rank(nodes, scores, selection.blocks(nodes), top)
+
+
+def test_the_terms_of_a_score_add_up_to_it(scored):
     """Over all training nodes, not only the nearest, the terms are the score."""
-    pairs, scores = ranked(task.placed, scored, None, 5)
-    np.testing.assert_allclose(scored.scores(pairs), scores, rtol=1e-10)
-    L, R = scored.sides(pairs.ravel())
+    nodes, scores, terms = scored
+    pairs, values = best_pairs(nodes, scores, 5)
+    np.testing.assert_allclose(scores.of_pairs(pairs), values, rtol=1e-10)
+    L, R = terms.rows(pairs.ravel())
     i, j = np.indices((L.shape[1],) * 2)
-    S = scored.weight(i, j)
+    S = terms.weight(i, j)
     for p in range(5):
-        terms = S * (np.outer(L[2 * p], R[2 * p + 1]) + np.outer(R[2 * p], L[2 * p + 1])) / 2
-        assert terms.sum() == pytest.approx(scores[p], rel=1e-9)
+        parts = S * (np.outer(L[2 * p], R[2 * p + 1]) + np.outer(R[2 * p], L[2 * p + 1])) / 2
+        assert parts.sum() == pytest.approx(values[p], rel=1e-9)
 
 
-def test_what_speaks_for_a_link(task, scored):
-    pairs, _ = ranked(task.placed, scored, None, 20)
-    [(table,), *_] = explain(task.placed, scored, pairs)
+def test_evidence_for_a_link(network, scored):
+    nodes, scores, terms = scored
+    pairs, _ = best_pairs(nodes, scores, 20)
+    [(table,), *_] = evidence(nodes, scores, terms, pairs)
     assert len(table.rows) <= 3
-    known = task.network.adjacency.toarray() != 0
-    at = {name: i for i, name in enumerate(task.ids.tolist())}
+    known = network.links.toarray() != 0
+    at = {name: i for i, name in enumerate(nodes.ids.tolist())}
     for row in table.rows:
         a, b = at[row["like the one"]], at[row["like the other"]]
         assert row["they are"] == ("one node" if a == b else "linked" if known[a, b] else "not linked")
-    for (i, j), count in zip(pairs, shared_neighbours(task.placed, pairs), strict=True):
+    for (i, j), count in zip(pairs, shared_neighbours(nodes, pairs), strict=True):
         assert count == np.count_nonzero(known[i] & known[j])
-    K = np.asarray(scored.kernel(task.X))
-    np.testing.assert_allclose(similarity(task.placed, scored, pairs), K[pairs[:, 0], pairs[:, 1]], rtol=1e-9)
+    K = np.asarray(terms.kernel(nodes.sides[0].X))
+    np.testing.assert_allclose(similarity(nodes, terms.kernel, pairs), K[pairs[:, 0], pairs[:, 1]], rtol=1e-9)
 
 
 def test_partners_of_a_few_nodes(folder, tmp_path):
@@ -217,15 +250,6 @@ def test_pairs_between_two_lists(folder, tmp_path):
     pairs = [("n1", "n2"), ("n1", "n3"), ("n1", "n45"), ("n2", "n3"), ("n2", "n45"), ("n3", "n45")]
     assert found == {frozenset(pair) for pair in pairs} - known
     assert len(rows(tmp_path / "out" / "edges.tsv")) == len(found)
-
-
-def test_the_clock_tells_shares_and_the_time_left():
-    told = []
-    clock = Clock(lambda done, total, what: told.append((done, total, what)), {"one": 3e12, "two": 1e12})
-    clock.at("one")
-    clock.at("one", 0.5)  # too soon to say again
-    clock.at("two", 0.5, "half of it")
-    assert [part[0] for part in told] == [0, 87] and "about" in told[0][2] and "two, half of it" in told[1][2]
 
 
 def test_a_reader_works_with_the_page(run, tmp_path):

@@ -1,6 +1,6 @@
 """Several tables of the same nodes: a kernel each, in one model; one value where one is meant.
 
-Tests of `iokr.apps.links.inputs`, `iokr.cli.links_options` and `iokr.cli.links_usage`.
+Tests of `iokr.apps.links.features`, `iokr.apps.links.settings` and `iokr.cli.links_options`.
 """
 
 import csv
@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from iokr.apps.links.model import Options, Task
+from iokr.apps import links
+from iokr.apps.links.model import training_set
+from iokr.apps.links.settings import Settings
 from iokr.apps.readers import read_views
 from iokr.cli import app
 from iokr.datasets import make_communities
@@ -71,19 +73,18 @@ def test_views_are_one_model(folder, tmp_path, combine):
 
 def test_the_kernel_is_the_mean_of_those_of_the_views(folder):
     names = str(folder / "one.tsv"), str(folder / "two.tsv")
-    given = {"ids": None, "labeled": "edges", "missing": "reject", "scale": True, "input_kernel": "gaussian"}
-    more = {"combine": "mean", "beta": 1.0, "unlabeled": False, "scoring": "roc_auc"}
-    options = Options(str(folder / "edges.tsv"), names, (), **given, **more)
-    both = Task.of(options)
-    for k in range(len(both.model.kernel)):
-        kernel = both.model.kernel[k].fit(both.X)
-        X = both.X
+    network = links.read(nodes=names, edges=folder / "edges.tsv")
+    data, inputs = training_set(network, Settings())
+    X = data.X
+    for kernel in inputs.kernels:
+        kernel = kernel.fit(X)
         parts = [np.exp(-part.base_.gamma * _squares(X[:, part.columns])) for part in kernel.kernels_]
         np.testing.assert_allclose(kernel(X), (parts[0] + parts[1]) / 2, rtol=1e-9)
-    alone = Task.of(Options(str(folder / "edges.tsv"), names[:1], (), **given, **more))
-    at = [alone.ids.tolist().index(name) for name in both.ids.tolist()]
+    one = links.read(nodes=names[:1], edges=folder / "edges.tsv")
+    alone, _ = training_set(one, Settings())
+    at = [one.rows.ids.tolist().index(name) for name in network.rows.ids.tolist()]
     scaled = alone.X[at] * (alone.X[at].std(axis=0) ** -1) - (alone.X[at] / alone.X[at].std(axis=0)).mean(axis=0)
-    np.testing.assert_allclose(both.X[:, :5], scaled, atol=1e-9)
+    np.testing.assert_allclose(X[:, :5], scaled, atol=1e-9)
 
 
 def _squares(X):
@@ -159,4 +160,4 @@ def test_standard_input_is_read_once(folder, tmp_path):
     assert result.exit_code == 0, result.output
     assert "data" in json.loads((tmp_path / "o" / "run.json").read_text())
     twice = invoke("predict", "-i", "-", "-e", "-", input=text)
-    assert twice.exit_code == 2 and "standard input can be read once" in twice.output
+    assert twice.exit_code == 2 and "Standard input, -, can be read once" in twice.output

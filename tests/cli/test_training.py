@@ -1,6 +1,6 @@
 """A model of a network is kept in a file, and nodes that come later are placed by it.
 
-Tests of `iokr.apps.links.training` and `iokr.cli.show`.
+Tests of `iokr.apps.links.model_file` and `iokr.cli.show`.
 """
 
 import csv
@@ -134,7 +134,7 @@ def test_usage(folder):
     assert invoke(*PREDICT, "--beta", 2).exit_code == 2
     iokr.save(iokr.kernels.RBF(), "other")
     result = invoke("links", "predict", "--model", "other", "-i", "new.tsv")
-    assert result.exit_code == 1 and "no model of `iokr links train`" in result.stderr
+    assert result.exit_code == 1 and "not a model of `iokr links train`" in result.stderr
 
 
 @pytest.mark.parametrize("kernel", ["linear", "cosine", "tanimoto"])

@@ -78,7 +78,7 @@ def test_the_command_on_files_and_both_searches_are_timed_and_judged():
 
 
 def test_links_of_new_nodes_are_told_to_nobody(tmp_path):
-    options, new, W = command_files(tmp_path, seed=0, N=60, p=4, new=12, semi=False)
+    files, new, W = command_files(tmp_path, seed=0, N=60, p=4, new=12, semi=False)
     named = set((tmp_path / "edges.tsv").read_text().split())
     assert not named & {f"n{i}" for i in new} and W[new].nnz > 0
-    assert options.nodes == (str(tmp_path / "nodes.tsv"),)
+    assert files["nodes"] == tmp_path / "nodes.tsv"

@@ -1,47 +1,24 @@
 """`iokr links cv`, `iokr links train` and `iokr links predict`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from iokr.cli.group import Commands
 from iokr.cli.links_options import (
-    All,
-    Alphas,
-    Beta,
-    Bipartite,
-    Columns,
-    Combine,
-    CombineOption,
-    Decimal,
-    DecimalOption,
     Edges,
-    IdColumn,
-    Ids,
-    InputKernel,
-    InputKernelOption,
     Kernels,
-    Labeled,
-    Method,
-    MethodOption,
-    Missing,
-    MissingOption,
-    Nodes,
-    OneHot,
-    Partners,
-    Scale,
-    Scoring,
-    ScoringOption,
-    Semi,
-    Source,
-    Target,
+    SearchAll,
     Threads,
-    Transpose,
-    Weight,
+    arguments,
+    check_usage,
+    fitting,
+    input_files,
     limited,
+    reading,
+    with_options,
 )
-from iokr.cli.links_usage import check_across, check_model, options_of
 from iokr.cli.shared import (
     Force,
     FormatOption,
@@ -50,6 +27,7 @@ from iokr.cli.shared import (
     Seed,
     SpreadsheetSafe,
     Verbose,
+    command_line,
     guarded,
     new_file,
     perform,
@@ -72,36 +50,16 @@ links = typer.Typer(
 
 CV_FILES = ("curves.tsv", "rejected.tsv")
 PREDICT_FILES = ("edges.tsv", "network.graphml", "network.cyjs", "rejected.tsv")
+READING = "reading files"
 
 
 @links.command("cv")
 @guarded
+@with_options(reading, fitting)
 def cv(
     context: typer.Context,
     edges: Edges,
-    nodes: Nodes = None,
-    partners: Partners = None,
-    bipartite: Bipartite = False,
-    kernel: Kernels = None,
-    ids: Ids = None,
-    columns: Columns = None,
-    id_column: IdColumn = None,
-    one_hot: OneHot = None,
-    transpose: Transpose = False,
-    decimal: DecimalOption = Decimal.auto,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    labeled: Labeled = "edges",
-    missing: MissingOption = Missing.reject,
-    scale: Scale = True,
-    input_kernel: InputKernelOption = InputKernel.gaussian,
-    combine: CombineOption = Combine.mean,
-    beta: Beta = 1.0,
-    unlabeled: Semi = False,
-    scoring: ScoringOption = Scoring.roc_auc,
-    method: MethodOption = Method.auto,
-    alphas: Alphas = None,
+    kernels: Kernels = None,
     threads: Threads = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Into how many parts the nodes are cut.")] = 5,
     output: Output = Path("iokr-links-cv"),
@@ -117,14 +75,16 @@ def cv(
     Between known nodes, to new nodes, and among new nodes, by folds over the nodes. The folder gets the table,
     metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json and report.html.
     """
-    from iokr.apps.links.across import cross_validate_across
-    from iokr.apps.links.cross_validation import cross_validate
-
-    validate = cross_validate_across if check_across(context) else cross_validate
-    options = options_of(context)
+    check_usage(context)
 
     def run(progress: "Progress") -> "Report":
-        return validate(options, folds=folds, seed=seed, progress=progress)
+        from iokr.apps import links
+
+        progress(0, 1, READING)
+        data = links.read(edges=edges, kernels=kernels or None, **arguments(context, reading))
+        scores = links.cross_validate(data, folds=folds, seed=seed, progress=progress, **arguments(context, fitting))
+        progress(1, 1, "drawing the page")
+        return scores.report(spreadsheet_safe=spreadsheet_safe)
 
     with limited(threads):
         perform(context, run, output, more=CV_FILES)
@@ -132,32 +92,11 @@ def cv(
 
 @links.command("train")
 @guarded
+@with_options(reading, fitting)
 def train(
     context: typer.Context,
     edges: Edges,
-    nodes: Nodes,
-    partners: Partners = None,
-    bipartite: Bipartite = False,
-    ids: Ids = None,
-    columns: Columns = None,
-    id_column: IdColumn = None,
-    one_hot: OneHot = None,
-    transpose: Transpose = False,
-    decimal: DecimalOption = Decimal.auto,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    labeled: Labeled = "edges",
-    missing: MissingOption = Missing.reject,
-    scale: Scale = True,
-    input_kernel: InputKernelOption = InputKernel.gaussian,
-    combine: CombineOption = Combine.mean,
-    beta: Beta = 1.0,
-    unlabeled: Semi = False,
-    scoring: ScoringOption = Scoring.roc_auc,
-    method: MethodOption = Method.auto,
-    alphas: Alphas = None,
-    search_all: All = False,
+    search_all: SearchAll = False,
     threads: Threads = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
         "model.safetensors"
@@ -173,51 +112,37 @@ def train(
     Models are compared as by `iokr links predict`, and the best one is kept. `iokr links predict --model FILE` lists
     links of its nodes, with `--nodes new.tsv` those of nodes that come later; `iokr show FILE` says what is in it.
     """
-    from iokr.apps.links.training import train as learn
-    from iokr.apps.links.training import train_across
+    check_usage(context)
 
-    learned = train_across if check_across(context) else learn
-    options = options_of(context)
-    with new_file(output, force=force, inputs=options.paths()), limited(threads):
-        perform(context, lambda progress: learned(options, output, seed=seed, progress=progress), None)
+    def run(progress: "Progress") -> "Report":
+        from iokr.apps import links
+
+        progress(0, 1, READING)
+        data = links.read(edges=edges, **arguments(context, reading))
+        model = links.fit(data, seed=seed, progress=progress, search_all=search_all, **arguments(context, fitting))
+        progress(1, 1, "writing the model")
+        links.save(model, output, provenance={"command": command_line()})
+        return model.report()
+
+    with new_file(output, force=force, inputs=input_files(context)), limited(threads):
+        perform(context, run, None)
     say(f"\nwrote {output}", quiet=quiet)
 
 
 @links.command("predict")
 @guarded
+@with_options(reading, fitting)
 def predict(
     context: typer.Context,
     edges: Annotated[
         str | None, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
     ] = None,
+    kernels: Kernels = None,
     model: Annotated[
         Path | None,
         typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
     ] = None,
-    nodes: Nodes = None,
-    partners: Partners = None,
-    bipartite: Bipartite = False,
-    kernel: Kernels = None,
-    ids: Ids = None,
-    columns: Columns = None,
-    id_column: IdColumn = None,
-    one_hot: OneHot = None,
-    transpose: Transpose = False,
-    decimal: DecimalOption = Decimal.auto,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    labeled: Labeled = "edges",
-    missing: MissingOption = Missing.reject,
-    scale: Scale = True,
-    input_kernel: InputKernelOption = InputKernel.gaussian,
-    combine: CombineOption = Combine.mean,
-    beta: Beta = 1.0,
-    unlabeled: Semi = False,
-    scoring: ScoringOption = Scoring.roc_auc,
-    method: MethodOption = Method.auto,
-    alphas: Alphas = None,
-    search_all: All = False,
+    search_all: SearchAll = False,
     threads: Threads = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many links to list.")] = 1000,
     partners_of: Annotated[
@@ -245,26 +170,27 @@ def predict(
     """
     if (edges is None) == (model is None):
         raise typer.BadParameter("give either --edges, to learn, or --model.", param_hint="--edges / --model")
-    if model is not None:
-        from iokr.apps.links.kept import predict_kept
-        from iokr.apps.links.placed import Asked
+    check_usage(context)
 
-        check_model(context)
-        asked = Asked(top, tuple(partners_of or ()), between, spreadsheet_safe)
-        files = tuple(nodes or ()), tuple(partners or ())
+    def run(progress: "Progress") -> "Report":
+        from iokr.apps import links
 
-        def run(progress: "Progress") -> "Report":
-            return predict_kept(model, *files, ids, asked, seed=seed, progress=progress)
-
-    else:
-        from iokr.apps.links.bipartite import predict_across
-        from iokr.apps.links.prediction import predict_links
-
-        predicted = predict_across if check_across(context) else predict_links
-        options = options_of(context)
-
-        def run(progress: "Progress") -> "Report":
-            return predicted(options, top=top, seed=seed, progress=progress)
+        progress(0, 1, READING)
+        selection: dict[str, Any] = {
+            "top": top,
+            "partners_of": partners_of,
+            "between": between,
+            "seed": seed,
+            "progress": progress,
+        }
+        if model is not None:
+            nodes: dict[str, Any] = {name: context.params[name] or None for name in ("nodes", "partners", "ids")}
+            result = links.predict(links.load(model), **nodes, **selection)
+        else:
+            data = links.read(edges=edges, kernels=kernels or None, **arguments(context, reading))
+            result = links.predict(data, search_all=search_all, **selection, **arguments(context, fitting))
+        progress(1, 1, "writing and drawing")
+        return result.report(spreadsheet_safe=spreadsheet_safe)
 
     with limited(threads):
         perform(context, run, output, more=PREDICT_FILES)

@@ -1,50 +1,46 @@
-"""Options of `iokr links`, and how they are read."""
+"""Options of `iokr links`, and how they become arguments of `iokr.apps.links`."""
 
 import enum
+import functools
+import inspect
+from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from iokr.cli.shared import in_options
+
 __all__ = [
-    "All",
-    "Alphas",
-    "Beta",
-    "Bipartite",
-    "Columns",
-    "Combine",
-    "CombineOption",
-    "Decimal",
-    "DecimalOption",
     "Edges",
-    "IdColumn",
-    "Ids",
-    "InputKernel",
-    "InputKernelOption",
     "Kernels",
-    "Labeled",
-    "Method",
-    "MethodOption",
-    "Missing",
-    "MissingOption",
-    "Nodes",
-    "OneHot",
-    "Partners",
-    "Scale",
-    "Scoring",
-    "ScoringOption",
-    "Semi",
-    "Source",
-    "Target",
+    "SearchAll",
     "Threads",
-    "Transpose",
-    "Weight",
-    "is_given",
+    "arguments",
+    "check_usage",
+    "fitting",
+    "input_files",
     "limited",
-    "names",
-    "numbers",
-    "spelled",
+    "reading",
+    "with_options",
 ]
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    """Names with commas between them."""
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip()) or None
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    """Numbers with commas between them."""
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"must be positive numbers with commas between them, got {text!r}.") from None
+
 
 Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
 InputKernel = enum.StrEnum("InputKernel", ["gaussian", "linear", "cosine", "tanimoto"])
@@ -90,9 +86,12 @@ MethodOption = Annotated[
     Method, typer.Option("--method", help="LinkPredictor, PairModel, both together, or the best by folds of nodes.")
 ]
 Alphas = Annotated[
-    str | None, typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.")
+    str | None,
+    typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.", callback=_numbers),
 ]
-All = Annotated[bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")]
+SearchAll = Annotated[
+    bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")
+]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="Threads of linear algebra; default: one per core.")
 ]
@@ -112,13 +111,22 @@ Bipartite = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None, typer.Option("--columns", metavar="A,B,…", help="Which columns are features; * stands for any letters.")
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B,…",
+        help="Which columns are features; * stands for any letters.",
+        callback=_names,
+    ),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the ids of nodes.")]
 OneHot = Annotated[
     str | None,
     typer.Option(
-        "--one-hot", metavar="A,B,…", help="Columns of categories, made zeros and ones; * is every one of text."
+        "--one-hot",
+        metavar="A,B,…",
+        help="Columns of categories, made zeros and ones; * is every one of text.",
+        callback=_names,
     ),
 ]
 Transpose = Annotated[bool, typer.Option("--transpose", help="Rows of --nodes are features, columns are nodes.")]
@@ -132,40 +140,95 @@ Weight = Annotated[
 ]
 
 
-def names(text: str | None) -> tuple[str, ...]:
-    """Names with commas between them."""
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+def reading(
+    nodes: Nodes = None,
+    partners: Partners = None,
+    bipartite: Bipartite = False,
+    ids: Ids = None,
+    columns: Columns = None,
+    id_column: IdColumn = None,
+    one_hot: OneHot = None,
+    transpose: Transpose = False,
+    decimal: DecimalOption = Decimal.auto,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
+    labeled: Labeled = "edges",
+    missing: MissingOption = Missing.reject,
+) -> None:
+    """Options that are arguments of `iokr.apps.links.read`."""
 
 
-def numbers(text: str | None) -> tuple[float, ...] | None:
-    """Positive numbers with commas between them."""
-    if text is None:
-        return None
+def fitting(
+    scale: Scale = True,
+    input_kernel: InputKernelOption = InputKernel.gaussian,
+    combine: CombineOption = Combine.mean,
+    beta: Beta = 1.0,
+    unlabeled: Semi = False,
+    scoring: ScoringOption = Scoring.roc_auc,
+    method: MethodOption = Method.auto,
+    alphas: Alphas = None,
+) -> None:
+    """Options that are arguments of `iokr.apps.links.fit`."""
+
+
+def with_options(*groups: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command that has the options of some groups, too; it finds their values in its context, by `arguments`."""
+
+    def merged(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+        context, *rest = own.parameters.values()
+        shared = [option for group in groups for option in inspect.signature(group).parameters.values()]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(**{name: given[name] for name in own.parameters})
+
+        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (*rest, *shared)]
+        options.sort(key=lambda option: option.default is not inspect.Parameter.empty)
+        run.__signature__ = own.replace(parameters=[context, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in (context, *options)}
+        return run
+
+    return merged
+
+
+def arguments(context: typer.Context, group: Callable[..., None]) -> dict[str, Any]:
+    """The options of a group as the library takes them."""
+    return {name: _plain(context.params[name]) for name in inspect.signature(group).parameters}
+
+
+def _plain(value: Any) -> Any:
+    """A choice as its name, an empty list as None."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    return None if value in ([], ()) else value
+
+
+def check_usage(context: typer.Context) -> None:
+    """Options that exclude each other or have no effect together are an error, exit code 2, before anything is read."""
+    from iokr.apps.links import check_arguments
+
+    values = {name: _plain(value) for name, value in context.params.items()}
+    sources = {name: context.get_parameter_source(name) for name in values}
+    typed = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if not values or not all(0 < value < float("inf") for value in values):
-        raise typer.BadParameter(
-            f"must be positive numbers with commas between them, got {text!r}.", param_hint="--alphas"
-        )
-    return values
+        check_arguments(values, typed)
+    except ValueError as error:
+        raise typer.BadParameter(in_options(str(error), context)) from None
 
 
-def is_given(context: typer.Context, name: str) -> bool:
-    """Whether the user has typed an option."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+def input_files(context: typer.Context) -> tuple[Path, ...]:
+    """The files that a command reads."""
+    from iokr.apps.links.data import files_of
 
-
-def spelled(context: typer.Context, name: str) -> str:
-    """An option as it is typed."""
-    found = next((p for p in context.command.params if p.name == name), None)
-    return max(found.opts, key=len) if found is not None else f"--{name.replace('_', '-')}"
+    labeled = context.params["labeled"]
+    named = [context.params[name] for name in ("nodes", "partners", "edges", "ids")]
+    return files_of(*named, None if labeled in ("edges", "all") else labeled)
 
 
 def limited(threads: int | None) -> Any:
-    """So many threads of linear algebra within."""
+    """At most this many threads of linear algebra inside the block."""
     if threads is None:
         return nullcontext()
     from threadpoolctl import threadpool_limits

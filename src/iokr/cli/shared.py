@@ -43,7 +43,8 @@ __all__ = [
 
 
 Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
-_SOON = 5.0  # seconds that are not worth a word
+_SOON = 5.0  # seconds that are too few to be told
+_OFTEN = 5.0  # seconds between two lines of one stage
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
@@ -197,20 +198,26 @@ def _rich_bar() -> "Iterator[Progress]":
 
 
 def _plain_lines() -> "Progress":
-    """A line whenever something else is begun, with the time that is left where that can be told."""
+    """A line for every stage, "stage: detail", and one every few seconds inside it; with the time that is left."""
     from time import monotonic
 
-    last, since, first, of = "", monotonic(), 0, 0
+    stage = last = ""
+    since = said = monotonic()
+    first = of = 0
 
     def progress(done: int, total: int, what: str) -> None:
-        nonlocal last, since, first, of
+        nonlocal stage, last, since, said, first, of
+        now = monotonic()
         if total != of or done < first:  # a new stretch of work
-            since, first, of = monotonic(), done, total
-        if what != last:
-            told = what.endswith(" left")  # by somebody who knows more
-            left = "" if told else _time_left(monotonic() - since, done - first, total - done)
-            say(f"{what} ({done} of {total}{left})")
+            since = now
+            first = done
+            of = total
+        begun = what.partition(": ")[0] != stage
+        if begun or (what != last and now - said > _OFTEN):
+            say(f"{what} ({done} of {total}{_time_left(now - since, done - first, total - done)})")
+            stage = what.partition(": ")[0]
             last = what
+            said = now
 
     return progress
 

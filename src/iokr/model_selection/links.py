@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from iokr.model_selection.nodes import TooFewLinks, check_labeled, node_folds
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SETTINGS", "cross_validate_links"]
+__all__ = ["SETTINGS", "LinkSplit", "cross_validate_links", "held_out_metrics", "link_splits"]
 
 SETTINGS = ("known-known", "known-new", "new-new")
 
@@ -31,7 +32,6 @@ def cross_validate_links(
     *,
     labeled: Any = None,
     settings: tuple[str, ...] = SETTINGS,
-    watch: Callable[[int, str, np.ndarray, np.ndarray], None] | None = None,
 ) -> pd.DataFrame:
     """AUC-ROC, AUC-PR and early precision on pairs whose links the model never saw, a row per fold and setting.
 
@@ -53,8 +53,6 @@ def cross_validate_links(
         features to models that use unlabelled nodes, and are not scored.
     settings : tuple of str
         Which of "known-known", "known-new", "new-new"; without the first, one fit less per fold.
-    watch : callable, default=None
-        Called with fold, setting, and truth and scores of its pairs, as soon as they are there: for curves and bars.
 
     Returns
     -------
@@ -78,50 +76,67 @@ def cross_validate_links(
     """
     import pandas as pd
 
-    unknown = sorted(set(settings) - set(SETTINGS))
-    if unknown or not settings:
-        raise ValueError(f"`settings` must be among {', '.join(map(repr, SETTINGS))}, got {settings!r}.")
+    if not hasattr(model, "decision_function") or isinstance(model, type):
+        raise TypeError(f"`model` must be a link predictor, such as `LinkPredictor()`, got {model!r:.60}.")
     W = check_graph(adjacency, "adjacency")
     N = n_objects(X)
     if W.shape[0] != N:
         raise ValueError(f"`adjacency` has {W.shape[0]} nodes but X has {N}; cross-validation needs all links.")
-    folds, index = node_folds(cv), check_labeled(labeled, N)
     rows: list[dict[str, Any]] = []
-    linked = W.toarray() != 0
+    for split in link_splits(W, cv, labeled, settings):
+        fitted = clone(model).fit(X, split.graph, labeled=split.train)
+        for setting, truth, scores in split.held_out(to_numpy(fitted.decision_function())):
+            rows.append({"fold": split.fold, "setting": setting, **held_out_metrics(truth, scores)})
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSplit:
+    """The links that a model is fitted to, and the pairs of nodes that are held out."""
+
+    fold: int
+    train: np.ndarray  # numbers of the nodes whose links are known
+    graph: csr_array  # (N, N), the links, without those that are hidden
+    truth: np.ndarray  # (N, N), every pair: is it linked?
+    pairs: Mapping[str, np.ndarray]  # for each setting, a mask (N, N) of its pairs i < j
+
+    def held_out(self, scores: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """(setting, truth, scores) of the pairs that are held out, from the scores of all pairs, (N, N)."""
+        for setting, pairs in self.pairs.items():
+            yield setting, self.truth[pairs], scores[pairs]
+
+
+def link_splits(
+    graph: csr_array, cv: Any = 5, labeled: Any = None, settings: tuple[str, ...] = SETTINGS
+) -> Iterator[LinkSplit]:
+    """What `cross_validate_links` fits and evaluates on; known–known pairs of a fold are a split of their own."""
+    unknown = sorted(set(settings) - set(SETTINGS))
+    if unknown or not settings:
+        raise ValueError(f"`settings` must be among {', '.join(map(repr, SETTINGS))}, got {settings!r}.")
+    N = graph.shape[0]
+    folds, index = node_folds(cv), check_labeled(labeled, N)
+    linked = graph.toarray() != 0
     for fold, (train, test) in enumerate(folds.split(index)):
         train = index[train]
         known, new = np.zeros((2, N), dtype=bool)
         known[train] = new[index[test]] = True
         mixed = known[:, None] & new[None, :]
         where = {"known-new": mixed | mixed.T, "new-new": new[:, None] & new[None, :]}
-        wanted = [setting for setting in ("known-new", "new-new") if setting in settings]
+        wanted = {setting: np.triu(where[setting], k=1) for setting in where if setting in settings}
         if "known-known" in settings:
             hidden = _hidden(train, N, folds.get_n_splits(), fold)
-            S = _scores(model, X, csr_array(W.multiply(~hidden)), train, fold)
-            rows.append(_row(fold, "known-known", linked, S, hidden, watch))
+            shown = csr_array(graph.multiply(~hidden))
+            yield _split(fold, train, shown, linked, {"known-known": np.triu(hidden, k=1)})
         if wanted:
-            S = _scores(model, X, W, train, fold)
-            rows += [_row(fold, setting, linked, S, where[setting], watch) for setting in wanted]
-    return pd.DataFrame(rows)
+            yield _split(fold, train, graph, linked, wanted)
 
 
-def _row(fold: int, setting: str, linked: np.ndarray, S: np.ndarray, where: np.ndarray, watch: Any) -> dict[str, Any]:
-    """The metrics of the pairs i < j, which are handed to whoever watches."""
-    pairs = np.triu(where, k=1)
-    truth, scores = linked[pairs], S[pairs]
-    if watch is not None:
-        watch(fold, setting, truth, scores)
-    return {"fold": fold, "setting": setting, **_figures(truth, scores)}
-
-
-def _scores(model: Any, X: Any, W: csr_array, train: np.ndarray, fold: int) -> np.ndarray:
-    if not hasattr(model, "decision_function") or isinstance(model, type):
-        raise TypeError(f"`model` must be a link predictor, such as `LinkPredictor()`, got {model!r:.60}.")
-    if W[train][:, train].nnz == 0:
+def _split(fold: int, train: np.ndarray, graph: csr_array, linked: np.ndarray, pairs: dict[str, Any]) -> LinkSplit:
+    if not graph[train][:, train].count_nonzero():
         raise TooFewLinks(
             f"Fold {fold} leaves no link between known nodes to learn from; use fewer folds, or a fuller `adjacency`."
         )
-    return to_numpy(clone(model).fit(X, W, labeled=train).decision_function())
+    return LinkSplit(fold, train, graph, linked, pairs)
 
 
 def _hidden(train: np.ndarray, N: int, n_splits: int, seed: int) -> np.ndarray:
@@ -132,7 +147,8 @@ def _hidden(train: np.ndarray, N: int, n_splits: int, seed: int) -> np.ndarray:
     return mask
 
 
-def _figures(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+def held_out_metrics(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    """`pair_metrics` of pairs that are held out; NaN where a model gives no scores, or there are no pairs."""
     unknown = dict.fromkeys(("roc_auc", "average_precision", "early_precision"), np.nan)
     if not len(truth):
         return unknown | {"prevalence": np.nan, "n_pairs": 0, "n_links": 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -12,12 +11,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from iokr.apps.links.clock import Clock
-from iokr.apps.links.learning import work
-from iokr.apps.links.methods import fit_method, sample_size
-from iokr.apps.links.model import Options, Task
-from iokr.apps.links.prediction import predict_links
-from iokr.apps.links.scores import Scored
+from iokr.apps import links
+from iokr.apps.links.methods import choose_and_learn, parts_of, searches
+from iokr.apps.links.model import training_set
+from iokr.apps.links.nodes import ModelNodes
+from iokr.apps.links.scores import PairScores
+from iokr.apps.links.settings import Settings
 from iokr.apps.report import Table
 from iokr.estimators.areas import areas_of
 from iokr_lab.bench.base import Run, Section, Verdict
@@ -41,8 +40,10 @@ def network(rng: np.random.Generator, N: int, p: int, degree: float, noise: floa
     return waves + noise * rng.standard_normal((N, p)), csr_array(half + half.T)
 
 
-def command_files(folder: Path, *, seed: int, N: int, p: int, new: int, semi: bool) -> tuple[Options, np.ndarray, Any]:
-    """Files of a network as users bring them; (options, the nodes whose links nobody is told, all links).
+def command_files(
+    folder: Path, *, seed: int, N: int, p: int, new: int, semi: bool
+) -> tuple[dict[str, Any], np.ndarray, Any]:
+    """Files of a network as users bring them; (arguments of `links.read`, nodes whose links are hidden, all links).
 
     Nodes lie in a square and are linked to those nearby; features are waves of the place, with noise.
     """
@@ -60,18 +61,14 @@ def command_files(folder: Path, *, seed: int, N: int, p: int, new: int, semi: bo
     links = "".join(f"n{i}\tn{j}\n" for i, j in pairs)
     (folder / "edges.tsv").write_text("source\ttarget\n" + links, encoding="utf-8")
     (folder / "labeled.tsv").write_text("id\n" + "".join(f"n{i}\n" for i in labeled), encoding="utf-8")
-    asked: dict[str, Any] = {"ids": None, "labeled": str(folder / "labeled.tsv"), "missing": "reject", "scale": True}
-    more: dict[str, Any] = {"input_kernel": "gaussian", "combine": "mean", "beta": 1.0, "scoring": "roc_auc"}
-    nodes = (str(folder / "nodes.tsv"),)
-    options = Options(str(folder / "edges.tsv"), nodes, (), unlabeled=semi, **(asked | more))
-    return options, np.sort(order[:new]), W
+    files = {name: folder / f"{name}.tsv" for name in ("nodes", "edges", "labeled")}
+    return files, np.sort(order[:new]), W
 
 
-def _areas(scored: Scored, task: Task, new: np.ndarray, W: Any) -> list[float]:
+def _areas(scores: PairScores, labeled: np.ndarray, new: np.ndarray, W: Any) -> list[float]:
     """Both areas of pairs of a new node and a labelled one, in percent."""
-    labeled = task.network.labeled
     truth = W[new][:, labeled].toarray() != 0
-    return [100 * area for area in areas_of(truth.ravel(), (scored.A[new] @ scored.B[labeled].T).ravel())]
+    return [100 * area for area in areas_of(truth.ravel(), scores.between(new, labeled).ravel())]
 
 
 def _timed(what: Any) -> tuple[Any, float, float]:
@@ -89,34 +86,39 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
         size = SMALL if run.quick else FULL
         words = "semi-supervised" if semi else "supervised"
         with TemporaryDirectory(prefix="iokr-bench-") as place:
-            options, new, W = command_files(Path(place), seed=run.seed, semi=semi, **size)
+            files, new, W = command_files(Path(place), seed=run.seed, semi=semi, **size)
             told: list[str] = []
 
             def progress(done: int, total: int, what: str, words: str = words, told: list[str] = told) -> None:
                 told.append(what)
                 run.step(f"{words}: {what}")
 
-            _, seconds, cores = _timed(
-                lambda o=options, p=progress: predict_links(o, top=1000, seed=run.seed, progress=p)
-            )
+            def command(files: Any = files, semi: bool = semi, progress: Any = progress) -> Any:
+                result = links.predict(links.read(**files), seed=run.seed, progress=progress, unlabeled=semi)
+                return result.report()
+
+            _, seconds, cores = _timed(command)
             rows: list[dict[str, Any]] = [{"what": "the command", "seconds": seconds, "CPU seconds": cores}]
             if not run.quick:
                 verdicts.append(Verdict(f"seconds of the command, {words}", seconds, at_most=SECONDS))
-            task = Task.of(options)
+            network = links.read(**files)
+            n_labeled = len(network.labeled)
             found = []
             for everything in (False, True):
-                some = replace(task, options=replace(options, all=everything, method="iokr"))
-                clock = Clock(progress, work(some))
-                learned, seconds, cores = _timed(lambda t=some, c=clock: fit_method(t, "iokr", c, run.seed))
-                roc, precision = _areas(Scored.of(learned, some.placed), task, new, W)
+                settings = Settings(method="iokr", unlabeled=semi, search_all=everything)
+                data, inputs = training_set(network, settings)
+                given = "iokr", searches(inputs.kernels, settings), data, settings, run.seed
+                fitted, seconds, cores = _timed(lambda given=given: choose_and_learn(*given))
+                nodes = ModelNodes.of(network, [data.X])
+                scores = PairScores.of(parts_of("iokr", fitted.model), nodes)
+                roc, precision = _areas(scores, network.labeled, new, W)
                 found.append(roc)
-                chosen_on = sample_size(some) or len(task.network.labeled)
-                search = learned.searches["iokr"]
-                chosen = {"alpha": float(search.alpha_), "gamma": float(search.kernel_.gamma_)}
+                chosen_by = fitted.searches["iokr"]
+                chosen = {"alpha": float(chosen_by.alpha_), "gamma": float(chosen_by.kernel_.gamma_)}
                 rows.append(
                     {
                         "what": "search on all (--all)" if everything else "search on a sample",
-                        "nodes": chosen_on,
+                        "nodes": fitted.n_sampled or n_labeled,
                         "seconds": seconds,
                         "CPU seconds": cores,
                         "AUC-ROC %": roc,
@@ -128,7 +130,7 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
                 Verdict(f"AUC-ROC of the whole search, less a sample's, {words}", found[1] - found[0], POINTS)
             )
         note = (
-            f"{size['N']} nodes, {size['p']} features, {len(task.network.labeled)} labelled; areas on links of "
+            f"{size['N']} nodes, {size['p']} features, {n_labeled} labelled; areas on links of "
             f"{size['new']} nodes whose links nobody was told. The command compares models, chooses, learns, ranks and "
             f"draws; it told {len(set(told))} different lines of progress. The searches are `LinkPredictor`'s."
         )

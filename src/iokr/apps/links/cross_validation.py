@@ -1,136 +1,346 @@
-"""`iokr links cv`: how well are links found that the model has not seen?"""
+"""Cross-validation of links: how well are links found that the model has not seen?"""
 
 from __future__ import annotations
 
-from itertools import starmap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
-from iokr.apps.links.methods import METHODS, STACKED, searches
-from iokr.apps.links.model import Options, Task
-from iokr.apps.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info
-from iokr.apps.report.progress import Progress
+from iokr._validation.arguments import check_integer
+from iokr.apps.links.data import LinkData
+from iokr.apps.links.described import describe
+from iokr.apps.links.features import inputs_of
+from iokr.apps.links.methods import METHODS, STACKED, TrainingSet, fit_methods, searches
+from iokr.apps.links.model import training_set
+from iokr.apps.links.page import cell_of, formula_notes, rejected_tsv
+from iokr.apps.links.settings import FitOptions, Settings, check_arguments
+from iokr.apps.links.two_kinds import bipartite, held_out_across, new_nodes, splits_across
+from iokr.apps.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info, write_run
+from iokr.apps.report.progress import Progress, silent
 from iokr.apps.report.rankings import curves_tsv, ranking_figures
 from iokr.estimators.areas import AREAS, score_of
 from iokr.metrics.curves import Curves
-from iokr.model_selection import NodeKFold, cross_validate_links
+from iokr.model_selection import NodeKFold, TooFewLinks
+from iokr.model_selection.links import held_out_metrics, link_splits
 
-__all__ = ["cross_validate"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LinkScores", "cross_validate"]
 
 SETTINGS = {"known-known": "two known nodes", "known-new": "a known and a new node", "new-new": "two new nodes"}
-STYLES = dict(zip(SETTINGS.values(), ((MUTED, "--"), (OURS, "-"), (THEIRS, "-.")), strict=True))
+_STYLES = ((MUTED, "--"), (OURS, "-"), (THEIRS, "-."))
+_STYLES_ACROSS = ((OURS, "-"), (THEIRS, "-."), (MUTED, "--"))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkScores:
+    """How well links are found that a model has not seen, by kinds of pairs.
+
+    Attributes
+    ----------
+    table : DataFrame
+        For each kind of pairs, means and deviations of areas under ROC and precision-recall curves over the folds.
+    comparison : DataFrame
+        The same for every method, pairs of a known and a new node; empty where there is one method.
+    metrics : DataFrame
+        A row for each fold and kind of pairs, by the method that is best.
+    method : str
+        The best method.
+    curves : dict of str to `iokr.metrics.curves.Curves`
+        Means over the folds, by kind of pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> scores = links.cross_validate(network, folds=2, method="pairs", alphas=(0.1,))
+    >>> scores.metrics.groupby("setting").roc_auc.mean().min() > 0.9
+    True
+    """
+
+    network: LinkData
+    settings: Settings
+    folds: int
+    method: str
+    metrics: pd.DataFrame
+    curves: Mapping[str, Curves]
+    comparison_table: Table | None = None
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Means and deviations for each kind of pairs."""
+        import pandas as pd
+
+        return pd.DataFrame(self.summary_table().flat())
+
+    @property
+    def comparison(self) -> pd.DataFrame:
+        """Every method."""
+        import pandas as pd
+
+        return pd.DataFrame([] if self.comparison_table is None else self.comparison_table.flat())
+
+    @property
+    def _kinds_of_pairs(self) -> dict[str, str]:
+        """Kinds of pairs, in words."""
+        if not self.network.across:
+            return SETTINGS
+        return {setting: setting for setting in new_nodes(self.network.kinds)}
+
+    def summary_table(self) -> Table:
+        """The `table`, for a report."""
+        across = self.network.across
+        rows = []
+        for setting, words in self._kinds_of_pairs.items():
+            part = self.metrics[self.metrics.setting == setting]
+            if across and not len(part):
+                continue
+            early = {} if across else {"early precision %": _percent(part.early_precision)}
+            rows.append(
+                {
+                    "pair with" if across else "pair of": words,
+                    "AUC-ROC %": _percent(part.roc_auc),
+                    "AUC-PR %": _percent(part.average_precision),
+                    **early,
+                    "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
+                    "pairs": int(part.n_pairs.sum()),
+                    "links": int(part.n_links.sum()),
+                }
+            )
+        title = f"Links that the model has not seen, mean ± deviation over {self.folds} folds"
+        return Table(title, rows, ours=("AUC-ROC %",))
+
+    def report(self, folder: Path | str | None = None, *, spreadsheet_safe: bool = False) -> Report:
+        """A page with tables and curves; written to `folder` with all files, where one is given."""
+        network = self.network
+        table = self.summary_table()
+        words = self._kinds_of_pairs
+        styles = dict(zip(words.values(), _STYLES_ACROSS if network.across else _STYLES, strict=True))
+        tables = (table, self.comparison_table, network.input_table())
+        title = "Links between two kinds of nodes" if network.across else "Links of a network"
+        curves = "Means over the folds; the thin line is guessing."
+        if not network.across:
+            curves = "Means over the folds, for the three kinds of pairs; the thin line is guessing."
+        found = Report(
+            f"{title}, {self.folds} folds",
+            self._summary(table),
+            (
+                *(one for one in tables if one is not None),
+                Text("Curves", (curves,)),
+                *ranking_figures({words[setting]: curve for setting, curve in self.curves.items()}, styles),
+            ),
+            _notes_across() if network.across else self._notes(safe=spreadsheet_safe),
+            self.info,
+            {
+                "curves.tsv": curves_tsv(self.curves),
+                "rejected.tsv": rejected_tsv(network.rejections, cell_of(safe=spreadsheet_safe)),
+            },
+        )
+        if folder is not None:
+            write_run(found, Path(folder), spreadsheet_safe=spreadsheet_safe)
+        return found
+
+    def _summary(self, table: Table) -> str:
+        network = self.network
+        if network.across:
+            (one, other), (n, m) = network.kinds, network.links.shape
+            return f"{n} nodes of the kind {one} and {m} of the kind {other} with {network.n_links} known links."
+        best = table.rows[1]
+        return (
+            f"{len(network.labeled)} nodes with {network.n_links} known links. For pairs of a known and a new node the "
+            f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked."
+        )
+
+    def _notes(self, *, safe: bool) -> tuple[str, ...]:
+        choice = {"iokr": "leave-one-out", "pairs": "folds", "stack": "leave-one-out and folds"}[self.method]
+        scoring = self.settings.scoring
+        return (
+            "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
+            "known nodes a fold of the pairs is hidden, that is, shown as not linked.",
+            f"Parameters are chosen anew in every fold, by {choice} of its known nodes ({scoring}).",
+            "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches. Early "
+            "precision is the fraction of links among the first pairs, as many as there are links.",
+            *([_TRANSDUCTIVE] if self.network.rows.X is not None else []),
+            *formula_notes(self.network.rows.ids.tolist(), safe=safe),
+            describe(self.network, self.settings, STACKED if self.method == "stack" else (self.method,)),
+        )
+
+
 _TRANSDUCTIVE = (
     "Features are scaled, missing ones filled in and the widths to choose from set once, with the features of all "
     "nodes, new ones among them, as `iokr links predict` does. No link takes part in that."
 )
 
 
-def cross_validate(options: Options, *, folds: int, seed: int, progress: Progress) -> Report:
-    """AUC-ROC and AUC-PR on links that the model has not seen, by folds over the labelled nodes."""
-    start = perf_counter()
-    progress(0, 1, "reading files")
-    task = Task.of(options)
-    labeled = task.network.labeled
-    if len(labeled) < 2 * folds:
-        raise ValueError(
-            f"{len(labeled)} labelled nodes are too few for {folds} folds; use --folds, at most half of them."
-        )
-    models = searches(task)
-    total = (len(models) + 1) * folds + 1
-    pairs: dict[str, dict[str, list[tuple[Any, Any]]]] = {name: {s: [] for s in SETTINGS} for name in models}
-
-    def measure(method: str, before: int, settings: tuple[str, ...]) -> Any:
-        def watch(fold: int, setting: str, truth: Any, scores: Any) -> None:
-            if truth.any() and not truth.all():
-                pairs[method][setting].append((truth, scores))
-            progress(before * folds + fold + 1, total, f"{METHODS[method]}, fold {fold + 1} of {folds}")
-
-        splits = NodeKFold(folds, shuffle=True, random_state=seed)
-        data = task.X, task.graph, splits
-        return cross_validate_links(models[method], *data, labeled=labeled, settings=settings, watch=watch)
-
-    found = {method: measure(method, k, ("known-new", "new-new")) for k, method in enumerate(models)}
-    chosen = max(found, key=lambda method: _score(found[method], options.scoring))
-    metrics = pd.concat([measure(chosen, len(models), ("known-known",)), found[chosen]])
-    progress(total - 1, total, "drawing the page")
-    curves = {setting: Curves.mean(starmap(Curves.of, found)) for setting, found in pairs[chosen].items() if found}
-    table = _cv_table(metrics, folds)
-    best = table.rows[1]
-    report = Report(
-        f"Links of a network, {folds} folds",
-        f"{len(labeled)} nodes with {task.network.n_learned} known links. For pairs of a known and a new node the "
-        f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked.",
-        (
-            table,
-            *([_methods_table(found, chosen, options.scoring)] if len(found) > 1 else []),
-            task.input_table(),
-            Text("Curves", ("Means over the folds, for the three kinds of pairs; the thin line is guessing.",)),
-            *ranking_figures({SETTINGS[setting]: curve for setting, curve in curves.items()}, STYLES),
-        ),
-        (
-            "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
-            "known nodes a fold of the pairs is hidden, that is, shown as not linked.",
-            f"Parameters are chosen anew in every fold, by {_CHOICE[chosen]} of its known nodes ({options.scoring}).",
-            "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches. Early "
-            "precision is the fraction of links among the first pairs, as many as there are links.",
-            *([_TRANSDUCTIVE] if options.nodes else []),
-            *task.notes(),
-            options.in_words(*(STACKED if chosen == "stack" else (chosen,))),
-        ),
-        files={"curves.tsv": curves_tsv(curves), "rejected.tsv": task.rejected()},
+def _notes_across() -> tuple[str, ...]:
+    return (
+        "A fold of one kind, or of both, is new: the model is given none of its links. Kernels and alpha are "
+        "chosen anew in every fold, by leaving out rows and columns. Nothing within a kind is scored.",
+        "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches.",
     )
-    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
 
 
-_CHOICE = {"iokr": "leave-one-out", "pairs": "folds", "stack": "leave-one-out and folds"}
+def _percent(values: pd.Series[float]) -> Spread | None:
+    known = values.dropna()
+    return Spread.of(100 * known, digits=1) if len(known) else None
 
 
-def _score(metrics: Any, scoring: str) -> float:
+# ------------------------------------------------------------------------------------------------------------ the folds
+
+
+def cross_validate(
+    network: LinkData, *, folds: int = 5, seed: int = 0, progress: Progress = silent, **options: Unpack[FitOptions]
+) -> LinkScores:
+    """AUC-ROC and AUC-PR on links that the model has not seen, by folds over the nodes.
+
+    Parameters are chosen anew in every fold.
+
+    Parameters
+    ----------
+    network : LinkData
+    folds : int, default=5
+        The number of parts of the nodes; at most half the number of (labelled) nodes of a kind.
+    seed, progress, **options :
+        As in `fit`.
+
+    Returns
+    -------
+    LinkScores
+
+    Raises
+    ------
+    TooFewLinks
+        When there are too few nodes or links for the folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> links.cross_validate(network, folds=2, method="pairs", alphas=(0.1,)).table["pair of"].tolist()
+    ['two known nodes', 'a known and a new node', 'two new nodes']
+    """
+    start = perf_counter()
+    check_arguments({**network.arguments, **options})
+    settings = Settings(**options)
+    check_integer(folds, "folds", minimum=2)
+    n = min(network.links.shape) if network.across else len(network.labeled)
+    if n < 2 * folds:
+        nodes = "nodes of a kind" if network.across else "labelled nodes"
+        raise TooFewLinks(f"{n} {nodes} are too few for {folds} folds; `folds` must be at most half of them.")
+    found = (_folds_across if network.across else _folds)(network, settings, folds, seed, progress)
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=network.files)
+    return LinkScores(network, settings, folds, *found, info=info)
+
+
+class _Ranking(NamedTuple):
+    """Held-out pairs of one kind in a fold: whether they are linked, and their scores."""
+
+    fold: int
+    setting: str
+    truth: NDArray[np.bool_]
+    scores: NDArray[np.float64]
+
+
+def _metrics(rankings: list[_Ranking]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        [{"fold": one.fold, "setting": one.setting, **held_out_metrics(one.truth, one.scores)} for one in rankings]
+    )
+
+
+def _curves(rankings: list[_Ranking], settings: Iterable[str]) -> dict[str, Curves]:
+    """The mean curves of each kind of pairs, over the folds that have links and other pairs."""
+    found = {}
+    for setting in settings:
+        some = [one for one in rankings if one.setting == setting and one.truth.any() and not one.truth.all()]
+        if some:
+            found[setting] = Curves.mean(Curves.of(one.truth, one.scores) for one in some)
+    return found
+
+
+def _folds(
+    network: LinkData, settings: Settings, folds: int, seed: int, progress: Progress
+) -> tuple[str, pd.DataFrame, dict[str, Curves], Table | None]:
+    """Every method on pairs with a new node; then the best one on pairs of known nodes, too."""
+    data, inputs = training_set(network, settings)
+    models = searches(inputs.kernels, settings)
+    methods = [*models, "stack"] if settings.method == "auto" else [settings.method]
+    total = (len(methods) + 1) * folds
+    rankings: dict[str, list[_Ranking]] = {method: [] for method in methods}
+
+    def run(methods: Sequence[str], models: Mapping[str, Any], done: int, kinds_of_pairs: tuple[str, ...]) -> None:
+        splitter = NodeKFold(folds, shuffle=True, random_state=seed)
+        for split in link_splits(data.graph, splitter, data.labeled, kinds_of_pairs):
+            part = TrainingSet(data.X, split.graph, split.train)
+            for fitted in fit_methods(methods, models, part):
+                found = split.held_out(fitted.decision_function())
+                rankings[fitted.method] += [_Ranking(split.fold, *ranking) for ranking in found]
+                done += 1
+                progress(done, total, f"{METHODS[fitted.method]}, fold {split.fold + 1} of {folds}")
+
+    run(methods, models, 0, ("known-new", "new-new"))
+    metrics = {method: _metrics(found) for method, found in rankings.items()}
+    best = max(metrics, key=lambda method: _score(metrics[method], settings.scoring))
+    comparison = _comparison_table(metrics, best, settings.scoring) if len(methods) > 1 else None
+    needed = {name: models[name] for name in (STACKED if best == "stack" else (best,))}
+    run([best], needed, len(methods) * folds, ("known-known",))
+    found = sorted(rankings[best], key=lambda one: list(SETTINGS).index(one.setting))
+    return best, _metrics(found), _curves(found, SETTINGS), comparison
+
+
+def _score(metrics: pd.DataFrame, scoring: str) -> float:
     """What decides between models: pairs of a known and a new node, which are the most."""
     part = metrics[metrics.setting == "known-new"]
     return float(score_of(scoring, [part[name].mean() for name in AREAS]))
 
 
-def _methods_table(found: dict[str, Any], chosen: str, scoring: str) -> Table:
-    """Every model, pairs of a known and a new node."""
+_AREA_NAMES = {"AUC-ROC %": "roc_auc", "AUC-PR %": "average_precision"}
+_DIFFERENCES = {"minus the best, ROC": "roc_auc", "minus the best, PR": "average_precision"}
+
+
+def _comparison_table(metrics: Mapping[str, pd.DataFrame], best: str, scoring: str) -> Table:
+    """Every method, pairs of a known and a new node."""
+    found = {name: part[part.setting == "known-new"].reset_index() for name, part in metrics.items()}
     rows = []
-    for method in sorted(found, key=lambda method: -_score(found[method], scoring)):
-        mine, best = (found[name].query("setting == 'known-new'").reset_index() for name in (method, chosen))
+    for method in sorted(found, key=lambda method: -_score(metrics[method], scoring)):
+        mine = found[method]
         behind = {
-            f"minus the best, {short}": None
-            if method == chosen
-            else Spread.of((100 * (mine[name] - best[name])).dropna(), digits=1)
-            for short, name in (("ROC", "roc_auc"), ("PR", "average_precision"))
+            column: None if method == best else _percent(mine[name] - found[best][name])
+            for column, name in _DIFFERENCES.items()
         }
-        areas = {short: Spread.of(100 * mine[name].dropna(), digits=1) for short, name in _AREA_WORDS.items()}
+        areas = {column: _percent(mine[name]) for column, name in _AREA_NAMES.items()}
         rows.append({"model": METHODS[method], **areas, **behind})
     note = f"Pairs of a known and a new node; by {scoring}. The first is used; its choice by these folds flatters it."
-    return Table(f"{METHODS[chosen]} is used", rows, note=note, our_rows=(0,))
+    return Table(f"{METHODS[best]} is used", rows, note=note, our_rows=(0,))
 
 
-_AREA_WORDS = {"AUC-ROC %": "roc_auc", "AUC-PR %": "average_precision"}
-
-
-def _cv_table(metrics: Any, folds: int) -> Table:
-    rows = []
-    for setting, words in SETTINGS.items():
-        part = metrics[metrics.setting == setting]
-
-        def percent(measure: str, part: Any = part) -> Spread | None:
-            values = part[measure].dropna()
-            return Spread.of(100 * values, digits=1) if len(values) else None
-
-        rows.append(
-            {
-                "pair of": words,
-                "AUC-ROC %": percent("roc_auc"),
-                "AUC-PR %": percent("average_precision"),
-                "early precision %": percent("early_precision"),
-                "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
-                "pairs": int(part.n_pairs.sum()),
-                "links": int(part.n_links.sum()),
-            }
-        )
-    return Table(f"Links that the model has not seen, mean ± deviation over {folds} folds", rows, ours=("AUC-ROC %",))
+def _folds_across(
+    network: LinkData, settings: Settings, folds: int, seed: int, progress: Progress
+) -> tuple[str, pd.DataFrame, dict[str, Curves], None]:
+    """Pairs with a new row, with a new column, and both new."""
+    rows, columns = (inputs_of(nodes, settings) for nodes in network.sides)
+    model = bipartite(rows, columns, settings)
+    Y = network.links.toarray()
+    kinds_of_pairs = new_nodes(network.kinds)
+    rankings = []
+    splits = list(splits_across(network.links.shape, folds, seed))
+    for done, (fold, setting, new_rows, new_columns) in enumerate(splits):
+        progress(done, len(splits), f"fold {fold + 1} of {folds}, {kinds_of_pairs[setting]}")
+        held_out = held_out_across(model, rows.X, columns.X, Y, new_rows, new_columns)
+        if held_out is not None:
+            rankings.append(_Ranking(fold, kinds_of_pairs[setting], *held_out))
+    if not rankings:
+        raise TooFewLinks("No fold has links to learn from and links to find; use fewer `folds`.")
+    return "across", _metrics(rankings), _curves(rankings, kinds_of_pairs), None

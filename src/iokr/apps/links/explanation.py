@@ -1,115 +1,217 @@
-"""What speaks for a predicted link: the training nodes and links with the largest terms in its score."""
+"""Evidence for a predicted link: the training nodes, or the known links, with the largest terms in its score."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iokr._array import to_numpy
+from iokr.apps.links.nodes import ModelNodes
+from iokr.apps.links.scores import PairScores
 from iokr.apps.report import Table
+from iokr.estimators.bipartite import BipartitePredictor
+from iokr.kernels.base import Kernel
 
-if TYPE_CHECKING:
-    from iokr.apps.links.placed import Placed
-    from iokr.apps.links.scores import Scored
-    from iokr.estimators.bipartite import BipartitePredictor
-
-__all__ = ["explain", "explain_across", "shared_neighbours", "similarity"]
+__all__ = ["Terms", "evidence", "evidence_across", "shared_neighbours", "similarity"]
 
 Matrix = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Details = list[tuple[Table | str, ...]]
 
-_NEAR, _TERMS = 12, 3  # training nodes that are looked at for either end; terms that are told
+_NEAR, _TERMS = 12, 3  # training nodes that are considered for either end; terms that are shown
 _BLOCK = 500  # pairs at a time
-_FLOPS = 3e10  # that what speaks for links across may cost: some seconds
+_FLOPS = 3e10  # for the evidence of links between two kinds: some seconds
+_EIGH = 10  # flops of an eigendecomposition, per n³
+_TINY = 1e-300  # a product of squared norms that is 0
 
 
-def similarity(placed: Placed, scored: Scored, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+# ------------------------------------------------------------------------------------------------- the terms of a score
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """f(u, v) = Σ_ij S_ij (l_ui r_vj + r_ui l_vj)/2 over training nodes i and j, with l and r rows of kernels."""
+
+    kernel: Kernel
+    points: Numbers  # the nodes that have coefficients
+    rows: Callable[[Numbers], tuple[Matrix, Matrix]]  # (l, r) of some nodes
+    weight: Callable[[Numbers, Numbers], Matrix]  # S_ij of lists i, j of one shape
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[str, Any, float]], nodes: ModelNodes) -> Terms:
+        """Of fitted models (method, model, slope) of one kind of nodes; their sum has the terms of all."""
+        of_method = {"iokr": _of_link_predictor, "pairs": _of_pair_model}
+        return reduce(_add, (of_method[method](nodes, model, slope) for method, model, slope in parts))
+
+
+def _of_link_predictor(nodes: ModelNodes, fitted: Any, slope: float) -> Terms:
+    """⟨h(u), h(v)⟩ = Σ_ij k(u, i) ⟨c_i, c_j⟩ k(v, j)."""
+    [side] = nodes.sides
+    model = fitted.model_
+    labeled = fitted.labeled_
+    C = to_numpy(model.solution_.C)
+    others = np.setdiff1d(np.arange(side.n_fitted), labeled)
+    points = labeled if len(C) == len(labeled) else np.append(labeled, others)
+
+    def rows(some: Numbers) -> tuple[Matrix, Matrix]:
+        K = to_numpy(model.kernel_(side.X[some], side.X[points]))
+        return K, K
+
+    def weight(i: Numbers, j: Numbers) -> Matrix:
+        return np.asarray(slope * np.einsum("...k,...k->...", C[i], C[j]))
+
+    return Terms(model.kernel_, points, rows, weight)
+
+
+def _of_pair_model(nodes: ModelNodes, model: Any, slope: float) -> Terms:
+    """Σ_ij S_ij (m_ui k_vj + k_ui m_vj)."""
+    [side] = nodes.sides
+    labeled = model.labeled_
+    S = model.pairs_.S
+    mix = model.pairs_.mix
+
+    def rows(some: Numbers) -> tuple[Matrix, Matrix]:
+        K = to_numpy(model.kernel_(side.X[some], side.X[labeled]))
+        M = (1 - mix) * K + mix * (some[:, None] == labeled[None, :])
+        return M, K
+
+    def weight(i: Numbers, j: Numbers) -> Matrix:
+        return np.asarray(slope * (2 * S[i, j]))
+
+    return Terms(model.kernel_, labeled, rows, weight)
+
+
+def _add(one: Terms, other: Terms) -> Terms:
+    """The sum of two models: the training nodes of both, no term between them."""
+    n = len(one.points)
+
+    def rows(nodes: Numbers) -> tuple[Matrix, Matrix]:
+        (L, R), (M, K) = one.rows(nodes), other.rows(nodes)
+        return np.hstack([L, M]), np.hstack([R, K])
+
+    def weight(i: Numbers, j: Numbers) -> Matrix:
+        i, j = np.broadcast_arrays(i, j)
+        S = np.zeros(i.shape)
+        first = (i < n) & (j < n)
+        second = (i >= n) & (j >= n)
+        S[first] = one.weight(i[first], j[first])
+        S[second] = other.weight(i[second] - n, j[second] - n)
+        return S
+
+    return Terms(one.kernel, np.concatenate([one.points, other.points]), rows, weight)
+
+
+# ---------------------------------------------------------------------------------------------------- one kind of nodes
+
+
+def similarity(nodes: ModelNodes, kernel: Kernel, pairs: Numbers) -> Matrix:
     """k(u, v)/√(k(u, u) k(v, v)) by the features."""
-    kernel, X = scored.kernel, placed.X
+    [side] = nodes.sides
+    X = side.X
     found = np.empty(len(pairs))
     for start in range(0, len(pairs), _BLOCK):
         part = pairs[start : start + _BLOCK]
         u, at = np.unique(part[:, 0], return_inverse=True)
         v, to = np.unique(part[:, 1], return_inverse=True)
         K = np.asarray(kernel(X[u], X[v]))[at, to]
-        sizes = [np.asarray(kernel.diag(kernel.represent(X[ends]))) for ends in (u, v)]
-        found[start : start + len(part)] = K / np.sqrt(np.maximum(sizes[0][at] * sizes[1][to], 1e-300))
+        one, other = (np.asarray(kernel.diag(kernel.represent(X[ends]))) for ends in (u, v))
+        found[start : start + len(part)] = K / np.sqrt(np.maximum(one[at] * other[to], _TINY))
     return found
 
 
-def shared_neighbours(placed: Placed, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Known partners of both ends of each pair."""
-    known = placed.adjacency.astype(bool).astype(np.int64)
-    return np.asarray(known[pairs[:, 0]].multiply(known[pairs[:, 1]]).sum(axis=1)).ravel().astype(np.int64)
+def shared_neighbours(nodes: ModelNodes, pairs: Numbers) -> Numbers:
+    """The number of known partners that both ends of each pair have."""
+    known = nodes.adjacency.astype(bool).astype(np.int64)
+    both = known[pairs[:, 0]].multiply(known[pairs[:, 1]])
+    return np.asarray(both.sum(axis=1)).ravel().astype(np.int64)
 
 
-def explain(placed: Placed, scored: Scored, pairs: NDArray[np.int64]) -> list[tuple[Table | str, ...]]:
+def evidence(nodes: ModelNodes, scores: PairScores, terms: Terms, pairs: Numbers) -> Details:
     """For each pair, the largest terms S_ij (l_ui r_vj + r_ui l_vj)/2 of its score, i among the training nodes most
     like u and j among those most like v."""
-    details: list[tuple[Table | str, ...]] = []
-    ids, linked = placed.ids, placed.adjacency.astype(bool)
+    details: Details = []
+    linked = nodes.adjacency.astype(bool)
     for start in range(0, len(pairs), _BLOCK):
         part = pairs[start : start + _BLOCK]
-        nodes, ends = np.unique(part, return_inverse=True)
-        u, v = ends.reshape(-1, 2).T
-        L, R = scored.sides(nodes)
+        ends, at = np.unique(part, return_inverse=True)
+        u, v = at.reshape(-1, 2).T
+        L, R = terms.rows(ends)
         k = min(_NEAR, R.shape[1])
         near = np.argpartition(-np.maximum(np.abs(L), np.abs(R)), k - 1, axis=1)[:, :k]
-        i, j = near[u][:, :, None], near[v][:, None, :]
-        at_u, at_v = u[:, None, None], v[:, None, None]
-        terms = scored.weight(i, j) * (L[at_u, i] * R[at_v, j] + R[at_u, i] * L[at_v, j]) / 2
-        scores = scored.scores(part)
-        flat = terms.reshape(len(part), -1)
-        largest = np.argsort(-flat, axis=1, kind="stable")[:, :_TERMS]
+        i = near[u][:, :, None]
+        j = near[v][:, None, :]
+        at_u = u[:, None, None]
+        at_v = v[:, None, None]
+        found = terms.weight(i, j) * (L[at_u, i] * R[at_v, j] + R[at_u, i] * L[at_v, j]) / 2
+        values = found.reshape(len(part), -1)
+        totals = scores.of_pairs(part)
+        largest = np.argsort(-values, axis=1, kind="stable")[:, :_TERMS]
         for p, best in enumerate(largest):
             rows = []
             for t in best:
-                if not flat[p, t] > 0:
-                    continue
-                a, b = int(scored.points[near[u[p], t // k]]), int(scored.points[near[v[p], t % k]])
-                rows.append(_row(ids, linked, a, b, flat[p, t] / scores[p] if scores[p] else np.nan))
+                if values[p, t] > 0:
+                    a = int(terms.points[near[u[p], t // k]])
+                    b = int(terms.points[near[v[p], t % k]])
+                    share = values[p, t] / totals[p] if totals[p] else np.nan
+                    rows.append(_row(nodes.ids, linked, a, b, share))
             details.append((Table("Training nodes that speak most for it", rows),) if rows else ())
     return details
 
 
 def _row(ids: Any, linked: Any, a: int, b: int, share: float) -> dict[str, Any]:
-    between = "one node" if a == b else "linked" if linked[a, b] else "not linked"
+    between = "linked" if linked[a, b] else "not linked"
     return {
         "like the one": str(ids[a]),
         "like the other": str(ids[b]),
-        "they are": between,
+        "they are": "one node" if a == b else between,
         "share": _share(share),
     }
 
 
-def explain_across(
-    ids: tuple[Any, Any], model: BipartitePredictor, features: tuple[Matrix, Matrix], pairs: NDArray[np.int64]
-) -> list[tuple[Table | str, ...]]:
+def _share(part: float) -> str:
+    """Of a score; where terms of both signs are far larger than their sum, the exact ratio is of no use."""
+    return "> 100 %" if part > 1 else f"{100 * part:.1f} %"
+
+
+# --------------------------------------------------------------------------------------------------- two kinds of nodes
+
+
+def evidence_across(nodes: ModelNodes, model: BipartitePredictor, pairs: Numbers) -> Details:
     """For each pair of a row u and a column v, the known links (i, j) with the largest terms M_ij of its score.
 
     With K₁ = U diag(s) Uᵀ and K₂ = V diag(t) Vᵀ the score is a sum over the known links, Σ_ij Y_ij M_ij with
     M = U [(Uᵀk_u)(Vᵀl_v)ᵀ/(s tᵀ + λ)] Vᵀ. The product with U is made once a row; where that takes too long, for the
     first rows only, and for none where U and V would.
     """
-    (X, Z), (n, m) = features, model.links_.shape
-    if 10 * (n**3 + m**3) > 10 * _FLOPS:  # of the eigenvectors
-        return [()] * len(pairs)
-    sides = (model.kernel_, X, n), (model.partner_kernel_, Z, m)
-    K, L = (to_numpy(kernel(part, part[:size])) for kernel, part, size in sides)
-    (s, U), (t, V) = (np.linalg.eigh(part[:size]) for part, size in ((K, n), (L, m)))
+    details: Details = [()] * len(pairs)
+    row_side, column_side = nodes.sides
+    n, m = model.links_.shape
+    if _EIGH * (n**3 + m**3) > 10 * _FLOPS:
+        return details
+    K = to_numpy(model.kernel_(row_side.X, row_side.X[:n]))
+    L = to_numpy(model.partner_kernel_(column_side.X, column_side.X[:m]))
+    s, U = np.linalg.eigh(K[:n])
+    t, V = np.linalg.eigh(L[:m])
     shrunk = 1 / (np.outer(np.clip(s, 0, None), np.clip(t, 0, None)) + model.alpha_)
-    rows, columns = np.nonzero(model.links_ > 0)
-    details: list[tuple[Table | str, ...]] = [()] * len(pairs)
+    known_rows, known_columns = np.nonzero(model.links_ > 0)
     affordable = max(1, int(_FLOPS / (2 * n * n * m)))
     for u in list(dict.fromkeys(pairs[:, 0].tolist()))[:affordable]:
-        G = ((U * (K[u] @ U)) @ shrunk)[rows]  # U diag(Uᵀk_u)/(s tᵀ + λ), at the rows of known links
+        G = ((U * (K[u] @ U)) @ shrunk)[known_rows]  # U diag(Uᵀk_u)/(s tᵀ + λ), at the rows of known links
         for p in np.flatnonzero(pairs[:, 0] == u):
-            terms = np.einsum("lb,b,lb->l", G, L[pairs[p, 1]] @ V, V[columns])
+            v = pairs[p, 1] - nodes.n_rows
+            terms = np.einsum("lb,b,lb->l", G, L[v] @ V, V[known_columns])
             best = [k for k in np.argsort(-terms, kind="stable")[:_TERMS] if terms[k] > 0]
-            ends = [(str(ids[0][rows[k]]), str(ids[1][columns[k]]), _percent(terms[k], terms)) for k in best]
-            told = [{"known link of": one, "and": other, "share": share} for one, other, share in ends]
-            details[p] = (Table("Known links that speak most for it", told),) if told else ()
+            rows = []
+            for k in best:
+                ends = str(row_side.ids[known_rows[k]]), str(column_side.ids[known_columns[k]])
+                rows.append({"known link of": ends[0], "and": ends[1], "share": _percent(terms[k], terms)})
+            if rows:
+                details[p] = (Table("Known links that speak most for it", rows),)
     return details
 
 
@@ -117,8 +219,3 @@ def _percent(term: float, terms: Matrix) -> str:
     """Of the sum of all terms."""
     total = float(terms.sum())
     return _share(float(term) / total) if total > 0 else "–"
-
-
-def _share(part: float) -> str:
-    """Of a score; where terms of both signs are far larger than their sum, how much larger says nothing."""
-    return "> 100 %" if part > 1 else f"{100 * part:.1f} %"

@@ -1,240 +1,281 @@
-"""From the options of `iokr links` to a network and a model."""
+"""A model of the links of a network: parameters chosen, learned from all links, evaluated on held-out nodes."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS
-from iokr.apps.links.inputs import Scaling, feature_inputs
-from iokr.apps.links.placed import Asked, Placed
-from iokr.apps.readers import NetworkFiles, Rejection, read_network
-from iokr.apps.readers.layouts import Layout
-from iokr.apps.readers.tables import split_name
-from iokr.apps.readers.text_tables import STDIN
-from iokr.apps.report import Table
-from iokr.apps.report.tables import no_formula, tab_separated
-from iokr.estimators.links.cv import LinkPredictorCV
-from iokr.kernels.algebra import Mean, Normalized
-from iokr.kernels.alignment import Aligned
-from iokr.kernels.base import Kernel
-from iokr.kernels.nodes import Diffusion
-from iokr.kernels.precomputed import Precomputed
-from iokr.manifolds.laplacian import Laplacian
+from iokr.apps.links.comparison import FOLDS, HeldOut, compare, comparison_table
+from iokr.apps.links.data import LinkData
+from iokr.apps.links.described import chosen_across, chosen_table, describe
+from iokr.apps.links.features import FeatureFormat, Inputs, inputs_of
+from iokr.apps.links.methods import (
+    COMPARED,
+    SAMPLE,
+    TrainingSet,
+    choose_and_learn,
+    parts_of,
+    searches,
+)
+from iokr.apps.links.nodes import ModelNodes
+from iokr.apps.links.page import model_report
+from iokr.apps.links.scores import PairScores
+from iokr.apps.links.settings import FitOptions, Settings, check_arguments
+from iokr.apps.links.two_kinds import bipartite, left_out_scores, left_out_table
+from iokr.apps.report import Report, Table, run_info
+from iokr.apps.report.progress import Progress, silent, stage
+from iokr.estimators.links.probability import fit_logistic
+from iokr.estimators.links.ranking import f1_threshold
+from iokr.model_selection import TooFewLinks
 
-__all__ = ["Options", "Task", "formula_notes", "rejected_tsv"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TOO_FEW", "LinkModel", "fit", "training_set"]
+
+Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for."""
+@dataclass(frozen=True, eq=False)
+class LinkModel:
+    """What is learned from a network: a fitted model, its nodes, and how good it is.
 
-    edges: str
-    nodes: tuple[str, ...]
-    kernels: tuple[str, ...]
-    ids: str | None
-    labeled: str
-    missing: str
-    scale: bool
-    input_kernel: str
-    combine: str
-    beta: float
-    unlabeled: bool
+    Attributes
+    ----------
+    method : {"iokr", "pairs", "stack", "across"}
+        "across" is the model of two kinds of nodes.
+    estimator : `LinkPredictorCV`, `LinkPredictor`, `LinkStack` or `BipartitePredictor`
+        Fitted; its inputs are scaled features.
+    nodes : ModelNodes
+        Nodes and known links of training.
+    threshold : float
+        The score above which F1 is largest, on held-out pairs.
+    comparison : DataFrame
+        Areas under ROC and precision-recall curves on nodes that are held out; of several methods the best one first.
+        Empty where there are too few links for folds.
+    chosen : DataFrame
+        Parameters that were chosen.
+    description : str
+        The model in a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> model = links.fit(network, method="iokr", alphas=(0.01, 0.1))
+    >>> model.method, type(model.estimator).__name__
+    ('iokr', 'LinkPredictorCV')
+    """
+
+    method: str
+    estimator: Any
+    nodes: ModelNodes
+    formats: tuple[FeatureFormat, ...]  # of the features of each kind; none with kernel matrices
+    threshold: float
     scoring: str
-    spreadsheet_safe: bool = False
-    method: str = "auto"
-    all: bool = False
-    alphas: tuple[float, ...] | None = None
-    partners_of: tuple[str, ...] = ()
-    between: tuple[str, str] | None = None
-    columns: tuple[str, ...] | None = None
-    id_column: str | None = None
-    one_hot: tuple[str, ...] = ()
-    transpose: bool = False
-    decimal: str = "auto"
-    source: str | None = None
-    target: str | None = None
-    weight: str | None = None
-    partners: tuple[str, ...] = ()
-    bipartite: bool = False
+    comparison_table: Table | None
+    chosen_table: Table | None
+    description: str
+    held_out: tuple[HeldOut, ...] = ()  # of one kind of nodes: each method, the best one first
+    n_compared: int = 0  # labelled nodes in its folds
+    logistic: tuple[float, float] | None = None  # of two kinds: a score as log odds
+    caveat: str = ""  # where the model was not evaluated: why
+    network: LinkData | None = None  # None when the model comes from a file
+    info: dict[str, Any] = field(default_factory=dict)  # of the run: seed, seconds, versions, files
+    files: tuple[Path, ...] = ()  # that the model comes from
 
     @property
-    def layout(self) -> Layout:
-        """Of the tables of nodes."""
-        ids = () if self.id_column is None else (self.id_column,)
-        return Layout(ids, self.columns, self.one_hot, self.transpose, self.decimal)
+    def parts(self) -> list[tuple[str, Any, float]]:
+        """(method, model, slope) of the fitted models whose scores are summed."""
+        return parts_of(self.method, self.estimator)
 
     @property
-    def edge_columns(self) -> dict[str, Any]:
-        """Of the edge list."""
-        return {"source": self.source, "target": self.target, "weight": self.weight, "decimal": self.decimal}
-
-    def cell(self, value: Any) -> str:
-        """A value for a TSV file, as it is or, if that was asked for, safe for spreadsheets."""
-        return str(no_formula(value)) if self.spreadsheet_safe else str(value)
-
-    def paths(self) -> list[Path]:
-        """The files that are read."""
-        named = [*self.nodes, *self.partners, *self.kernels, self.edges, self.ids]
-        named += [self.labeled] if self.labeled not in ("edges", "all") else []
-        named += [*(self.between or ())]
-        return list(dict.fromkeys(split_name(name)[0] for name in named if name not in (None, STDIN)))
-
-    def asked(self, top: int) -> Asked:
-        """Which links are listed."""
-        return Asked(top, self.partners_of, self.between, self.spreadsheet_safe)
-
-    def in_words(self, *methods: str) -> str:
-        """The model in a sentence; two methods are a stack."""
-        compared = self.compared_by()
-        if len(methods) > 1:
-            return (
-                "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs and Input "
-                f"Output Kernel Regression; {compared}."
-            )
-        if methods == ("pairs",):
-            return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {compared}."
-        graph = f"diffusion kernel with time {self.beta:g} on the known links, whose weights are divided by their mean"
-        semi = "; the features of unlabelled nodes take part" if self.unlabeled else ""
-        return f"Input Output Kernel Regression, ridge: {compared}, {graph}{semi}."
-
-    def compared_by(self) -> str:
-        """How inputs are compared."""
-        scaled = "scaled " if self.scale and self.input_kernel != "tanimoto" else ""
-        if len(self.nodes) > 1:
-            every = f"{self.input_kernel} kernels on the {scaled}features of {len(self.nodes)} views"
-            return f"{every}, combined by {self.combine}"
-        if self.nodes:
-            return f"{self.input_kernel} kernel on {scaled}features"
-        if len(self.kernels) == 1:
-            return "the given kernel"
-        return f"{len(self.kernels)} kernels with unit diagonal, combined by {self.combine}"
-
-
-@dataclass(frozen=True)
-class Task:
-    """A network, its nodes as the model takes them, and the model."""
-
-    options: Options
-    network: NetworkFiles
-    X: NDArray[Any]
-    model: LinkPredictorCV
-    scaling: Scaling
-
-    @classmethod
-    def of(cls, options: Options) -> Task:
-        """Read the files and set the model up."""
-        network = read_network(
-            options.edges,
-            nodes=options.nodes,
-            kernels=options.kernels,
-            ids=options.ids,
-            labeled=options.labeled,
-            missing=options.missing,
-            layout=options.layout,
-            columns=options.edge_columns,
-        )
-        X, kernels, scaling = _inputs(options, network)
-        manifold = Laplacian(n_neighbors=NEIGHBORS) if options.unlabeled else None
-        model = LinkPredictorCV(
-            kernels,
-            alphas=options.alphas or ALPHAS,
-            manifold_weights=STRENGTHS if options.unlabeled else None,
-            scoring=options.scoring,
-            output_kernel=Normalized(Diffusion(options.beta)),
-            manifold=manifold,
-        )
-        return cls(options, network, X, model, scaling)
+    def comparison(self) -> pd.DataFrame:
+        """How well links of held-out nodes are found."""
+        return _frame(self.comparison_table)
 
     @property
-    def graph(self) -> Any:
-        """The known links, weights divided by their mean, so that the diffusion time does not depend on the unit."""
-        known = self.network.adjacency / self.network.adjacency.data.max()  # so that their sum does not overflow
-        return known / known.data.mean()
+    def chosen(self) -> pd.DataFrame:
+        """The parameters that were chosen."""
+        return _frame(self.chosen_table)
 
-    @property
-    def ids(self) -> NDArray[np.str_]:
-        """Of the nodes."""
-        return self.network.nodes.ids
+    def report(self) -> Report:
+        """How good the model is and what was chosen, as tables of a page."""
+        return model_report(self)
 
-    def input_table(self) -> Table:
-        """What was read, and what did not fit."""
-        network = self.network
-        nodes = network.nodes
-        p, named = len(nodes.columns), ", ".join(nodes.kernels or nodes.columns[:3])
-        measured = f"kernels {named}" if nodes.X is None else f"{p} features: {named}{', …' if p > 3 else ''}"
-        if len(nodes.views) > 1:
-            measured = f"{len(nodes.views)} views: " + ", ".join(
-                f"{name} ({count} features)" for name, count in nodes.views
-            )
-        listed = _LABELED.get(self.options.labeled, "as listed")
-        by_row = "nodes named by row number" if network.by_position else ""
-        rows: list[dict[str, Any]] = [
-            {"what": "nodes", "count": len(nodes.ids), "": measured},
-            {"what": "labelled nodes", "count": len(network.labeled), "": listed},
-            {"what": "known links, learned from", "count": network.n_learned, "": by_row},
-        ]
-        if network.comments:
-            rows.append({"what": "lines that begin with #", "count": network.comments, "": "taken for comments"})
-        actions = Counter((f"{r.what}: {r.reason}", r.action) for r in network.rejections)
-        rows += [{"what": what, "count": count, "": action} for (what, action), count in actions.items()]
-        gone = [r for r in network.rejections if not r.action.startswith("filled")]
-        note = "Every row that did not fit is listed in `rejected.tsv`." if gone else ""
-        return Table("Input", rows, note=" ".join((*(f"{said}." for said in network.notes), note)).strip())
-
-    def rejected(self) -> str:
-        """The rows that were not taken as they are, as TSV; nodes whose gaps were filled are kept, and not here."""
-        gone = [r for r in self.network.rejections if not r.action.startswith("filled")]
-        return rejected_tsv(gone, self.options.cell)
-
-    @property
-    def placed(self) -> Placed:
-        """Its nodes, for a list of links."""
-        return Placed(self.ids, self.X, self.network.adjacency, self.network.labeled)
-
-    def notes(self) -> tuple[str, ...]:
-        """What is to be known about ids that begin like a formula, if there are any."""
-        return formula_notes(self.ids.tolist(), safe=self.options.spreadsheet_safe)
+    def calibrated(self, scores: Matrix, unit: float) -> dict[str, Matrix]:
+        """Columns of probabilities for scores; `unit` is the size of scores between labelled nodes."""
+        if self.logistic is not None:
+            a, b = self.logistic
+            return {"probability": 1 / (1 + np.exp(-np.clip(a * scores + b, -500, 500)))}
+        if not self.held_out:
+            return {}
+        best = self.held_out[0]
+        return {"probability": best.probability(scores / unit), "expected precision": best.precision(scores / unit)}
 
 
-def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
-    """What is to be known about ids that begin like a formula, if there are any."""
-    odd = [name for name in ids if no_formula(name) != name]
-    if not odd:
+def _frame(table: Table | None) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame([] if table is None else table.flat())
+
+
+def fit(network: LinkData, *, seed: int = 0, progress: Progress = silent, **options: Unpack[FitOptions]) -> LinkModel:
+    """Compare models in folds of nodes, choose parameters, and learn from all known links.
+
+    Parameters
+    ----------
+    network : LinkData
+    seed : int, default=0
+        Random seed.
+    progress : callable, default=silent
+        Called with steps done, steps in all, and what is being done.
+    **options :
+        See `FitOptions`.
+
+    Returns
+    -------
+    LinkModel
+
+    Raises
+    ------
+    ValueError
+        When options have no effect on this network, or there is nothing to learn from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> model = links.fit(network, alphas=(0.01, 0.1))
+    >>> len(model.comparison), bool(model.comparison["AUC-ROC %"][0] > 90)
+    (3, True)
+    """
+    check_arguments({**network.arguments, **options})
+    settings = Settings(**options)
+    start = perf_counter()
+    model = (_fit_two_kinds if network.across else _fit_one_kind)(network, settings, seed, progress)
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=network.files)
+    return replace(model, network=network, files=network.files, info=info)
+
+
+# ---------------------------------------------------------------------------------------------------- one kind of nodes
+
+TOO_FEW = "There are too few links for folds of nodes, so no probability is told, and the threshold is optimistic."
+
+
+def training_set(network: LinkData, settings: Settings) -> tuple[TrainingSet, Inputs]:
+    """The network as models take it, and the kernels to choose from.
+
+    Weights of links are divided by their mean, so that the diffusion time does not depend on their unit.
+    """
+    nodes = network.rows
+    inputs = inputs_of(nodes, settings, network.labeled)
+    if nodes.X is not None and not np.ptp(nodes.X, axis=0).any():
+        names = " and ".join(str(path) for path in network.files[: len(nodes.views)]) or "`nodes`"
+        n = len(nodes.ids)
+        raise ValueError(f"{names}: every feature has one value for all {n} nodes: nothing to learn from.")
+    known = network.links / network.links.data.max()  # so that their sum does not overflow
+    return TrainingSet(inputs.X, known / known.data.mean(), network.labeled), inputs
+
+
+def _fit_one_kind(network: LinkData, settings: Settings, seed: int, progress: Progress) -> LinkModel:
+    data, inputs = training_set(network, settings)
+    models = searches(inputs.kernels, settings)
+    methods = [*models, "stack"] if settings.method == "auto" else [settings.method]
+    compared = data.sample(COMPARED, seed, unlabeled=settings.unlabeled)
+    part = _share_of_folds(len(compared.labeled), len(data.labeled))
+    held_out, caveat = _compared(
+        methods, models, compared, settings, seed, stage(progress, "comparing models", 0, part)
+    )
+    method = held_out[0].method if held_out else methods[0]
+    choosing = stage(progress, "choosing parameters", part, 1)
+    fitted = choose_and_learn(method, models, data, settings, seed, choosing)
+    used = parts_of(fitted.method, fitted.model)
+    nodes = ModelNodes.of(network, [inputs.X])
+    n_compared = len(compared.labeled)
+    table = comparison_table(held_out, n_compared, len(data.labeled), settings.scoring) if held_out else None
+    return LinkModel(
+        method,
+        fitted.model,
+        nodes,
+        _formats(network, [inputs]),
+        threshold=_threshold(nodes, PairScores.of(used, nodes), held_out),
+        scoring=settings.scoring,
+        comparison_table=table,
+        chosen_table=chosen_table(network, settings, fitted),
+        description=describe(network, settings, [name for name, _, _ in used]),
+        held_out=tuple(held_out),
+        n_compared=n_compared,
+        caveat=caveat,
+    )
+
+
+def _compared(
+    methods: list[str], models: Mapping[str, Any], data: TrainingSet, settings: Settings, seed: int, progress: Progress
+) -> tuple[list[HeldOut], str]:
+    """Every method on held-out nodes, and why there is none. Any other error of a model is an error."""
+    try:
+        return compare(methods, models, data, settings.scoring, seed, progress), ""
+    except TooFewLinks:
+        return [], TOO_FEW
+
+
+def _share_of_folds(n_compared: int, n: int) -> float:
+    """The part of the work that folds of nodes are, where eigenvectors cost n³."""
+    folds = FOLDS * (n_compared * (1 - 1 / FOLDS)) ** 3
+    return folds / (folds + min(n, SAMPLE) ** 3)
+
+
+def _threshold(nodes: ModelNodes, scores: PairScores, held_out: list[HeldOut]) -> float:
+    """The score above which F1 is largest on held-out pairs or, without folds, on those that were learned from."""
+    known = nodes.labeled
+    if held_out:
+        return scores.size(known) * held_out[0].threshold
+    a, b = np.triu_indices(len(known), k=1)
+    linked = nodes.adjacency[known][:, known].toarray()[a, b] != 0
+    return f1_threshold(linked, scores.of_pairs(np.column_stack([known[a], known[b]])))
+
+
+def _formats(network: LinkData, inputs: list[Inputs]) -> tuple[FeatureFormat, ...]:
+    if network.rows.X is None:
         return ()
-    some = f"{len(odd)} ids begin with =, +, - or @" if len(odd) > 1 else "An id begins with =, +, - or @"
-    if safe:
-        return (f"{some}: in TSV files an apostrophe stands before them; other files have ids as they are.",)
-    return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
+    both = zip(network.sides, inputs, strict=True)
+    return tuple(FeatureFormat.of(nodes, network.layout, network.missing, one.scaling) for nodes, one in both)
 
 
-def rejected_tsv(rejections: Sequence[Rejection], cell: Callable[[Any], str] = str) -> str:
-    """Rows that did not fit, as TSV; `cell` writes a value."""
-    head = [field.name for field in fields(Rejection)]
-    return tab_separated(head, ([cell("" if v is None else v) for v in astuple(one)] for one in rejections))
+# --------------------------------------------------------------------------------------------------- two kinds of nodes
 
 
-_LABELED = {"edges": "those in the edge list", "all": "all"}
-
-
-def _inputs(options: Options, network: NetworkFiles) -> tuple[NDArray[Any], list[Kernel], Scaling]:
-    """Nodes as the kernels take them, the kernels to choose from, of size about 1 as `ALPHAS` expects, the scaling."""
-    nodes = network.nodes
-    if nodes.kernels is not None:
-        given: list[Kernel] = [Precomputed(K / np.diagonal(K).mean()) for K in nodes.kernels.values()]
-        numbers = np.arange(len(nodes.ids))
-        if len(given) == 1:
-            return numbers, given, Scaling()
-        unit: list[Kernel] = [Normalized(kernel) for kernel in given]
-        return numbers, [Mean(unit) if options.combine == "mean" else Aligned(unit, method=options.combine)], Scaling()
-    X = np.asarray(nodes.X)
-    if not np.ptp(X, axis=0).any():
-        files = " and ".join(options.nodes)
-        raise ValueError(f"{files}: every feature has one value for all {len(X)} nodes: nothing to learn from.")
-    return feature_inputs(options, nodes, network.labeled)
+def _fit_two_kinds(network: LinkData, settings: Settings, seed: int, progress: Progress) -> LinkModel:
+    rows, columns = (inputs_of(nodes, settings) for nodes in network.sides)
+    X = rows.X
+    Z = columns.X
+    Y = network.links.toarray()
+    progress(0, 2, "choosing parameters")
+    estimator = bipartite(rows, columns, settings).fit(X, Z, Y)
+    progress(1, 2, "evaluating")
+    scores = left_out_scores(estimator, X, Z, Y, seed)
+    threshold = estimator.best_threshold()
+    a, b = fit_logistic(Y.ravel() > 0, scores["row"].ravel())
+    return LinkModel(
+        "across",
+        estimator,
+        ModelNodes.of(network, [X, Z]),
+        _formats(network, [rows, columns]),
+        threshold=threshold,
+        scoring=settings.scoring,
+        comparison_table=left_out_table(network.kinds, Y, scores),
+        chosen_table=chosen_across(network, settings, estimator, threshold),
+        description=describe(network, settings, ["across"]),
+        logistic=(float(a), float(b)),
+    )

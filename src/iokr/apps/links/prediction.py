@@ -1,163 +1,235 @@
-"""`iokr links predict`: the pairs most likely to be linked that are not known to be."""
+"""The pairs most likely to be linked that are not known to be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from iokr.apps.links.clock import Clock
-from iokr.apps.links.comparison import FOLDS, Evaluated, compared_table
-from iokr.apps.links.explanation import explain
-from iokr.apps.links.learning import RANK, WRITE, learn, work
-from iokr.apps.links.methods import METHODS, STACKED, Learned
-from iokr.apps.links.model import Options, Task
-from iokr.apps.links.page import live_parts, precision_parts
-from iokr.apps.links.placed import Asked, Placed
-from iokr.apps.links.ranking import ranked, rows_of, threshold_of
-from iokr.apps.links.scores import Scored
-from iokr.apps.links.words import chosen_table, link_files, live_links
-from iokr.apps.report import Network, Report, run_info
-from iokr.apps.report.progress import Progress
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Found", "predict_links"]
+from iokr._validation.arguments import check_integer
+from iokr.apps.links.data import LinkData, files_of
+from iokr.apps.links.explanation import Terms, evidence, evidence_across, shared_neighbours, similarity
+from iokr.apps.links.later import LaterNodes, with_later
+from iokr.apps.links.model import LinkModel, fit
+from iokr.apps.links.nodes import ModelNodes, Selection
+from iokr.apps.links.page import network_of, prediction_report
+from iokr.apps.links.scores import PairScores, rank
+from iokr.apps.links.settings import FitOptions, check_arguments
+from iokr.apps.report import Report, Table, run_info, write_run
+from iokr.apps.report.progress import Progress, silent
 
-READ = "reading files"
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
 
+__all__ = ["LinkResult", "predict"]
 
-def predict_links(options: Options, *, top: int, seed: int, progress: Progress) -> Report:
-    """The best pairs that are not known to be linked."""
-    start = perf_counter()
-    progress(0, 100, READ)
-    task = Task.of(options)
-    asked, placed = options.asked(top), task.placed
-    asked.lists(placed)  # refused before the work
-    clock = Clock(progress, work(task))
-    outcome = learn(task, clock, seed)
-    clock.at(RANK)
-    scored = Scored.of(outcome.learned, placed)
-    threshold = threshold_of(placed, scored, outcome.evaluated)
-    found = Found.of(outcome.learned, placed, scored, outcome.evaluated, threshold, asked)
-    clock.at(WRITE)
-    learned, evaluated = outcome.learned, outcome.evaluated
-    labeled = task.network.labeled
-    tables = (
-        *([compared_table(evaluated, outcome.n_evaluated, len(labeled), options.scoring)] if evaluated else []),
-        task.input_table(),
-        chosen_table(task, learned),
-    )
-    report = Report(
-        "New links of a network",
-        f"{len(task.ids)} nodes, {task.network.n_learned} known links between {len(labeled)} of them; the "
-        f"{found.in_words(asked)}.",
-        (*found.parts(seed, safe=options.spreadsheet_safe), *tables),
-        (*found.notes(), *task.notes(), options.in_words(*learned.used)),
-        files={**found.files(options.cell), "rejected.tsv": task.rejected()},
-    )
-    return report.with_info(run_info(seed=seed, seconds=perf_counter() - start, files=options.paths()))
+Matrix = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The list of predicted links, with all that a page tells of it."""
+class LinkResult:
+    """Predicted links, best first, with probabilities and evidence.
 
-    learned: Learned
-    placed: Placed
-    scored: Scored
-    evaluated: Sequence[Evaluated]
-    threshold: float
-    pairs: Any
+    Attributes
+    ----------
+    model : LinkModel
+    nodes : ModelNodes
+        The nodes of the model, and those that came later.
+    pairs : ndarray of shape (k, 2)
+        The numbers of source and target among `nodes`.
+    table : DataFrame
+        A row for each predicted link: rank, source, target, score, probability (where nodes could be held out to
+        calibrate it), and the training nodes or known links that contribute most to the score.
+    comparison, chosen : DataFrame
+        Those of the model.
+    info : dict
+        Of the run: seed, seconds, versions, files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> result = links.predict(network, method="iokr", alphas=(0.01, 0.1), top=3)
+    >>> result.table[["rank", "source", "target"]].shape, len(result.network().edges) - network.n_links
+    ((3, 3), 3)
+    """
+
+    model: LinkModel
+    nodes: ModelNodes
+    pairs: Numbers
     rows: list[dict[str, Any]]
-    unevaluated: str = (
-        "There are too few links for folds of nodes, so no probability is told, and the threshold is optimistic."
-    )
+    details: list[tuple[Table | str, ...]]
+    selection: Selection
+    later: tuple[LaterNodes | None, ...] = ()
+    info: dict[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        learned: Learned,
-        placed: Placed,
-        scored: Scored,
-        evaluated: Sequence[Evaluated],
-        threshold: float,
-        asked: Asked,
-    ) -> Found:
-        """Rank the pairs that are asked for."""
-        pairs, scores = ranked(placed, scored, asked.lists(placed), asked.top)
-        rows = rows_of(placed, scored, evaluated, threshold, pairs, scores)
-        return cls(learned, placed, scored, evaluated, threshold, pairs, rows)
+    @property
+    def table(self) -> pd.DataFrame:
+        """The predicted links."""
+        import pandas as pd
 
-    def in_words(self, asked: Asked) -> str:
-        """How many there are."""
-        above = sum(row["above threshold"] for row in self.rows)
-        some = f"{len(self.rows)} best {'pairs with a new node' if self.placed.n_later else 'other pairs'}"
-        if asked.of_whom():
-            some = f"{len(self.rows)} best other pairs{asked.of_whom()}"
-        return f"{some}, {above} of them above the threshold {self.threshold:.3g}"
+        found = pd.DataFrame(self.rows)
+        found["evidence"] = [_text(parts) for parts in self.details]
+        return found
 
-    def parts(self, seed: int, *, safe: bool) -> tuple[Any, ...]:
-        """The network, the list and the expected precision."""
-        table = live_links(self.rows, explain(self.placed, self.scored, self.pairs), safe=safe)
-        placed = self.placed
-        live = live_parts(placed.ids, placed.adjacency, placed.kinds(), table, self.pairs, seed)
-        return (*live, *precision_parts(self.evaluated, self.rows))
+    @property
+    def comparison(self) -> pd.DataFrame:
+        """How well links of held-out nodes are found."""
+        return self.model.comparison
 
-    def files(self, cell: Callable[[Any], str]) -> dict[str, str]:
-        """The list, and the network with it."""
-        return link_files(self.rows, self._network(), cell)
+    @property
+    def chosen(self) -> pd.DataFrame:
+        """The parameters that were chosen."""
+        return self.model.chosen
 
-    def notes(self) -> tuple[str, ...]:
-        """What scores, probabilities and kinds of pairs mean."""
-        return _notes(self.evaluated, self.learned, self.unevaluated)
+    def network(self) -> nx.Graph:
+        """Known and predicted links, told apart by their attribute `kind`."""
+        import networkx as nx
 
-    def _network(self) -> Network:
-        """Known and predicted links."""
-        placed = self.placed
-        labeled = set(placed.labeled.tolist())
-        nodes = {str(name): {"labeled": i in labeled} for i, name in enumerate(placed.ids)}
-        links: list[tuple[str, str, dict[str, Any]]] = [
-            (str(placed.ids[i]), str(placed.ids[j]), {"kind": "known", "weight": weight})
-            for i, j, weight in placed.links()
-        ]
-        told = ("score", "rank", "probability")
-        for row in self.rows:
-            values = {name: row[name] for name in told if name in row}
-            links.append((row["source"], row["target"], {"kind": "predicted", **values}))
-        return Network(nodes, links)
+        found = network_of(self)
+        graph: nx.Graph = nx.Graph()
+        graph.add_nodes_from(found.nodes.items())
+        graph.add_edges_from(found.links)
+        return graph
+
+    def report(self, folder: Path | str | None = None, *, spreadsheet_safe: bool = False) -> Report:
+        """A page with tables, the network and evidence; written to `folder` with all files, where one is given."""
+        found = prediction_report(self, spreadsheet_safe=spreadsheet_safe)
+        if folder is not None:
+            write_run(found, Path(folder), spreadsheet_safe=spreadsheet_safe)
+        return found
 
 
-_SCORE = {
-    "iokr": "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close.",
-    "pairs": "A score is a sum over training pairs, each weighed by how alike it is to the pair (`PairModel`).",
-    "stack": "A score is the sum of those of two models, `LinkPredictor` and `PairModel`, each with the weight that "
-    "nodes left out give it (`LinkStack`).",
-}
+def _text(details: Sequence[Table | str]) -> str:
+    """Evidence in a cell: ends and shares of the largest terms."""
+    tables = [part for part in details if isinstance(part, Table)]
+    found = []
+    for row in (row for table in tables for row in table.rows):
+        one, other, *_ = row.values()
+        found.append(f"{one} – {other} ({row['share']})")
+    return "; ".join(found)
 
 
-def _score_words(learned: Learned) -> str:
-    """What a score is; of a stack in which one model weighs nothing, that of the other."""
-    used = list(learned.parts)
-    if learned.method != "stack" or len(used) > 1:
-        return f"{_SCORE[learned.method]} Scores rank; they are no probabilities."
-    idle = next(name for name in STACKED if name not in used)
-    return (
-        f"{_SCORE[used[0]]} Scores rank; they are no probabilities. In the stack of the two models `{METHODS[idle]}` "
-        f"has the weight 0: it was not learned from all links, and `{METHODS[used[0]]}` is used alone."
-    )
+def predict(
+    source: LinkData | LinkModel,
+    *,
+    nodes: Any = None,
+    partners: Any = None,
+    ids: Any = None,
+    top: int = 1000,
+    partners_of: Sequence[str] | None = None,
+    between: tuple[Any, Any] | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    **options: Unpack[FitOptions],
+) -> LinkResult:
+    """Rank the pairs of nodes that are not known to be linked.
+
+    Parameters
+    ----------
+    source : LinkData or LinkModel
+        A network, to which a model is fitted, or a fitted model.
+    nodes, partners : like those of `read`, optional
+        For a fitted model: nodes that come later, of each kind; their features are scaled and checked as at training.
+        Only pairs with a node that the model does not know are ranked.
+    ids : path or sequence of str, optional
+        Ids of the rows of `nodes`, where these have none.
+    top : int, default=1000
+        How many links to list.
+    partners_of : sequence of str, optional
+        Only pairs with one of these nodes.
+    between : pair of lists of ids, or of files of ids, optional
+        Only pairs of a node of one list and one of the other.
+    seed, progress, **options :
+        As in `fit`.
+
+    Returns
+    -------
+    LinkResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
+    >>> model = links.fit(network, method="iokr", alphas=(0.01, 0.1))
+    >>> later = links.predict(model, nodes=np.array([[0.02], [5.9]]), ids=["u", "v"], top=1)
+    >>> later.table.source[0], int(later.table.target[0]) > 30
+    ('v', True)
+    """
+    start = perf_counter()
+    selection = Selection(check_integer(top, "top", minimum=1), tuple(partners_of or ()), between)
+    chosen = {"partners_of": partners_of, "between": between}
+    if isinstance(source, LinkModel):
+        model = source
+        check_arguments({"model": model, "nodes": nodes, "partners": partners, **chosen, **options})
+        known, later = with_later(model, nodes, partners, ids)
+    else:
+        check_arguments({**source.arguments, **chosen, **options})
+        selection.blocks(
+            ModelNodes.of(source, [side.ids for side in source.sides])
+        )  # a mistake is found before the work
+        model = fit(source, seed=seed, progress=progress, **options)
+        known, later = model.nodes, ()
+    blocks = selection.blocks(known)
+    progress(0, 1, "ranking pairs")
+    scores = PairScores.of(model.parts, known)
+    pairs, values = rank(known, scores, blocks, selection.top)
+    rows, details = _rows(model, known, scores, pairs, values)
+    progress(1, 1, "ranking pairs")
+    files = files_of(list(model.files), nodes, partners, ids, between)
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=files)
+    return LinkResult(model, known, pairs, rows, details, selection, later, info)
 
 
-def _notes(evaluated: Sequence[Evaluated], learned: Learned, unevaluated: str) -> tuple[str, ...]:
-    folds = (
-        f"Probability, expected precision and threshold come from {FOLDS} folds of nodes: pairs with a new node, "
-        "scored by models that never saw its links. The expected precision is the fraction of links among those that "
-        "scored at least as high; the threshold that of the largest F1."
-    )
-    return (
-        _score_words(learned),
-        folds if evaluated else unevaluated,
-        "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
-        "that was missed), one of them new, or both new.",
-        "What speaks for a link: the largest terms of its score, over the training nodes most like either end. Others "
-        "may speak against it; shares need not add up to 100 %.",
-    )
+def _rows(
+    model: LinkModel, nodes: ModelNodes, scores: PairScores, pairs: Numbers, values: Matrix
+) -> tuple[list[dict[str, Any]], list[tuple[Table | str, ...]]]:
+    """The rows of the list of links, and the evidence for each."""
+    if nodes.across:
+        columns = model.calibrated(values, 1.0) | _context_across(nodes, pairs)
+        details = evidence_across(nodes, model.estimator, pairs)
+    else:
+        terms = Terms.of(model.parts, nodes)
+        columns = model.calibrated(values, scores.size(nodes.labeled)) | _context(nodes, terms, pairs)
+        details = evidence(nodes, scores, terms, pairs)
+    columns["above threshold"] = values > model.threshold
+    names = nodes.ids[pairs]
+    head = {"rank": np.arange(1, len(pairs) + 1), "source": names[:, 0], "target": names[:, 1], "score": values}
+    columns = head | columns
+    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells], details
+
+
+def _context(nodes: ModelNodes, terms: Terms, pairs: Numbers) -> dict[str, NDArray[Any]]:
+    """What is known of the ends of each pair, of one kind of nodes."""
+    labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled)
+    kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])
+    return {
+        "pair": kinds[labeled[pairs].sum(axis=1)],
+        "shared partners": shared_neighbours(nodes, pairs),
+        "similarity": similarity(nodes, terms.kernel, pairs),
+    }
+
+
+def _context_across(nodes: ModelNodes, pairs: Numbers) -> dict[str, NDArray[Any]]:
+    """The same for two kinds."""
+    one, other = nodes.kinds
+    degrees = np.asarray(nodes.adjacency.sum(axis=1)).ravel().astype(np.int64)[pairs]
+    known = (degrees > 0).astype(int)
+    kinds = np.array([["both new", f"new {one}"], [f"new {other}", "both known"]])
+    return {
+        "pair": kinds[known[:, 0], known[:, 1]],
+        "known links of source": degrees[:, 0],
+        "known links of target": degrees[:, 1],
+    }

@@ -1,120 +1,112 @@
-"""Scores ⟨a_u, b_v⟩ of nodes by what was learned, and the terms that they are sums of."""
+"""Scores ⟨a_u, b_v⟩ of pairs of nodes, and the best pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr._array import to_numpy
-from iokr.apps.links.methods import Learned
-from iokr.apps.links.placed import Placed
+from iokr._array import matmul, to_numpy
+from iokr.apps.links.nodes import ModelNodes
+from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.links.probability import root_mean_square
-from iokr.estimators.pairs.network import AllPairsCV
-from iokr.kernels.base import Kernel
+from iokr.estimators.links.ranking import best_pairs
 
-__all__ = ["Scored"]
+__all__ = ["PairScores", "rank"]
 
-_MEASURED = 1000  # labelled nodes between which the size of scores is measured
+_SAMPLE = 1000  # labelled nodes between which the size of scores is measured
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """Factors of the scores of nodes, and the coefficients that explain them.
-
-    f(u, v) = Σ_ij S_ij (l_ui r_vj + r_ui l_vj)/2 over training points i and j, with l and r rows of kernels.
-    """
+class PairScores:
+    """Factors of the scores f(u, v) = ⟨a_u, b_v⟩: of all nodes, or of rows and of columns."""
 
     A: Matrix
     B: Matrix
-    points: Numbers  # the nodes that have coefficients
-    kernel: Kernel
-    sides: Callable[[Numbers], tuple[Matrix, Matrix]]  # (l, r) of some nodes
-    weight: Callable[[Numbers, Numbers], Matrix]  # S_ij of lists i, j of one shape
+    first: int = 0  # the number of the node of the first row of B
 
     @classmethod
-    def of(cls, learned: Learned, placed: Placed) -> Scored:
-        """Of the nodes that were learned with and of later ones; a stack is the sum of its models."""
-        parts = [
-            (_of_links if name == "iokr" else _of_pairs)(placed, model).times(slope)
-            for name, (model, slope) in learned.parts.items()
-        ]
-        return reduce(_together, parts)
+    def of(cls, parts: Sequence[tuple[str, Any, float]], nodes: ModelNodes) -> PairScores:
+        """Σ_m slope_m f_m(u, v), of fitted models (method, model, slope)."""
+        if nodes.across:
+            [(_, model, _)] = parts
+            return cls(*_bipartite_factors(nodes, model), first=nodes.n_rows)
+        factors = []
+        for method, model, slope in parts:
+            A, B = (_vectors if method == "iokr" else _pair_factors)(nodes, model)
+            factors.append((A if slope == 1.0 else slope * A, B))
+        left, right = zip(*factors, strict=True)
+        return cls(np.hstack(left), np.hstack(right))
 
-    def times(self, c: float) -> Scored:
-        """c f(u, v)."""
-        if c == 1.0:
-            return self
-        weight = self.weight
-        return Scored(c * self.A, self.B, self.points, self.kernel, self.sides, lambda i, j: c * weight(i, j))
+    def between(self, one: Numbers, other: Numbers) -> Matrix:
+        """f(u, v) for every u of one list and every v of another."""
+        return np.asarray(self.A[one] @ self.B[other - self.first].T)
+
+    def of_pairs(self, pairs: Numbers) -> Matrix:
+        """f(u, v) for each pair."""
+        return np.asarray(np.einsum("ij,ij->i", self.A[pairs[:, 0]], self.B[pairs[:, 1] - self.first]))
 
     def size(self, labeled: Numbers) -> float:
         """The root mean square of scores between labelled nodes, at most a thousand of them."""
-        some = labeled[np.linspace(0, len(labeled) - 1, min(_MEASURED, len(labeled))).astype(int)]
-        return root_mean_square(np.asarray(self.A[some] @ self.B[some].T))
-
-    def scores(self, pairs: Numbers) -> Matrix:
-        """Of given pairs."""
-        return np.asarray(np.einsum("ij,ij->i", self.A[pairs[:, 0]], self.B[pairs[:, 1]]))
+        some = labeled[np.linspace(0, len(labeled) - 1, min(_SAMPLE, len(labeled))).astype(int)]
+        return root_mean_square(self.between(some, some))
 
 
-def _together(one: Scored, other: Scored) -> Scored:
-    """The sum of two models as one: factors and points of both, no term between them."""
-    n = len(one.points)
-
-    def sides(nodes: Numbers) -> tuple[Matrix, Matrix]:
-        (L, R), (M, K) = one.sides(nodes), other.sides(nodes)
-        return np.hstack([L, M]), np.hstack([R, K])
-
-    def weight(i: Numbers, j: Numbers) -> Matrix:
-        i, j = np.broadcast_arrays(i, j)
-        first, second = (i < n) & (j < n), (i >= n) & (j >= n)
-        S = np.zeros(i.shape)
-        S[first] = one.weight(i[first], j[first])
-        S[second] = other.weight(i[second] - n, j[second] - n)
-        return S
-
-    A, B = np.hstack([one.A, other.A]), np.hstack([one.B, other.B])
-    return Scored(A, B, np.concatenate([one.points, other.points]), one.kernel, sides, weight)
+def _vectors(nodes: ModelNodes, fitted: Any) -> tuple[Matrix, Matrix]:
+    """h(u), whose inner products are scores."""
+    [side] = nodes.sides
+    H = to_numpy(fitted.model_.decision_function(side.X))
+    return H, H
 
 
-def _of_links(placed: Placed, fitted: Any) -> Scored:
-    """⟨h(u), h(v)⟩ = Σ_ij k(u, i) ⟨c_i, c_j⟩ k(v, j)."""
-    model, labeled = fitted.model_, fitted.labeled_
-    H, C = to_numpy(model.decision_function(placed.X)), to_numpy(model.solution_.C)
-    others = np.setdiff1d(np.arange(placed.n_fitted), labeled)
-    points = labeled if len(C) == len(labeled) else np.append(labeled, others)
-
-    def sides(nodes: Numbers) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(placed.X[nodes], placed.X[points]))
-        return K, K
-
-    def weight(i: Numbers, j: Numbers) -> Matrix:
-        return np.asarray(np.einsum("...k,...k->...", C[i], C[j]))
-
-    return Scored(H, H, points, model.kernel_, sides, weight)
-
-
-def _of_pairs(placed: Placed, model: AllPairsCV) -> Scored:
-    """Σ_ij S_ij (m_ui k_vj + k_ui m_vj)."""
+def _pair_factors(nodes: ModelNodes, model: Any) -> tuple[Matrix, Matrix]:
+    """Those of ridge regression on all pairs."""
+    [side] = nodes.sides
     A, B = model.factors()
-    if placed.n_later:
-        A, B = (np.vstack(both) for both in zip((A, B), model.factors(placed.X[placed.later]), strict=True))
-    labeled, S, mix = model.labeled_, model.pairs_.S, model.pairs_.mix
+    if not side.n_later:
+        return A, B
+    later_A, later_B = model.factors(side.X[side.n_fitted :])
+    return np.vstack([A, later_A]), np.vstack([B, later_B])
 
-    def sides(nodes: Numbers) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(placed.X[nodes], placed.X[labeled]))
-        M = (1 - mix) * K + mix * (nodes[:, None] == labeled[None, :])
-        return M, K
 
-    def weight(i: Numbers, j: Numbers) -> Matrix:
-        return np.asarray(2 * S[i, j])
+def _bipartite_factors(nodes: ModelNodes, model: BipartitePredictor) -> tuple[Matrix, Matrix]:
+    """k₁(x, ·)ᵀ C and k₂(z, ·)."""
+    rows, columns = nodes.sides
+    K = to_numpy(model.kernel_(rows.X, rows.X[: rows.n_fitted]))
+    L = to_numpy(model.partner_kernel_(columns.X, columns.X[: columns.n_fitted]))
+    return np.asarray(matmul(K, to_numpy(model.row_model_.solution_.C))), L
 
-    return Scored(A, B, labeled, model.kernel_, sides, weight)
+
+def rank(
+    nodes: ModelNodes, scores: PairScores, blocks: Sequence[tuple[Numbers, Numbers | None]], top: int
+) -> tuple[Numbers, Matrix]:
+    """The best pairs of nodes that are not known to be linked, and their scores.
+
+    Of the ends of a pair the smaller number comes first, but a later node before one of training.
+    """
+    found = [_best(nodes, scores, one, other, top) for one, other in blocks]
+    ends, values = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((ends[:, 1], ends[:, 0], -values))[:top]
+    ends = ends[order]
+    values = values[order]
+    later = nodes.is_later[ends]
+    swapped = later[:, 1] & ~later[:, 0] & (not nodes.across)
+    return np.where(swapped[:, None], ends[:, ::-1], ends), values
+
+
+def _best(
+    nodes: ModelNodes, scores: PairScores, one: Numbers, other: Numbers | None, top: int
+) -> tuple[Numbers, Matrix]:
+    """The best pairs of a node of one list and one of another, which shares none, or of two nodes of one list."""
+    to = one if other is None else other
+    known = np.column_stack(nodes.adjacency[one][:, to].nonzero())
+    B = scores.B[to - scores.first]
+    pairs, values = best_pairs(scores.A[one], B, top=top, known=known, one_list=other is None)
+    ends = np.column_stack([one[pairs[:, 0]], to[pairs[:, 1]]])
+    return np.sort(ends, axis=1).astype(np.int64), values

@@ -1,11 +1,11 @@
-"""How long work says how far it is."""
+"""How far long work is: callbacks that are told steps done, steps in all, and what is being done."""
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "silent"]
+__all__ = ["Progress", "silent", "stage"]
 
 Progress = Callable[[int, int, str], None]
-"""Called with the steps done, the steps in all, and what is being done."""
+"""Called with the steps done, the steps in all, and what is being done: a stage, or "stage: detail"."""
 
 
 def silent(done: int, total: int, what: str) -> None:
@@ -16,3 +16,20 @@ def silent(done: int, total: int, what: str) -> None:
     >>> from iokr.apps.report import silent
     >>> silent(1, 3, "working")
     """
+
+
+def stage(progress: Progress, name: str, start: float, end: float) -> Progress:
+    """The progress of a stage by its own steps, told as percent of all work, of which the stage is `start` to `end`.
+
+    Examples
+    --------
+    >>> from iokr.apps.report.progress import stage
+    >>> fitting = stage(lambda *told: print(*told), "fitting", 0.5, 1.0)
+    >>> fitting(1, 2, "fold 1")
+    75 100 fitting: fold 1
+    """
+
+    def told(done: int, total: int, what: str) -> None:
+        progress(round(100 * (start + (end - start) * done / total)), 100, f"{name}: {what}" if what else name)
+
+    return told

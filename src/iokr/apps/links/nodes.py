@@ -1,0 +1,208 @@
+"""The nodes that a model scores: those of training, and those that came later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_array, csr_array
+
+from iokr.apps.links.data import LinkData
+from iokr.apps.readers.network_files import alike
+from iokr.apps.readers.tables import read_table
+
+__all__ = ["ModelNodes", "Selection", "Side"]
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Nodes of one kind: what they are called, their ids, and X as the kernels take it; later nodes come last."""
+
+    kind: str
+    ids: NDArray[np.str_]
+    X: Any
+    n_later: int = 0
+
+    @property
+    def n_fitted(self) -> int:
+        """The number of nodes of training."""
+        return len(self.ids) - self.n_later
+
+    def with_later(self, ids: NDArray[np.str_], X: Any) -> Side:
+        """The same nodes, then those."""
+        if not len(ids):
+            return self
+        return Side(self.kind, np.concatenate([self.ids, ids]), np.concatenate([self.X, X]), len(ids))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelNodes:
+    """Nodes of one kind, or rows and then columns of two, numbered from 0, and the known links between them."""
+
+    sides: tuple[Side, ...]
+    links: csr_array  # between the nodes of training, (rows, columns); symmetric for one kind
+    labeled: Numbers  # rows
+
+    @classmethod
+    def of(cls, network: LinkData, X: Sequence[Any]) -> ModelNodes:
+        """Of a network, and the features of each kind as the kernels take them."""
+        sides = (Side(kind, nodes.ids, x) for kind, nodes, x in zip(network.kinds, network.sides, X, strict=False))
+        return cls(tuple(sides), network.links, network.labeled)
+
+    @property
+    def across(self) -> bool:
+        """Whether there are two kinds of nodes."""
+        return len(self.sides) == 2
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """What rows and columns are called."""
+        return self.sides[0].kind, self.sides[-1].kind
+
+    @cached_property
+    def ids(self) -> NDArray[np.str_]:
+        """The ids of all nodes."""
+        return np.concatenate([side.ids for side in self.sides])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, after which the columns of two kinds are numbered."""
+        return len(self.sides[0].ids)
+
+    @property
+    def n_later(self) -> int:
+        """The number of nodes that came later."""
+        return sum(side.n_later for side in self.sides)
+
+    @property
+    def is_later(self) -> NDArray[np.bool_]:
+        """Which nodes came later."""
+        return np.concatenate([np.arange(len(side.ids)) >= side.n_fitted for side in self.sides])
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """The known links between all nodes, (N, N), symmetric; later nodes have none."""
+        known = csr_array(self.links)
+        rows, columns = self.sides[0], self.sides[-1]
+        pointers = np.concatenate([known.indptr, np.full(rows.n_later, known.indptr[-1])])
+        shape = (len(rows.ids), len(columns.ids))
+        wider = csr_array((known.data, known.indices, pointers), shape=shape)
+        if not self.across:
+            return wider
+        blocks: Any = [[None, wider], [wider.T, None]]
+        return csr_array(block_array(blocks))
+
+    def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any]]) -> ModelNodes:
+        """The same nodes, and for each kind (ids, X) of nodes that came later."""
+        sides = (side.with_later(ids, X) for side, (ids, X) in zip(self.sides, later, strict=True))
+        return replace(self, sides=tuple(sides))
+
+    def groups(self) -> tuple[tuple[str, ...], Numbers]:
+        """Names of groups of nodes, and the group of each: its kind, or whether it is labelled."""
+        if self.across:
+            return self.kinds, np.repeat([0, 1], [len(side.ids) for side in self.sides])
+        return ("labelled", "new"), np.where(np.isin(np.arange(len(self.ids)), self.labeled), 0, 1)
+
+    def known_links(self) -> list[tuple[int, int, float]]:
+        """Known links (i, j, weight), i < j."""
+        known = self.adjacency.tocoo()
+        return [(int(i), int(j), float(w)) for i, j, w in zip(known.row, known.col, known.data, strict=True) if i < j]
+
+    def numbers_of(self, names: Sequence[str], where: str) -> Numbers:
+        """Nodes by their ids, each once; an unknown one is an error that names those like it."""
+        at = {name: i for i, name in enumerate(self.ids.tolist())}
+        unknown = next((name for name in names if name not in at), None)
+        if unknown is not None:
+            raise ValueError(f"{where}: there is no node {unknown!r:.60}; {_near(unknown, list(at))}")
+        return np.array(list(dict.fromkeys(at[name] for name in names)), dtype=np.int64)
+
+
+def _near(unknown: str, names: Sequence[str]) -> str:
+    folded = alike(unknown)
+    near = [name for name in names if folded in alike(name) or alike(name) in folded]
+    near = sorted(near, key=lambda name: abs(len(name) - len(unknown))) or get_close_matches(unknown, names)
+    if near:
+        return f"did you mean {', '.join(map(repr, near[:3]))}?"
+    return f"the nodes are like {names[0]!r}."
+
+
+# ----------------------------------------------------------------------------------------------------- which are ranked
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The pairs that are ranked: how many, and of which nodes."""
+
+    top: int = 1000
+    partners_of: tuple[str, ...] = ()
+    between: tuple[Any, Any] | None = None  # lists of ids, or files of them
+
+    def blocks(self, nodes: ModelNodes) -> list[tuple[Numbers, Numbers | None]]:
+        """Lists of nodes without a common pair, between which pairs are ranked; None is a list and itself.
+
+        Pairs with a later node, where there are such nodes and no others are asked for.
+        """
+        one, other = self._lists(nodes)
+        blocks = _across(one, other, nodes.n_rows) if nodes.across else _within(one, other)
+        found = [(a, b) for a, b in blocks if len(a) and (b is None or len(b))]
+        if not any(_n_unknown(nodes, a, b) for a, b in found):
+            between = " across the two kinds" if nodes.across else ""
+            raise ValueError(f"No pair{between} is left to rank: all pairs of the selected nodes are known links.")
+        return found
+
+    def _lists(self, nodes: ModelNodes) -> tuple[Numbers, Numbers]:
+        everyone = np.arange(len(nodes.ids))
+        if self.partners_of:
+            return nodes.numbers_of(self.partners_of, "`partners_of`"), everyone
+        if self.between:
+            one, other = (nodes.numbers_of(*_ids_of(names)) for names in self.between)
+            return one, other
+        return (np.flatnonzero(nodes.is_later) if nodes.n_later else everyone), everyone
+
+    def described(self) -> str:
+        """The nodes, in a sentence."""
+        if self.partners_of:
+            some = (name if "`" in name else f"`{name}`" for name in self.partners_of[:3])
+            return f" with {', '.join(some)}{' …' if len(self.partners_of) > 3 else ''}"
+        return " between the two lists" if self.between else ""
+
+
+def _within(one: Numbers, other: Numbers) -> list[tuple[Numbers, Numbers | None]]:
+    """What one list has alone and all of the other, what they share and the rest, and two shared nodes."""
+    shared = np.intersect1d(one, other)
+    rest = np.setdiff1d(other, shared)
+    return [(np.setdiff1d(one, shared), np.union1d(rest, shared)), (shared, rest), (shared, None)]
+
+
+def _across(one: Numbers, other: Numbers, n_rows: int) -> list[tuple[Numbers, Numbers | None]]:
+    """Pairs of a row of one list and a column of the other, without those that the two lists give twice."""
+    (rows, columns), (more_rows, more_columns) = ((part[part < n_rows], part[part >= n_rows]) for part in (one, other))
+    again = np.intersect1d(more_rows, rows)
+    return [
+        (rows, more_columns),
+        (np.setdiff1d(more_rows, rows), columns),
+        (again, np.setdiff1d(columns, more_columns)),
+    ]
+
+
+def _n_unknown(nodes: ModelNodes, one: Numbers, other: Numbers | None) -> int:
+    """How many pairs of two lists are not known to be linked."""
+    if other is None:
+        return len(one) * (len(one) - 1) // 2 - int(nodes.adjacency[one][:, one].nnz) // 2
+    return len(one) * len(other) - int(nodes.adjacency[one][:, other].nnz)
+
+
+def _ids_of(names: Any) -> tuple[list[str], str]:
+    """The ids of a list or of a file, and where they come from."""
+    if isinstance(names, (str, Path)):
+        table = read_table(names, names=frozenset({"id", "ids", "node", "nodes", "name"}))
+        return table.text[:, 0].tolist(), table.name
+    return [str(name) for name in names], "`between`"

@@ -1,0 +1,166 @@
+"""Settings of a model of links, and which arguments go together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from iokr._validation.arguments import check_choice, check_number
+from iokr.estimators.areas import SCORINGS
+
+__all__ = ["FitOptions", "Settings", "check_arguments"]
+
+METHODS = ("auto", "iokr", "pairs", "stack")
+INPUT_KERNELS = ("gaussian", "linear", "cosine", "tanimoto")
+COMBINATIONS = ("mean", "alignf", "align")
+
+
+class FitOptions(TypedDict, total=False):
+    """How links are learned: what `iokr.apps.links.fit` takes by name, and `predict` and `cross_validate`, too.
+
+    Attributes
+    ----------
+    method : {"auto", "iokr", "pairs", "stack"}, default="auto"
+        `LinkPredictor`, `PairModel`, both together (`LinkStack`), or the best of the three in folds of nodes.
+    scale : bool, default=True
+        Scale every feature to mean 0 and variance 1.
+    input_kernel : {"gaussian", "linear", "cosine", "tanimoto"}, default="gaussian"
+        The kernel on the features of the nodes. The bandwidth of the Gaussian kernel is chosen.
+    combine : {"mean", "alignf", "align"}, default="mean"
+        How the kernels of several views become one: their mean, or weighted by alignment with the known links.
+    beta : float, default=1.0
+        Diffusion time on the known links; larger reaches further.
+    unlabeled : bool, default=False
+        Semi-supervised: nodes that are not labelled enter the penalty.
+    scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
+        What parameters and models are chosen by.
+    alphas : sequence of float, optional
+        Values of the regularisation to choose from.
+    search_all : bool, default=False
+        Choose parameters on all labelled nodes, however many there are, not on a sample.
+
+    Examples
+    --------
+    >>> from iokr.apps import links
+    >>> options: links.FitOptions = {"method": "iokr", "input_kernel": "cosine"}
+    """
+
+    method: str
+    scale: bool
+    input_kernel: str
+    combine: str
+    beta: float
+    unlabeled: bool
+    scoring: str
+    alphas: tuple[float, ...] | None
+    search_all: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`FitOptions` with their defaults."""
+
+    method: str = "auto"
+    scale: bool = True
+    input_kernel: str = "gaussian"
+    combine: str = "mean"
+    beta: float = 1.0
+    unlabeled: bool = False
+    scoring: str = "roc_auc"
+    alphas: tuple[float, ...] | None = None
+    search_all: bool = False
+
+    @property
+    def scaled(self) -> bool:
+        """Whether features are scaled; the Tanimoto kernel takes them as they are."""
+        return self.scale and self.input_kernel != "tanimoto"
+
+
+# Arguments of `read` and `fit` that have an effect on some data only.
+_OF_TABLES = ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose")
+_OF_ONE_KIND = ("kernels", "labeled", "beta", "unlabeled", "method", "search_all")
+_OF_FITTING = (
+    *("edges", "kernels", "labeled", "missing", "bipartite", "columns", "id_column", "one_hot", "transpose", "decimal"),
+    *("source", "target", "weight", *(field.name for field in fields(Settings))),
+)
+_DEFAULTS: dict[str, Any] = {
+    **{field.name: field.default for field in fields(Settings)},
+    **{"labeled": "edges", "missing": "reject", "bipartite": False, "transpose": False},
+    "decimal": "auto",
+}  # None where there is no other
+
+
+def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = None) -> None:
+    """Arguments of `read`, `fit` and `predict` that exclude each other, or have no effect together, are an error.
+
+    `given` are the names of those that the user gave; None is those that differ from their defaults.
+    """
+    names = {name for name, value in values.items() if not _is_default(name, value)} if given is None else set(given)
+    _check_selection(values)
+    if "model" in names:
+        _refuse(names, _OF_FITTING, "has no effect on a fitted model")
+        return
+    _check_kinds(names)
+    if ("nodes" in names) == ("kernels" in names):
+        raise ValueError("Give either `nodes`, tables of features, or `kernels`, kernel matrices.")
+    if "kernels" in names:
+        _refuse(names, _OF_TABLES, "has no effect on kernel matrices; it needs `nodes`")
+    elif not any(_several(values.get(name)) for name in ("nodes", "partners")):
+        _refuse(names, ("combine",), "has no effect on one table; it needs several `nodes` or `kernels`")
+    if (values.get("source") is None) != (values.get("target") is None):
+        raise ValueError("Give both `source` and `target`, or neither.")
+    _check_values(values)
+
+
+def _check_selection(values: Mapping[str, Any]) -> None:
+    if values.get("partners_of") and values.get("between"):
+        raise ValueError("Give `partners_of` or `between`, not both.")
+    files = [*_each(values.get("nodes")), *_each(values.get("partners")), values.get("edges")]
+    if sum(isinstance(name, str) and name == "-" for name in files) > 1:
+        raise ValueError("Standard input, -, can be read once.")
+
+
+def _check_kinds(names: Collection[str]) -> None:
+    if "partners" in names and "bipartite" in names:
+        raise ValueError("`bipartite` has no effect with `partners`: two tables say which nodes are of which kind.")
+    for name in ("partners", "bipartite"):
+        if name in names and "nodes" not in names:
+            raise ValueError(
+                f"`{name}` needs `nodes`, features of {'both kinds' if name == 'bipartite' else 'a kind'}."
+            )
+        if name in names:
+            own = ("ids",) if name == "partners" else ()
+            _refuse(names, (*_OF_ONE_KIND, *own), f"has no effect with `{name}`: there are two kinds of nodes")
+
+
+def _check_values(values: Mapping[str, Any]) -> None:
+    settings = Settings(**{name: values[name] for name in Settings.__dataclass_fields__ if name in values})
+    check_choice(settings.method, "method", METHODS)
+    check_choice(settings.input_kernel, "input_kernel", INPUT_KERNELS)
+    check_choice(settings.combine, "combine", COMBINATIONS)
+    check_choice(settings.scoring, "scoring", SCORINGS)
+    check_number(settings.beta, "beta", minimum=0.0, strict=True)
+    for alpha in settings.alphas or ():
+        check_number(alpha, "alphas", minimum=0.0, strict=True)
+    if settings.method == "pairs" and settings.unlabeled:
+        raise ValueError("`unlabeled` has no effect on PairModel; leave it out, or choose another `method`.")
+
+
+def _refuse(given: Collection[str], without_effect: Iterable[str], why: str) -> None:
+    for name in without_effect:
+        if name in given:
+            raise ValueError(f"`{name}` {why}.")
+
+
+def _is_default(name: str, value: Any) -> bool:
+    default = _DEFAULTS.get(name)
+    return value is default or (isinstance(value, (str, bool, float, int, tuple)) and value == default)
+
+
+def _each(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _several(given: Any) -> bool:
+    return isinstance(given, (list, tuple, Mapping)) and len(given) > 1
