@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.rst"
 
-TEXTS = ["CONTRIBUTING.md", "CHANGELOG.md", "docs", "tutorials", "examples"]
+TEXTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "tutorials", "examples"]
 SOURCES: list[str] = []
 
 # (file or folder, word): why it may stand there
