@@ -74,7 +74,7 @@ def test_negative_weights_are_left_out():
 
 
 def test_refusals(monkeypatch):
-    with pytest.raises(ValueError, match=r"`alpha` must lie between 0 and 1, got 2\.0"):
+    with pytest.raises(ValueError, match=r"`alpha` must be a number from 0 to 1, got 2\.0"):
         model(GraphBarycenter(5, 2.0))
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(ImportError, match="needs the package POT"):
@@ -266,7 +266,7 @@ def test_what_fgw_cannot_take_is_refused():
         soft_model([*Y[:2], (Y[2][0], None), Y[3]])
     with pytest.raises(ValueError, match="labels as floats, but graph 0"):
         soft_model([*Y[:3], random_graphs(1, floats=True)[0]])
-    with pytest.raises(ValueError, match="`alpha=0` compares labels of nodes alone, but the graphs have none"):
+    with pytest.raises(ValueError, match="`alpha=0` compares labels of nodes only, but the graphs have none"):
         soft_model([(A, None) for A, _ in Y], GraphBarycenter(alpha=0.0, rounded=False))
     with pytest.raises(ValueError, match="`y` holds numbers"):
         IOKR(decoder=GraphBarycenter(rounded=False)).fit(vectors(4), vectors(4))

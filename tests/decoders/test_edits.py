@@ -216,5 +216,5 @@ def test_answers_are_no_larger_than_training_graphs_unless_asked():
 
 def test_connected_needs_a_connected_graph():
     apart = [(np.zeros((2, 2), dtype=int), "CN")] * 4
-    with pytest.raises(ValueError, match="none of `y` is"):
+    with pytest.raises(ValueError, match="`y` has none"):
         IOKR(output_kernel=ShortestPath(), decoder=GraphEdits(connected=True)).fit(vectors(4), apart)

@@ -181,7 +181,7 @@ def test_an_accuracy_is_turned_round():
 
 @pytest.mark.parametrize(
     ("loss", "message"),
-    [("squared", "hamming"), (3, "hamming"), (roc_auc_pairs, "no loss between two outputs")],
+    [("squared", "hamming"), (3, "hamming"), (roc_auc_pairs, "not a loss between two outputs")],
 )
 def test_a_loss_that_is_none(loss, message):
     with pytest.raises(ValueError, match=message):

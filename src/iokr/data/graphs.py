@@ -17,7 +17,7 @@ import numpy as np
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
 
-__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs", "is_networkx"]
+__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs", "is_networkx", "networkx_neighbors"]
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,20 @@ def _parsed(x: Any, label: str, edge_label: str, i: int) -> Graph:
 
 
 def _from_networkx(G: Any, label: str, edge_label: str, i: int) -> Graph:
+    neighbors = networkx_neighbors(G, i)
+    starts = np.cumsum([0, *map(len, neighbors)])
+    flat = np.array([v for row in neighbors for v in row], dtype=np.intp)
+    return Graph(starts, flat, _node_values(G, label, i), edge_values(G, edge_label, i))
+
+
+def networkx_neighbors(G: Any, i: int) -> list[list[int]]:
+    """The numbers of the neighbours of each node of an undirected graph, in the order of `G.adj`."""
     if G.is_directed() or G.is_multigraph():
         raise BadObject("Graph", i, " is directed or has parallel edges; pass `nx.Graph(G)` for its undirected edges.")
     if len(G) == 0:
         raise BadObject("Graph", i, _EMPTY)
     number = {node: j for j, node in enumerate(G.nodes)}
-    neighbors = [[number[v] for v in G.adj[node]] for node in G.nodes]
-    starts = np.cumsum([0, *map(len, neighbors)])
-    flat = np.array([v for row in neighbors for v in row], dtype=np.intp)
-    return Graph(starts, flat, _node_values(G, label, i), edge_values(G, edge_label, i))
+    return [[number[v] for v in G.adj[node]] for node in G.nodes]
 
 
 def _node_values(G: Any, label: str, i: int) -> list[Hashable]:
@@ -87,7 +92,7 @@ def edge_values(G: Any, name: str, i: int) -> list[Hashable] | None:
 
 
 _ALL_OR_NONE = "label all edges or none."
-_EMPTY = " has no nodes; a graph kernel needs at least one."
+_EMPTY = " has no nodes; at least one is needed."
 
 
 def _from_tuple(x: Any, i: int) -> Graph:

@@ -1,4 +1,4 @@
-"""Pre-images: from h(x) back to an output."""
+"""Decoders, from h(x) to an output: the pre-image problem."""
 
 from typing import TYPE_CHECKING
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from iokr._array import Array
 from iokr._component import component
 from iokr._validation.arguments import check_integer
 from iokr.decoders._search.linear import output_kernel, output_weights
-from iokr.decoders._search.orders import kemeny_positions
+from iokr.decoders._search.orders import assigned_positions, centred_places, complete_ranks, kemeny_positions
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.kernels.structured.rankings import Kendall, Spearman, check_rankings
@@ -27,18 +26,19 @@ class Assignment(Decoder):
     With `Spearman()` and `Positional(Delta())` (the fraction of items at their positions) ⟨h(x), ψ(y)⟩ is a sum over
     items, and the best ranking is a linear assignment of items to ranks: exact, d³. With `Kendall()` it is a sum over
     pairs of items, and the best ranking is Kemeny's: exact by dynamic programming over sets of items, 2ᵈ d, up to
-    `exact` items; above, by moving single items until nothing improves, with a bound (`solve`). These kernels may be in
-    `Normalized` or `Scaled`. Ties are settled by the order of the items.
+    `exact` items; above, by moves of single items until none improves it, with a bound (`solve`). These kernels may be
+    in `Normalized` or `Scaled`. Ties are broken by the order of the items.
 
     Parameters
     ----------
     exact : int, default=12
-        Items up to which Kemeny's ranking is found exactly; each more doubles time and memory. At most 20.
+        The largest number of items for which Kemeny's ranking is exact, at most 20; an item more doubles time and
+        memory.
 
     Attributes
     ----------
     ranks_ : ndarray of shape (d,)
-        The ranks to give, ascending: those of the training rankings when one is complete, else 1 … d.
+        The ranks of predictions, ascending: those of a complete training ranking, else 1 … d.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Assignment(Decoder):
         """Needs rankings under a kernel that is linear in items or in pairs of items."""
         if check_integer(self.exact, "exact", minimum=0) > 20:
             raise ValueError(
-                f"`exact` must be at most 20, got {self.exact}; tables over sets of items double with each."
+                f"`exact` must be at most 20, got {self.exact}; each more item doubles the tables over sets of items."
             )
         kernel, _ = output_kernel(embedding)
         counting = counts_positions(kernel)
@@ -68,12 +68,11 @@ class Assignment(Decoder):
                 f"vectors, got {kernel!r}; use `Candidates()`."
             )
         ranks = check_rankings(Y)
-        complete = [row for row in ranks if len(np.unique(row[~np.isnan(row)])) == len(row)]
-        self.ranks_ = np.sort(complete[0]) if complete else np.arange(1.0, ranks.shape[1] + 1.0)
-        positions = {rank: position for position, rank in enumerate(self.ranks_.tolist())}
-        self._positions = (
-            np.array([[positions.get(rank, -1) for rank in row] for row in ranks.tolist()]) if hamming else None
-        )
+        self.ranks_ = complete_ranks(ranks)
+        self._positions = None
+        if hamming:
+            positions = {rank: position for position, rank in enumerate(self.ranks_.tolist())}
+            self._positions = np.array([[positions.get(rank, -1) for rank in row] for row in ranks.tolist()])
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -81,30 +80,26 @@ class Assignment(Decoder):
         return self.solve(H, embedding)[0]
 
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(rankings, values, bounds): ⟨h, ψ(ŷ)⟩ of the rankings, and what no complete ranking exceeds.
+        """(rankings, values, bounds): ⟨h, ψ(ŷ)⟩ of the rankings, and upper bounds over all complete rankings.
 
-        Where value and bound agree to rounding the ranking is the best one. ψ is that of the kernel inside `Normalized`
-        and `Scaled`.
+        A ranking whose value equals the bound, up to rounding, is the best one. ψ is that of the kernel inside
+        `Normalized` and `Scaled`.
         """
         kernel, _ = output_kernel(embedding)
         weights, S = output_weights(H, embedding)
+        d = len(self.ranks_)
         if isinstance(kernel, Kendall):
             F = weights @ S
-            positions, values, bounds = kemeny_positions(F / np.sqrt(F.shape[1]), len(self.ranks_), self.exact)
+            positions, values, bounds = kemeny_positions(F / np.sqrt(F.shape[1]), d, self.exact)
+            return self.ranks_[positions], values, bounds
+        # gains (m, d, d): of item j at position r
+        if isinstance(kernel, Positional):
+            gains = self._hamming(weights)
         else:
-            gains = self._hamming(weights) if isinstance(kernel, Positional) else self._spearman(weights @ S)
-            assigned = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
-            positions = np.array(assigned, dtype=np.intp).reshape(len(gains), -1)
-            values = np.take_along_axis(gains, positions[:, :, None], axis=2).sum(axis=(1, 2))
-            bounds = values
-        return self.ranks_[positions], values, bounds
-
-    def _spearman(self, F: np.ndarray) -> np.ndarray:
-        """Gain of item j at position r, (m, d, d)."""
-        d = F.shape[1]
-        centred = (np.arange(d) - (d - 1) / 2) * np.sqrt(12.0 / (d**3 - d))
-        gains: np.ndarray = F[:, :, None] * centred
-        return gains
+            gains = (weights @ S)[:, :, None] * (centred_places(d) * np.sqrt(12.0 / (d**3 - d)))
+        positions = assigned_positions(gains)
+        values = np.take_along_axis(gains, positions[:, :, None], axis=2).sum(axis=(1, 2))
+        return self.ranks_[positions], values, values
 
     def _hamming(self, weights: np.ndarray) -> np.ndarray:
         """Σ_i β_i 1{rank of item j in y_i is the r-th}, (m, d, d)."""

@@ -1,4 +1,4 @@
-"""ŷ = argmin_y ‖h(x) − ψ(y)‖²: F → Y."""
+"""F → Y: ŷ = argmin_y ‖h(x) − ψ(y)‖²."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Comparison", "Decoder"]
 
 
 class Comparison(Protocol):
-    """What ranks candidates: an `Embedding`, or the risk of answers."""
+    """What ranks candidates: an `Embedding`, or the expected loss of outputs."""
 
-    kernel_: Kernel | None  # the output kernel, which knows what outputs look like
+    kernel_: Kernel | None  # the output kernel, whose domain is that of the outputs
     S_fit_: Any  # the represented training outputs, or None
 
     def represent(self, Y: Any, name: str = "y") -> Any:
@@ -52,7 +52,7 @@ class Decoder(Component, ABC):
     Y_fit_: Any = None  # the candidates that `fit` keeps, if any
 
     def fit(self, Y: Any, embedding: Embedding) -> Decoder:
-        """Keep what decoding needs of the training outputs; refuse an embedding it cannot decode. May be overridden."""
+        """Learn from the training outputs; reject an embedding that cannot be decoded. May be overridden."""
         return self
 
     def measure(self) -> Comparison:

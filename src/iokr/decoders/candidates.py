@@ -20,8 +20,9 @@ from iokr.embeddings.base import Embedding
 __all__ = ["Candidates", "compare_sets", "rank_sets", "rank_shared"]
 
 
-_ENTRIES = 1 << 22  # of a block of scores: 32 MB
-_ROWS = 2048  # candidates represented at a time, at most
+_ENTRIES = 1 << 22  # entries of a block of scores: 32 MB
+_ROWS = 2048  # largest number of candidates represented at a time
+_FEWEST = 64  # smallest
 
 
 @component
@@ -31,8 +32,8 @@ class Candidates(Decoder):
     Parameters
     ----------
     by : {None, "distance", "score"}, default=None
-        Rank by ‖h(x) − ψ(y)‖² (ascending) or by ⟨h(x), ψ(y)⟩ (descending). None: distance when the loss fixes the
-        length of h(x), as the square loss does, else score. They differ unless k_Y(y, y) is constant.
+        Rank by ‖h(x) − ψ(y)‖² (ascending) or by ⟨h(x), ψ(y)⟩ (descending). None takes the distance if the loss fixes
+        the length of h(x), as the square loss does, else the score. They differ unless k_Y(y, y) is constant.
 
     Examples
     --------
@@ -60,26 +61,30 @@ class Candidates(Decoder):
 
 
 class _Pool:
-    """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to them."""
+    """Distinct candidates, each represented and evaluated once, in blocks; `which` maps candidates to these."""
 
     def __init__(self, Y: Any, embedding: Comparison, number: Callable[[int], Any] = int) -> None:
         with error_context("candidates", number):
             first, self.which = distinct(Y)
         self.unique = len(first) == len(self.which)
-        self.Y, self.first, self.size, self.embedding, self.number = Y, first, len(first), embedding, number
+        self.Y = Y
+        self.first = first
+        self.size = len(first)
+        self.embedding = embedding
+        self.number = number
         self.reference = float(embedding.sq_norms(self._represent(slice(0, 1)))[0])
 
     def _represent(self, some: slice) -> Any:
-        """Some of the distinct candidates; one that is refused is named by its number among all, `number`."""
+        """Some of the distinct candidates. Errors give the number of a candidate among all, by `number`."""
         rows = self.first[some]
         with error_context("candidates", lambda i: self.number(int(rows[i]))):
             return self.embedding.represent(take(self.Y, rows), "candidates")
 
     def costs(self, H: Array, some: slice, by: str) -> Array:
-        """What ranking minimises: ‖ψ(y)‖² − ‖ψ(y₁)‖² − 2⟨h, ψ(y)⟩, or −⟨h, ψ(y)⟩.
+        """‖ψ(y)‖² − ‖ψ(y₁)‖² − 2⟨h, ψ(y)⟩, or −⟨h, ψ(y)⟩, to be minimised.
 
-        ‖h‖² and the first candidate's ‖ψ(y₁)‖² are the same for every y; without the latter a tiny h is not lost in
-        the rounding of norms that are all equal.
+        ‖h‖² is left out and ‖ψ(y₁)‖² of the first candidate subtracted, which are the same for every y: where all norms
+        are equal, their rounding would hide a small h.
         """
         S = self._represent(some)
         inner = self.embedding.inner(H, S)
@@ -90,12 +95,14 @@ class _Pool:
         return inner
 
     def same(self, H: Array, by: str) -> Array | None:
-        """What makes squared distances of costs, (m, 1); None for scores."""
-        return None if by == "score" else (self.embedding.sq_norms_of(H) + self.reference)[:, None]
+        """‖h‖² + ‖ψ(y₁)‖², (m, 1), the difference of squared distances and costs; None for scores."""
+        if by == "score":
+            return None
+        return (self.embedding.sq_norms_of(H) + self.reference)[:, None]
 
     def step(self, m: int) -> int:
-        """How many candidates make a block for m inputs."""
-        return int(min(_ROWS, max(64, _ENTRIES // max(m, 1))))
+        """The number of candidates in a block for m inputs."""
+        return int(min(_ROWS, max(_FEWEST, _ENTRIES // max(m, 1))))
 
 
 def rank_shared(
@@ -107,17 +114,18 @@ def rank_shared(
     c = len(pool.which)
     k = c if k is None else min(k, c)
     xp = array_namespace(H)
-    kept = min(k, pool.size)
     best: tuple[Array, Array] | None = None
     for some in blocks(pool.size, pool.step(H.shape[0])):
         costs = pool.costs(H, some, by)
-        order = smallest_k(costs, min(kept, costs.shape[1]))
+        order = smallest_k(costs, min(k, costs.shape[1]))
         values = xp.take_along_axis(costs, order, axis=1)
         order = order + some.start
-        if best is not None:
-            values, order = xp.concat([best[0], values], axis=1), xp.concat([best[1], order], axis=1)
-            again = smallest_k(values, min(kept, values.shape[1]))
-            values, order = xp.take_along_axis(values, again, axis=1), xp.take_along_axis(order, again, axis=1)
+        if best is not None:  # the k smallest of the best so far and of this block
+            values = xp.concat([best[0], values], axis=1)
+            order = xp.concat([best[1], order], axis=1)
+            smallest = smallest_k(values, min(k, values.shape[1]))
+            values = xp.take_along_axis(values, smallest, axis=1)
+            order = xp.take_along_axis(order, smallest, axis=1)
         best = values, order
     assert best is not None  # a pool is never empty
     costs, order = best
@@ -128,7 +136,7 @@ def rank_shared(
 
 
 def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.ndarray, Array]:
-    """From distinct candidates back to all of them: copies share a value and keep candidate order."""
+    """From distinct candidates to all of them: equal candidates have the same value and remain in their order."""
     by_candidate = np.argsort(pool.which, kind="stable")
     starts = np.searchsorted(pool.which[by_candidate], np.arange(pool.size + 1))
     out = np.empty((index.shape[0], k), dtype=np.intp)
@@ -139,15 +147,18 @@ def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.nd
         columns = np.repeat(np.arange(len(row)), [len(part) for part in copies])
         positions = np.concatenate(copies)
         order = np.lexsort((positions, values[i, columns]))[:k]
-        out[i], place[i] = positions[order], columns[order]
+        out[i] = positions[order]
+        place[i] = columns[order]
     if is_numpy(costs):
         return out, np.take_along_axis(costs, place, axis=1)
     return out, array_namespace(costs).take_along_axis(costs, asarray_like(place, costs), axis=1)
 
 
 def _values(costs: Array, same: Array | None) -> Array:
-    """Scores, or squared distances, from the costs."""
-    return -costs if same is None else array_namespace(costs).clip(costs + same, min=0.0)
+    """Scores, or squared distances, from costs."""
+    if same is None:
+        return -costs
+    return array_namespace(costs).clip(costs + same, min=0.0)
 
 
 def rank_sets(
@@ -155,9 +166,10 @@ def rank_sets(
 ) -> tuple[list[np.ndarray], list[Array]]:
     """(indices, values) for each input over its own candidates, best first."""
     xp = array_namespace(H)
-    indices, values = [], []
+    indices: list[np.ndarray] = []
+    values: list[Array] = []
     for costs, same in _set_costs(H, embedding, sets, by):
-        c = costs.shape[0]
+        c = int(costs.shape[0])
         order = smallest_k(costs[None, :], c if k is None else min(k, c))[0, :]
         indices.append(to_numpy(order).astype(np.intp))
         values.append(_values(xp.take(costs, order), same))
@@ -170,7 +182,7 @@ def compare_sets(H: Array, embedding: Comparison, sets: CandidateSets, *, by: st
 
 
 def _set_costs(H: Array, embedding: Comparison, sets: CandidateSets, by: str) -> Iterator[tuple[Array, Array | None]]:
-    """For each input the costs of its own candidates, and what makes distances of them (None for scores)."""
+    """For each input the costs of its own candidates, and what to add for distances (None for scores)."""
     Y, starts = flatten_sets(sets, int(H.shape[0]), embedding)
     pool = _Pool(Y, embedding, partial(index_in_set, starts))
     xp = array_namespace(H)

@@ -1,4 +1,4 @@
-"""The nearest vector under a Gaussian output kernel."""
+"""Pre-images under a Gaussian output kernel."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ from iokr.kernels.vectors import RBF
 
 __all__ = ["FixedPoint"]
 
-_ENTRIES = 1 << 22  # of a block of kernel values
-_HALVINGS = 30
+_ENTRIES = 1 << 22  # entries of a block of kernel values
+_HALVINGS = 30  # of a step, at most
 
 
 @component
 class FixedPoint(Decoder):
     """ŷ = argmax_y s(y) = Σ_i β_i(x) exp(−γ‖y − y_i‖²) over ℝᵖ, by y ← Σ_i w_i y_i / Σ_i w_i, w_i = β_i k(y, y_i).
 
-    The step follows the gradient of s, 2γ Σ_i w_i (y_i − y). Where weights are negative it may go too far, and is then
-    halved until s grows: s never falls. It begins from the training outputs with the largest s, so that ŷ is at least
-    as near to h(x) as any of them; it is a local maximum, not the global one. For the output kernel `RBF`, also in
-    `Normalized` or `Scaled`.
+    The step follows the gradient of s, 2γ Σ_i w_i (y_i − y). With negative weights it may be too long; it is then
+    halved until s grows, so that s never falls. The search begins from the training outputs with the largest s: ŷ is at
+    least as near to h(x) as these, a local maximum of s. For the output kernel `RBF`, also in `Normalized` or `Scaled`.
 
     Parameters
     ----------
     n_starts : int, default=3
-        Training outputs to begin from. More cost more and may find better maxima.
+        The number of training outputs to begin from. More take longer and may find better maxima.
     max_iter : int, default=100
-        Steps, at most.
+        The largest number of steps.
     tol : float, default=1e-8
         Stop when s grows by less than this fraction.
 
@@ -58,7 +57,7 @@ class FixedPoint(Decoder):
     tol: float = 1e-8
 
     def fit(self, Y: Any, embedding: Embedding) -> FixedPoint:
-        """Keep the training outputs."""
+        """Keep the training outputs; raise unless the output kernel is `RBF`."""
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_iter, "max_iter", minimum=1)
         check_number(self.tol, "tol", minimum=0.0)
@@ -71,17 +70,19 @@ class FixedPoint(Decoder):
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
-        """A local maximum of s for each row of H, the best of those found."""
+        """For each row of H the best local maximum of s that the search found."""
         weights, _ = output_weights(H, embedding)
         height = max(1, _ENTRIES // (len(self._Y) * self.n_starts))
         found = [self._climb(weights[rows]) for rows in blocks(len(weights), height)]
         return asarray_like(np.concatenate(found), H)
 
     def _climb(self, beta: np.ndarray) -> np.ndarray:
-        """The best of the maxima above `n_starts` training outputs."""
-        m, starts = len(beta), min(self.n_starts, len(self._Y))
+        """The best of the maxima from `n_starts` training outputs."""
+        m = len(beta)
+        starts = min(self.n_starts, len(self._Y))
         first = smallest_k(-(beta @ self._kernel(self._Y)), starts)
-        points, beta = self._Y[first].reshape(m * starts, -1), np.repeat(beta, starts, axis=0)
+        points = self._Y[first].reshape(m * starts, -1)
+        beta = np.repeat(beta, starts, axis=0)
         values = self._values(points, beta)
         moving = np.arange(len(points))
         for _ in range(self.max_iter):
@@ -89,7 +90,8 @@ class FixedPoint(Decoder):
                 break
             new, grown = self._step(points[moving], beta[moving], values[moving])
             gain = grown - values[moving]
-            points[moving], values[moving] = new, grown
+            points[moving] = new
+            values[moving] = grown
             moving = moving[gain > self.tol * np.abs(grown)]
         best = values.reshape(m, starts).argmax(axis=1)
         chosen: np.ndarray = points.reshape(m, starts, -1)[np.arange(m), best]
@@ -101,7 +103,9 @@ class FixedPoint(Decoder):
         total = w.sum(axis=1)
         scale = np.maximum(np.abs(total), np.finfo(float).tiny)
         direction = (w @ self._Y - total[:, None] * y) / scale[:, None]
-        new, grown, length = y.copy(), values.copy(), 1.0
+        new = y.copy()
+        grown = values.copy()
+        length = 1.0
         left = np.flatnonzero(np.isfinite(direction).all(axis=1))
         for _ in range(_HALVINGS):
             if not len(left):
@@ -109,8 +113,10 @@ class FixedPoint(Decoder):
             trial = y[left] + length * direction[left]
             s = self._values(trial, beta[left])
             better = s > values[left]
-            new[left[better]], grown[left[better]] = trial[better], s[better]
-            left, length = left[~better], length / 2
+            new[left[better]] = trial[better]
+            grown[left[better]] = s[better]
+            left = left[~better]
+            length /= 2
         return new, grown
 
     def _values(self, y: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -118,5 +124,5 @@ class FixedPoint(Decoder):
         return np.asarray(np.einsum("ji,ji->j", beta, self._kernel(y)))
 
     def _kernel(self, y: np.ndarray) -> np.ndarray:
-        """exp(−γ‖y_j − y_i‖²) against the training outputs."""
+        """exp(−γ‖y_j − y_i‖²) with the training outputs y_i."""
         return np.asarray(np.exp(-self.gamma_ * cdist(y, self._Y, "sqeuclidean")))

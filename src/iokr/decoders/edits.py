@@ -1,4 +1,4 @@
-"""Graphs near h(x): from the best candidates, one edit at a time."""
+"""Graphs near h(x), by local search from the best candidates."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ __all__ = ["GraphEdits"]
 
 @component
 class GraphEdits(GraphDecoder):
-    """ŷ ← the graph one edit away with the smallest k_Y(y, y) − 2⟨h(x), ψ(y)⟩, while that gets smaller.
+    """ŷ ← the graph at one edit with the smallest k_Y(y, y) − 2⟨h(x), ψ(y)⟩, until no edit makes this smaller.
 
-    Edits put in or take out an edge, change the label of a node or an edge to another of the training labels, take out
-    a node, or put in one that hangs on another. The search begins from the training graphs nearest to h(x), so that ŷ
-    is at least as near as any of them; it ends where no single edit helps, a local minimum and not the global one for
-    sure. `solve` gives a bound. For every output kernel on graphs, whatever it is in. A step compares about
-    N²/2 graphs of N nodes, more with many labels: for graphs of tens of nodes.
+    Edits insert or delete an edge, change the label of a node or an edge to another training label, delete a node, or
+    insert one with an edge to another. The search begins from the training graphs nearest to h(x), so that ŷ is at
+    least as near as these; it is a local minimum, in general not the global one, and `solve` returns a bound. For every
+    output kernel on graphs, also in other kernels. A step compares about N²/2 graphs of N nodes, more with many labels:
+    for graphs of tens of nodes.
 
     Parameters
     ----------
     n_starts : int, default=1
-        Training graphs to begin from. More cost more and may find nearer graphs.
+        The number of training graphs to begin from. More take longer and may find nearer graphs.
     max_steps : int, default=20
-        Edits from each of them, at most; 0 is `Candidates()`.
+        The largest number of edits from each of them; 0 is `Candidates()`.
     nodes : bool, default=True
-        Whether nodes may come and go; else their number is that of the graph one begins from.
+        Whether nodes are inserted and deleted; otherwise their number is that of the training graph.
     connected : bool, default=False
-        Whether answers hang together: edits that cut a graph are left out, and the search begins from the nearest
-        training graphs that are connected.
+        Whether predictions are connected: the search begins from connected training graphs, and edits that disconnect a
+        graph are left out.
     max_nodes : int, default=None
-        Nodes of an answer, at most, and as many as those of the graph one begins from; None is the most that a training
-        graph has. Under a normalised kernel a graph that holds its parts twice is as near as one that holds them once,
-        so that answers would grow without a reason.
+        The largest number of nodes of a prediction, except that no training graph is too large to begin from. None is
+        the largest number of nodes of the training graphs: under a normalised kernel a graph that contains its parts
+        twice is as near as one that contains them once, so that predictions would grow without a limit.
 
     Attributes
     ----------
     labels_ : list
-        The labels of the nodes of the training graphs; None for nodes without.
+        The labels of the nodes of the training graphs; None for nodes without labels.
     edge_labels_ : list
-        The labels of their edges; [None] for edges without.
+        The labels of their edges; [None] for edges without labels.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class GraphEdits(GraphDecoder):
     >>> graphs = [(chain, "CAN"), (chain, "OAN"), (chain, "CAS")]
     >>> model = IOKR(RBF(0.5), output_kernel=WeisfeilerLehman(1), decoder=GraphEdits(), alpha=0.01)
     >>> adjacency, labels = model.fit([[0, 0], [1, 0], [0, 1]], graphs).predict([[1, 1]])[0]
-    >>> labels  # a graph that was not there
+    >>> labels  # not a training graph
     ['O', 'A', 'S']
     """
 
@@ -78,7 +78,7 @@ class GraphEdits(GraphDecoder):
     max_nodes: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> GraphEdits:
-        """Keep the training graphs."""
+        """Keep the training graphs; raise unless the output kernel is on graphs."""
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_steps, "max_steps", minimum=0)
         check_choice(self.nodes, "nodes", (True, False))
@@ -86,11 +86,11 @@ class GraphEdits(GraphDecoder):
         if self.max_nodes is not None:
             check_integer(self.max_nodes, "max_nodes", minimum=1)
         self._read(Y, embedding)
-        self._starts: np.ndarray | None = None
+        self._starts = np.arange(len(self._sketches))
         if self.connected:
             self._starts = np.flatnonzero([is_connected(g.adjacency) for g in self._sketches])
             if not len(self._starts):
-                raise ValueError("`connected=True` begins from connected graphs, but none of `y` is; leave it out.")
+                raise ValueError("`connected=True` begins from connected graphs, but `y` has none; leave it out.")
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -98,13 +98,12 @@ class GraphEdits(GraphDecoder):
         return self.solve(H, embedding)[0]
 
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(graphs, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the graphs, and what no graph at all goes below."""
-        some = getattr(self, "_starts", None)
+        """(graphs, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the graphs, and lower bounds over all graphs."""
         most = self.max_nodes or max(len(g.labels) for g in self._sketches)
-        starts, _ = rank_shared(H, embedding, self._Y if some is None else self._Y[some], self.n_starts, by="distance")
-        starts = starts if some is None else some[starts]
-        found, costs = [], []
-        for i, candidates in enumerate(starts.tolist()):
+        nearest, _ = rank_shared(H, embedding, self._Y[self._starts], self.n_starts, by="distance")
+        found: list[Any] = []
+        costs: list[float] = []
+        for i, candidates in enumerate(self._starts[nearest].tolist()):
             searched = [self._search(H[i : i + 1, :], start, most, embedding) for start in candidates]
             graph, cost = min(searched, key=itemgetter(1))
             found.append(graph)
@@ -113,7 +112,7 @@ class GraphEdits(GraphDecoder):
         return as_objects(found), np.array(costs), bounds
 
     def _search(self, h: Array, start: int, most: int, embedding: Embedding) -> tuple[Any, float]:
-        """The graph where edits end, and its cost; the training graph itself when none helps."""
+        """The graph at the end of the search, and its cost; the training graph itself if no edit improves it."""
 
         def edits(g: Sketch) -> list[Sketch]:
             return [e for e in self._edits(g, most) if not self.connected or is_connected(e.adjacency)]
@@ -123,10 +122,10 @@ class GraphEdits(GraphDecoder):
         return (self._Y[start] if end is begin else self._written(end)), cost
 
     def _edits(self, g: Sketch, most: int) -> Iterator[Sketch]:
-        """Every graph one edit away; nodes are put in while there are fewer than `most`."""
+        """The graphs at one edit; nodes are inserted while there are fewer than `most`."""
         A, labels = g
         n = len(labels)
-        kinds = range(1 + len(getattr(self, "edge_labels_", [None])))  # no edge, and an edge of each label
+        kinds = range(1 + len(self.edge_labels_))  # no edge, and an edge of each label
         for a, b in combinations(range(n), 2):
             for kind in kinds:
                 if kind != A[a, b]:
@@ -151,6 +150,6 @@ class GraphEdits(GraphDecoder):
 
 
 def is_connected(adjacency: np.ndarray) -> bool:
-    """Whether every node can be reached from every other."""
+    """Whether there is a path between any two nodes."""
     count, _ = connected_components(csr_array(adjacency != 0), directed=False)
     return bool(count == 1)

@@ -1,6 +1,6 @@
-"""Graphs as the fused Gromov–Wasserstein distance takes them: structures and labels in coordinates.
+"""The fused Gromov–Wasserstein distance between graphs, as structures and labels in coordinates.
 
-FGW(a, b) = min over couplings P of (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl|² P_ik P_jl: graphs after a soft matching.
+FGW(a, b) = min over couplings P of (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl|² P_ik P_jl, a soft matching of nodes.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr.data.graphs import edge_label_matrix, edge_values
-from iokr.data.objects import BadObject, BadObjectType, key
+from iokr.data.graphs import edge_label_matrix, edge_values, is_networkx, networkx_neighbors
+from iokr.data.objects import BadObject, BadObjectType, as_array, key
+from iokr.decoders._search.labels import in_order
 from iokr.decoders._search.transport import Arrays, canonical_order, fused_distance, import_ot
 
-__all__ = ["SoftGraph", "arrays_of", "canonical", "fgw_distance", "in_order", "soft_graph"]
+__all__ = ["SoftGraph", "arrays_of", "canonical", "fgw_distance", "soft_graph"]
 
 Categories = Sequence[Hashable]
 
 
 class SoftGraph(NamedTuple):
-    """Structure C, and labels: coordinates F (N, d), or `names`, a category each, where F is None.
+    """Structure C, and labels: coordinates F (N, d), or categories `names` if F is None.
 
-    C is (N, N), or (N, N, E) with a channel for every kind of edge. `kinds` are the categories of the edges of a plain
-    C, (N, N), None where edges are all alike or C has channels.
+    C is (N, N), or (N, N, E) with a channel for every category of edges. `kinds` are the categories of the edges of a C
+    without channels, (N, N), None for edges without labels.
     """
 
     structure: np.ndarray
@@ -36,56 +37,57 @@ class SoftGraph(NamedTuple):
 def soft_graph(y: Any, label: str = "label", number: int = 0, edge_label: str | None = None) -> SoftGraph:
     """A NetworkX graph, or a tuple (structure, labels) or (structure, labels, edge labels).
 
-    Labels that are floats, or rows of floats, are coordinates; anything else names a category; None is one category for
-    all.
+    Labels that are floats, or rows of floats, are coordinates; others are categories; None is one category for all.
     """
-    if hasattr(y, "adj"):
+    if is_networkx(y):
         return _from_networkx(y, label, label if edge_label is None else edge_label, number)
     if not isinstance(y, (tuple, list)) or len(y) not in (2, 3):
         raise BadObjectType(
             "Graph", number, f" must be a NetworkX graph or a pair (adjacency, labels), got {type(y).__name__}."
         )
-    try:
-        C = y[0].toarray() if is_sparse(y[0]) else to_numpy(y[0]) if is_array(y[0]) else np.asarray(y[0])
-        C = C.astype(np.float64)
-    except (TypeError, ValueError):
-        raise BadObjectType("Graph", number, f" has the adjacency {y[0]!r:.60}, which is no matrix.") from None
-    if C.ndim not in (2, 3) or C.shape[0] != C.shape[1] or 0 in C.shape:
-        raise BadObject("Graph", number, f" must have a square adjacency with a node or more, got shape {C.shape}.")
-    if not np.all(np.isfinite(C)):
-        raise BadObject("Graph", number, " has an adjacency with NaN or infinite entries.")
+    C = _structure(y[0], number)
     features, names = _labels(y[1], len(C), number)
     if len(y) == 2 or y[2] is None:
         return SoftGraph(C, features, names)
     if C.ndim == 3:
         raise BadObject("Graph", number, " has an adjacency with channels and edge labels; give one of them.")
     rows, columns = np.nonzero(C)
-    kinds = np.full(C.shape, None, dtype=object)
-    for (a, b), kind in edge_label_matrix(y[2], rows, columns, len(C), number).items():
-        kinds[a, b] = kind
-    return SoftGraph(C, features, names, kinds)
+    return SoftGraph(C, features, names, _table(edge_label_matrix(y[2], rows, columns, len(C), number), len(C)))
+
+
+def _structure(adjacency: Any, number: int) -> np.ndarray:
+    """A square matrix, with channels in the last axis if any."""
+    try:
+        C = adjacency.toarray() if is_sparse(adjacency) else as_array(adjacency)
+        C = C.astype(np.float64)
+    except (TypeError, ValueError):
+        raise BadObjectType("Graph", number, f" has the adjacency {adjacency!r:.60}, which is not a matrix.") from None
+    if C.ndim not in (2, 3) or C.shape[0] != C.shape[1] or 0 in C.shape:
+        raise BadObject("Graph", number, f" must have a square adjacency with a node or more, got shape {C.shape}.")
+    if not np.all(np.isfinite(C)):
+        raise BadObject("Graph", number, " has an adjacency with NaN or infinite entries.")
+    return np.asarray(C)
+
+
+def _table(labels: dict[tuple[int, int], Hashable], n: int) -> np.ndarray:
+    """The labels of edges as an array (n, n) of objects, None where there is no edge."""
+    kinds = np.full((n, n), None, dtype=object)
+    for (a, b), label in labels.items():
+        kinds[a, b] = label
+    return kinds
 
 
 def _from_networkx(G: Any, label: str, edge_label: str, number: int) -> SoftGraph:
-    if G.is_directed() or G.is_multigraph():
-        raise BadObject(
-            "Graph", number, " is directed or has parallel edges; pass `nx.Graph(G)` for its undirected edges."
-        )
-    places = {node: j for j, node in enumerate(G.nodes)}
-    if not places:
-        raise BadObject("Graph", number, " has no nodes.")
-    C = np.zeros((len(places), len(places)))
-    rows = np.array([places[u] for u in G.nodes for _ in G.adj[u]], dtype=np.intp)
-    columns = np.array([places[v] for u in G.nodes for v in G.adj[u]], dtype=np.intp)
-    C[rows, columns] = 1.0
-    found = edge_values(G, edge_label, number)
-    kinds = None
-    if found is not None:
-        kinds = np.full(C.shape, None, dtype=object)
-        for a, b, kind in zip(rows.tolist(), columns.tolist(), found, strict=True):
-            kinds[a, b] = kind
-    values = [data.get(label) for _, data in G.nodes(data=True)]
-    features, names = _labels(None if all(value is None for value in values) else values, len(C), number)
+    neighbors = networkx_neighbors(G, number)
+    n = len(neighbors)
+    edges = [(a, b) for a, near in enumerate(neighbors) for b in near]
+    C = np.zeros((n, n))
+    C[[a for a, _ in edges], [b for _, b in edges]] = 1.0
+    labels = edge_values(G, edge_label, number)
+    kinds = None if labels is None else _table(dict(zip(edges, labels, strict=True)), n)
+    values = [value for _, value in G.nodes(data=label)]
+    unlabelled = all(value is None for value in values)
+    features, names = _labels(None if unlabelled else values, n, number)
     return SoftGraph(C, features, names, kinds)
 
 
@@ -112,31 +114,29 @@ def _labels(labels: Any, n: int, number: int) -> tuple[np.ndarray | None, list[H
 
 
 def label_categories(graphs: Iterable[SoftGraph]) -> list[Hashable] | None:
-    """The labels of nodes that graphs with categories have; None where labels are coordinates."""
-    names = [g.names for g in graphs]
-    return None if any(some is None for some in names) else list(dict.fromkeys(n for some in names for n in some or ()))
+    """The categories of the nodes of all graphs, sorted; None if labels are coordinates."""
+    found: set[Hashable] = set()
+    for g in graphs:
+        if g.names is None:
+            return None
+        found.update(g.names)
+    return in_order(found)
 
 
 def edge_categories(graphs: Iterable[SoftGraph]) -> list[Hashable] | None:
-    """The labels of edges that graphs without channels have, None for edges without; None where there are channels."""
-    found: dict[Hashable, None] = {}
+    """The categories of the edges of all graphs, sorted, [None] without labels; None for structures with channels."""
+    found: set[Hashable] = set()
     for g in graphs:
         if g.structure.ndim == 3:
             return None
-        kinds = [None] if g.kinds is None else g.kinds[g.structure != 0].tolist()
-        found.update(dict.fromkeys(kinds))
-    return list(found) or [None]
-
-
-def in_order(categories: list[Hashable] | None) -> list[Hashable] | None:
-    """Categories in an order of their own, whatever order they were seen in."""
-    return None if categories is None else sorted(categories, key=lambda name: (type(name).__name__, repr(name)))
+        found.update([None] if g.kinds is None else g.kinds[g.structure != 0].tolist())
+    return in_order(found or {None})
 
 
 def arrays_of(g: SoftGraph, labels: Categories | None, edges: Categories | None) -> Arrays:
-    """(C (E, N, N), F (N, d)): categories are corners of a simplex, √2 apart, and a channel for each kind of edge.
+    """(C (E, N, N), F (N, d)): categories are corners of a simplex, √2 apart; a channel for each category of edges.
 
-    `labels` and `edges` say which category each coordinate and each channel stands for.
+    `labels` and `edges` are the categories of the coordinates and of the channels.
     """
     return _channels(g, edges), _coordinates(g, labels)
 
@@ -146,8 +146,8 @@ def _coordinates(g: SoftGraph, columns: Categories | None) -> np.ndarray:
         return g.features
     if columns is None:
         raise ValueError(
-            "One graph has categories for labels and the other has coordinates; say in `labels` which category each "
-            "coordinate stands for."
+            "One graph has categories as labels and the other has coordinates; give the category of each coordinate as "
+            "`labels`."
         )
     place = {name: j for j, name in enumerate(columns)}
     F = np.zeros((len(g.structure), len(columns)))
@@ -164,13 +164,13 @@ def _channels(g: SoftGraph, columns: Categories | None) -> np.ndarray:
         return np.moveaxis(C, 2, 0)
     if columns is None:
         raise ValueError(
-            "One graph has labels of edges and the other has channels; say in `edge_labels` which label each channel "
-            "stands for."
+            "One graph has labels of edges and the other has channels; give the label of each channel as `edge_labels`."
         )
     if g.kinds is None:
         if len(columns) > 1 and None not in columns and np.any(C):
-            raise ValueError("A graph has edges without labels, where `edge_labels` are needed.")
-        return np.stack([C if name is None or len(columns) == 1 else np.zeros_like(C) for name in columns])
+            raise ValueError("A graph has edges without labels, but `edge_labels` requires labels.")
+        own = [name is None or len(columns) == 1 for name in columns]
+        return np.stack([C if mine else np.zeros_like(C) for mine in own])
     stray = set(g.kinds[C != 0].tolist()) - set(columns)
     if stray:
         raise ValueError(f"The label {next(iter(stray))!r:.40} of an edge is not among `edge_labels`.")
@@ -178,9 +178,8 @@ def _channels(g: SoftGraph, columns: Categories | None) -> np.ndarray:
 
 
 def canonical(g: SoftGraph) -> SoftGraph:
-    """The same graph with its nodes in an order that does not depend on how they are numbered."""
-    columns, edges = in_order(label_categories((g,))), in_order(edge_categories((g,)))
-    order = canonical_order(arrays_of(g, columns, edges))
+    """The same graph with its nodes in an order that does not depend on their numbers."""
+    order = canonical_order(arrays_of(g, label_categories((g,)), edge_categories((g,))))
     square = np.ix_(order, order)
     return SoftGraph(
         g.structure[square],
@@ -191,21 +190,26 @@ def canonical(g: SoftGraph) -> SoftGraph:
 
 
 def _are(kinds: np.ndarray, name: Hashable) -> np.ndarray:
-    """Where the label of an edge is this one."""
+    """Where the label of an edge is `name`."""
     return np.array([[kind == name for kind in row] for row in kinds], dtype=bool)
 
 
 def fgw_distance(
     a: SoftGraph, b: SoftGraph, alpha: float, columns: Categories | None = None, edges: Categories | None = None
 ) -> float:
-    """FGW with uniform nodes and the square for edges: the smallest of a few local minima, the same each time."""
+    """FGW with uniform nodes and squared differences of edges: the smallest of some local minima, deterministic."""
     import_ot("The fused Gromov-Wasserstein distance")
     if a.features is None and b.features is None:
-        columns = in_order(label_categories((a, b)))
+        columns = label_categories((a, b))
     if a.structure.ndim == b.structure.ndim == 2:
-        edges = in_order(edge_categories((a, b)))
-    x, z = (arrays_of(g, columns, edges) for g in (a, b))
-    for what, widths in (("labels", [x[1].shape[1], z[1].shape[1]]), ("edges", [len(x[0]), len(z[0])])):
-        if widths[0] != widths[1]:
-            raise ValueError(f"The {what} of two graphs have {widths[0]} and {widths[1]} coordinates; give them alike.")
+        edges = edge_categories((a, b))
+    x = arrays_of(a, columns, edges)
+    z = arrays_of(b, columns, edges)
+    _check_widths("labels", x[1].shape[1], z[1].shape[1])
+    _check_widths("edges", len(x[0]), len(z[0]))
     return fused_distance(x, z, float(alpha))[0]
+
+
+def _check_widths(what: str, a: int, b: int) -> None:
+    if a != b:
+        raise ValueError(f"The {what} of two graphs have {a} and {b} coordinates; they must have the same number.")

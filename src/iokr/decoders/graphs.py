@@ -1,4 +1,4 @@
-"""What decoders of graphs share: graphs as arrays that can be changed, and back."""
+"""The base of decoders of graphs: graphs as arrays that can be changed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._array import Array, is_sparse, to_numpy
-from iokr.data.graphs import Graph, graphs
-from iokr.data.objects import as_objects, key, n_objects
+from iokr.data.graphs import Graph, graphs, is_networkx
+from iokr.data.objects import as_objects, n_objects
+from iokr.decoders._search.labels import distinct_labels
 from iokr.decoders._search.linear import kernel_option, output_costs
 from iokr.decoders.base import Decoder
-from iokr.decoders.fgw import in_order
-from iokr.embeddings.base import Embedding, KernelEmbedding
+from iokr.embeddings.base import Embedding
 from iokr.kernels.base import Kernel
 
 __all__ = ["GraphDecoder", "Sketch", "given_labels", "graph_kernel", "label_names"]
@@ -33,49 +33,50 @@ class Sketch(NamedTuple):
 class GraphDecoder(Decoder):
     """Training graphs, their labels, and the cost k_Y(y, y) − 2⟨h(x), ψ(y)⟩ of new graphs."""
 
+    labels_: list[Any]
+    edge_labels_: Sequence[Any] = (None,)  # in model files without them
+
     def _read(self, Y: Any, embedding: Embedding) -> None:
-        """Keep the training graphs, and how they are written."""
+        """Keep the training graphs and their form."""
         kernel = graph_kernel(embedding)
         if kernel is None:
             raise ValueError(
                 f"`{type(self).__name__}()` needs an output kernel on graphs, such as `WeisfeilerLehman()`, "
                 f"got {embedding.kernel_!r}; use `Candidates()`."
             )
-        self._Y, (self._label, self._edge_label) = as_objects(Y), label_names(kernel)
+        self._Y = as_objects(Y)
+        self._label, self._edge_label = label_names(kernel)
         parsed = graphs(self._Y, self._label, self._edge_label)
-        numbers, links = self._keep_labels()
+        numbers, links = self._learn_labels()
         self._sketches = [_sketch(g, numbers, links) for g in parsed]
 
-    def _keep_labels(self) -> tuple[dict[Hashable, int], dict[Hashable, int]]:
-        """Keep the labels of all nodes and edges as they were given; (numbers of both by their keys)."""
-        self._networkx = all(hasattr(y, "adj") for y in self._Y)
+    def _learn_labels(self) -> tuple[dict[Hashable, int], dict[Hashable, int]]:
+        """Keep the distinct labels of all nodes and edges; returns the numbers of both by their keys."""
+        self._networkx = all(is_networkx(y) for y in self._Y)
         given = [given_labels(y, self._label, self._edge_label) for y in self._Y]
-        kept = []
-        for side in range(2):
-            first: dict[Hashable, Any] = {}
-            for labels in given:
-                for label in labels[side]:
-                    first.setdefault(key(label), label)
-            first = first or {None: None}
-            kept.append({name: first[name] for name in in_order(list(first)) or ()})
-        self.labels_, self.edge_labels_ = (list(first.values()) for first in kept)
-        numbers, links = ({name: i for i, name in enumerate(first)} for first in kept)
+        nodes = distinct_labels(label for labels, _ in given for label in labels)
+        edges = distinct_labels(label for _, labels in given for label in labels) or {None: None}
+        self.labels_ = list(nodes.values())
+        self.edge_labels_ = list(edges.values())
+        numbers = {name: i for i, name in enumerate(nodes)}
+        links = {name: i for i, name in enumerate(edges)}
         return numbers, links
 
     def _written(self, g: Sketch) -> Any:
         """The graph in the form of the training outputs."""
         labels = [self.labels_[j] for j in g.labels]
-        kinds = getattr(self, "edge_labels_", [None])  # models of old files have none
-        plain, alike = all(label is None for label in labels), all(kind is None for kind in kinds)
+        no_labels = all(label is None for label in labels)
+        no_edge_labels = all(label is None for label in self.edge_labels_)
         adjacency = np.asarray(g.adjacency).astype(np.int64)
         if not self._networkx:
-            pair = (adjacency > 0).astype(np.int64), None if plain else labels
-            return pair if alike else (*pair, as_objects([None, *kinds])[adjacency])
-        made = import_module("networkx").Graph()
-        made.add_nodes_from((i, {} if plain else {self._label: label}) for i, label in enumerate(labels))
-        for a, b in zip(*(ends.tolist() for ends in np.nonzero(np.triu(adjacency))), strict=True):
-            made.add_edge(a, b, **({} if alike else {self._edge_label: kinds[adjacency[a, b] - 1]}))
-        return made
+            pair = ((adjacency > 0).astype(np.int64), None if no_labels else labels)
+            return pair if no_edge_labels else (*pair, as_objects([None, *self.edge_labels_])[adjacency])
+        written = import_module("networkx").Graph()
+        written.add_nodes_from((i, {} if no_labels else {self._label: label}) for i, label in enumerate(labels))
+        for a, b in np.argwhere(np.triu(adjacency)).tolist():
+            label = {} if no_edge_labels else {self._edge_label: self.edge_labels_[adjacency[a, b] - 1]}
+            written.add_edge(a, b, **label)
+        return written
 
     def _costs(self, h: Array, some: Sequence[Sketch], embedding: Embedding) -> np.ndarray:
         """k_Y(y, y) − 2⟨h, ψ(y)⟩ for one row h, (1, q)."""
@@ -83,23 +84,23 @@ class GraphDecoder(Decoder):
 
 
 def graph_kernel(embedding: Embedding) -> Kernel | None:
-    """The output kernel if it is one on graphs."""
-    kernel = embedding.kernel_ if isinstance(embedding, KernelEmbedding) else None
+    """The output kernel if its domain are graphs."""
+    kernel = embedding.kernel_
     return kernel if kernel is not None and kernel.domain == "graphs" else None
 
 
 def label_names(kernel: Any) -> tuple[str, str]:
-    """The attributes of nodes and edges that a kernel reads, be it inside others."""
+    """The attributes of nodes and edges that a kernel reads, also a kernel inside others."""
     label = str(kernel_option(kernel, "label", "label"))
     edge_label = kernel_option(kernel, "edge_label", None)
     return label, label if edge_label is None else str(edge_label)
 
 
 def given_labels(y: Any, name: str, edge_name: str) -> tuple[list[Any], list[Any]]:
-    """The labels of the nodes and of the edges as they were given, None without."""
-    if hasattr(y, "adj"):
-        edges = [data.get(edge_name) for _, _, data in y.edges(data=True)]
-        return [data.get(name) for _, data in y.nodes(data=True)], edges
+    """The labels of the nodes and of the edges of a graph, None for each without label."""
+    if is_networkx(y):
+        nodes = [label for _, label in y.nodes(data=name)]
+        return nodes, [label for _, _, label in y.edges(data=edge_name)]
     adjacency, labels = y[:2]
     nodes = [None] * n_objects(adjacency) if labels is None else list(labels)
     if len(y) == 2 or y[2] is None:

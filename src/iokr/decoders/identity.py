@@ -1,4 +1,4 @@
-"""h(x) is the answer."""
+"""h(x) as the prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Identity"]
 
 @component
 class Identity(Decoder):
-    """ŷ = h(x), for outputs that are vectors.
+    """ŷ = h(x), for vector outputs.
 
     Examples
     --------
@@ -31,5 +31,5 @@ class Identity(Decoder):
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Array:
-        """h(x) plus the mean that a centred embedding took away."""
+        """h(x), plus the mean that a centred embedding subtracts."""
         return embedding.vectors(H)

@@ -1,4 +1,4 @@
-"""A string near h(x) under a spectrum kernel."""
+"""Strings near h(x) under a spectrum kernel."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from iokr.kernels.structured.strings import Spectrum
 
 __all__ = ["NGramPath"]
 
+_ROUNDING = 1e-12  # relative difference of costs that may be rounding
+
 
 class _Path(NamedTuple):
-    """A string, how often it uses which n-gram, ⟨h, φ⟩ and ‖φ‖²."""
+    """A string, the counts of its n-grams, ⟨h, φ⟩ and ‖φ‖²."""
 
     text: str
     used: dict[int, int]
@@ -30,21 +32,21 @@ class _Path(NamedTuple):
 
 @component
 class NGramPath(Decoder):
-    """ŷ ≈ argmin_y ‖φ(y)‖² − 2⟨h(x), φ(y)⟩ over strings of n-grams seen in training, for `Spectrum(n)` outputs.
+    """ŷ ≈ argmin_y ‖φ(y)‖² − 2⟨h(x), φ(y)⟩ over strings of training n-grams, for `Spectrum(n)` outputs.
 
-    Such a string is a path: each n-gram begins with the n − 1 letters with which the last one ends. Using an n-gram for
-    the c-th time costs 2c − 1 − 2h_u, so a beam of the cheapest paths, a letter longer at a time, knows the cost of
-    each. The answer is the cheapest path met, or the best training output where that is cheaper: never worse than
-    `Candidates()`, but not the optimum for sure. `solve` gives a bound, which is the optimum when paths are forgotten:
-    Σ_u min_c (c² − 2c h_u). With `Normalized(Spectrum(n))`, ⟨h(x), φ(y)⟩/‖φ(y)‖ is made large, and bounded by the
-    length of the positive part of h.
+    Such a string is a path: each n-gram begins with the last n − 1 letters of the one before. The c-th use of an n-gram
+    costs 2c − 1 − 2h_u, so that a beam search extends the cheapest paths by a letter at a time with exact costs. The
+    prediction is the cheapest path of the search, or the best training output if that is cheaper: never worse than
+    `Candidates()`, but not always the optimum. `solve` returns a bound, the optimum over all counts of n-grams,
+    Σ_u min_c (c² − 2c h_u). With `Normalized(Spectrum(n))` the search is for the largest ⟨h(x), φ(y)⟩/‖φ(y)‖, and the
+    bound is the norm of the positive part of h.
 
     Parameters
     ----------
     width : int, default=30
-        Paths kept. Larger is slower and nearer to the optimum.
+        The number of paths in the beam. Larger is slower and nearer to the optimum.
     max_length : int, default=None
-        Letters of the answer, at most; None: those of the longest training output.
+        The largest number of letters of a prediction; None is that of the training outputs.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class NGramPath(Decoder):
     max_length: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> NGramPath:
-        """The n-grams, and which can follow which."""
+        """Keep the training outputs; raise unless the output kernel is `Spectrum`."""
         check_integer(self.width, "width", minimum=1)
         kernel, _ = output_kernel(embedding)
         if not isinstance(kernel, Spectrum):
@@ -79,9 +81,9 @@ class NGramPath(Decoder):
         return self.solve(H, embedding)[0]
 
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(strings, costs, bounds): ‖φ(y)‖² − 2⟨h, φ(y)⟩, or −2⟨h, φ(y)⟩/‖φ(y)‖ when normalised.
+        """(strings, costs, bounds): ‖φ(y)‖² − 2⟨h, φ(y)⟩, or −2⟨h, φ(y)⟩/‖φ(y)‖ if normalised, and lower bounds.
 
-        No string costs less than the bound; where cost and bound agree to rounding the string is the best one.
+        A string whose cost equals the bound, up to rounding, is the best one.
         """
         _, unit = output_kernel(embedding)
         weights, S = output_weights(H, embedding)
@@ -89,14 +91,17 @@ class NGramPath(Decoder):
         follow: dict[str, list[int]] = {}
         for u, gram in enumerate(grams):
             follow.setdefault(gram[:-1], []).append(u)
-        strings, costs, bounds = [], [], []
+        strings: list[str] = []
+        costs: list[float] = []
+        bounds: list[float] = []
         for row in weights:
             h = np.asarray(row @ S.matrix)
             string, cost = self._nearest_output(h, S, unit)
             if grams:
                 path = self._beam(h.tolist(), grams, follow, unit)
-                if _cost(path, unit) < cost - 1e-12 * max(abs(cost), 1.0):
-                    string, cost = path.text, _cost(path, unit)
+                if _cost(path, unit) < cost - _ROUNDING * max(abs(cost), 1.0):
+                    string = path.text
+                    cost = _cost(path, unit)
             strings.append(string)
             costs.append(cost)
             bounds.append(min(_bound(h, unit), cost))
@@ -104,15 +109,16 @@ class NGramPath(Decoder):
 
     def _nearest_output(self, h: np.ndarray, S: Counts, unit: bool) -> tuple[str, float]:
         """The best training output and its cost."""
-        score, square = S.matrix @ h, sq_norms(S)
+        score = S.matrix @ h
+        square = sq_norms(S)
         costs = square - 2 * score
-        if unit:  # less 1, the length of ψ(y), which is 0 for strings of fewer than n letters
+        if unit:  # ‖ψ(y)‖² is 1, which is left out, but 0 for strings of fewer than n letters: −1 for these
             costs = np.where(square > 0, -2 * score / np.sqrt(np.maximum(square, 1.0)), -1.0)
         best = int(np.argmin(costs))
         return str(self._Y[best]), float(costs[best])
 
     def _beam(self, h: list[float], grams: list[str], follow: dict[str, list[int]], unit: bool) -> _Path:
-        """The cheapest of the paths met."""
+        """The cheapest path of the search."""
         n = len(grams[0])
         first = sorted((_Path(gram, {u: 1}, h[u], 1) for u, gram in enumerate(grams)), key=lambda p: -p.score)
         beam = first[: self.width]
@@ -139,7 +145,7 @@ def _cost(path: _Path, unit: bool) -> float:
 
 
 def _bound(h: np.ndarray, unit: bool) -> float:
-    """Below the cost of any string: every n-gram as often as suits it best."""
+    """A lower bound of the cost of all strings, by the best count of every n-gram."""
     if unit:
         return -2 * float(np.linalg.norm(np.maximum(h, 0.0)))
     return count_bound(h)

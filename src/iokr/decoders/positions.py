@@ -1,4 +1,4 @@
-"""The nearest sequence, position by position."""
+"""The nearest sequence under a positional kernel."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from iokr.kernels.structured.sequences import counts_positions, sequences_of
 
 __all__ = ["Positions"]
 
-_ENTRIES = 1 << 22  # of a table of scores
+_ENTRIES = 1 << 22  # entries of a table of scores
 
 
 @component
 class Positions(Decoder):
-    """ŷ = argmax_y Σ_t s_t(y_t) + Σ_t p_t(y_t, y_t+1), s_t(a) = Σ_i β_i(x) 1{y_it = a}, of the length that fits best.
+    """ŷ = argmax_y Σ_t s_t(y_t) + Σ_t p_t(y_t, y_t+1), s_t(a) = Σ_i β_i(x) 1{y_it = a}, of the best length.
 
     The nearest of all sequences over the letters of the training outputs, exactly, for the output kernel
-    `Positional(Delta())`: each position by itself, and with transitions τ, p_t(a, b) = τ Σ_i β_i(x) 1{y_it = a,
-    y_it+1 = b}, by dynamic programming along the sequence (Viterbi). ‖ψ(y)‖² = T + τ (T − 1) depends on the length T
-    alone, which is chosen last. The kernel may be in `Normalized`, where ⟨h(x), ψ(y)⟩/‖ψ(y)‖ is made large. When all
-    training outputs are of one length, so are the answers. Ties go to the letter that comes first in the training
+    `Positional(Delta())`: by position, or with transitions τ, p_t(a, b) = τ Σ_i β_i(x) 1{y_it = a, y_it+1 = b}, by
+    dynamic programming along the sequence (Viterbi). ‖ψ(y)‖² = T + τ (T − 1) depends on the length T only, which is
+    chosen last. With the kernel in `Normalized` the largest ⟨h(x), ψ(y)⟩/‖ψ(y)‖ is found. Predictions have the length
+    of the training outputs if these have the same length. Ties go to the letter that appears first in the training
     outputs, and to the shorter sequence. The cost is n for each position, with transitions n and letters².
 
     Attributes
     ----------
     letters_ : list
-        The letters of the training outputs, in the order in which they appear.
+        The letters of the training outputs, in order of appearance.
 
     Examples
     --------
@@ -45,12 +45,12 @@ class Positions(Decoder):
     >>> words = ["cat", "car", "cot"]
     >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     >>> model = IOKR(RBF(0.5), output_kernel=Positional(Delta()), decoder=Positions(), alpha=0.01).fit(X, words)
-    >>> model.predict([[1.0, 1.0]])  # a word that was not there
+    >>> model.predict([[1.0, 1.0]])  # not a training output
     array(['cor'], dtype=object)
     """
 
     def fit(self, Y: Any, embedding: Embedding) -> Positions:
-        """The letters, and which output has which of them where."""
+        """Learn the letters of each output; raise unless the output kernel counts positions."""
         kernel, _ = output_kernel(embedding)
         counting = counts_positions(kernel)
         if counting is None:
@@ -75,33 +75,37 @@ class Positions(Decoder):
         return self
 
     def decode(self, H: Array, embedding: Embedding, lengths: Any = None) -> Any:
-        """The nearest sequence for each row of H, of the given lengths where they are known."""
+        """The nearest sequence for each row of H, of the given lengths if there are any."""
         _, unit = output_kernel(embedding)
         weights, _ = output_weights(H, embedding)
-        given = None if lengths is None else np.minimum(np.asarray(lengths, dtype=np.intp), self._codes.shape[1])
-        height = max(1, _ENTRIES // len(self.letters_) ** (2 if self._transitions else 1))
+        entries = len(self.letters_) ** (2 if self._transitions else 1)  # of the tables of one row
         rows: list[list[Any]] = []
-        for some in blocks(len(weights), height):
+        for some in blocks(len(weights), max(1, _ENTRIES // entries)):
             totals, paths = self._best(weights[some])
-            chosen = self._lengths(totals, unit) if given is None else given[some]
+            if lengths is None:
+                chosen = self._lengths(totals, unit)
+            else:
+                chosen = np.minimum(np.asarray(lengths, dtype=np.intp)[some], self._codes.shape[1])
             rows.extend([self.letters_[a] for a in path] for path in paths(chosen))
-        if self._matrix:
-            return np.array(rows)
+        return np.array(rows) if self._matrix else as_objects(self._written(row) for row in rows)
+
+    def _written(self, row: list[Any]) -> Any:
+        """A sequence of the type of the training outputs."""
         if issubclass(self._kind, str):
-            return as_objects("".join(row) for row in rows)
-        return as_objects(np.array(row) if issubclass(self._kind, np.ndarray) else self._kind(row) for row in rows)
+            return "".join(row)
+        return np.array(row) if issubclass(self._kind, np.ndarray) else self._kind(row)
 
     def _lengths(self, totals: np.ndarray, unit: bool) -> np.ndarray:
-        """The length that fits best, of those from 1 to the longest."""
+        """The best length, from 1 to that of the longest training output."""
         m, longest = totals.shape
         if self.lengths_.min() == self.lengths_.max():
             return np.full(m, longest)
         squares = np.arange(1, longest + 1) + self._transitions * np.arange(longest)  # ‖ψ(y)‖²
-        fits: np.ndarray = 1 + np.argmin(-totals / np.sqrt(squares) if unit else squares - 2 * totals, axis=1)
-        return fits
+        costs = -totals / np.sqrt(squares) if unit else squares - 2 * totals
+        return np.asarray(1 + np.argmin(costs, axis=1))
 
     def _best(self, weights: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], list[list[int]]]]:
-        """(totals, paths): the largest ⟨h, ψ(y)⟩ for each length, and its letters."""
+        """(totals, paths): the largest ⟨h, ψ(y)⟩ for each length, and a function from lengths to the letters."""
         longest = self._codes.shape[1]
         if self._transitions:
             return best_paths(lambda t: self._scores(weights, t), lambda t: self._steps(weights, t), longest)

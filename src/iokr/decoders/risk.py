@@ -1,8 +1,9 @@
-"""ŷ = argmin_y Σ_i β_i(x) Δ(y_i, y): decoding by the loss itself."""
+"""ŷ = argmin_y Σ_i β_i(x) Δ(y_i, y): decoding by the expected loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ _NAMED: dict[str, Callable[[Any], PairLoss]] = {
     "fgw": lambda Y: GraphLoss(),
     "tree": lambda Y: TreeEditLoss(),
 }
-_METRICS = {  # functions of iokr.metrics that have a name here
+_METRICS = {  # names of functions of iokr.metrics
     "hamming": "hamming",
     "f1_samples": "f1",
     "kendall_tau": "kendall",
@@ -41,27 +42,27 @@ _METRICS = {  # functions of iokr.metrics that have a name here
     "fgw": "fgw",
     "tree_edit_distance": "tree",
 }
-_ACCURACIES = ("character_accuracy", "subset_accuracy")  # the larger, the better
+_ACCURACIES = ("character_accuracy", "subset_accuracy")  # larger is better
 _ERRORS = ("rbf_loss",)
 
 
 @component
 class MinimumRisk(Decoder):
-    """ŷ = argmin_y Σ_i β_i(x) Δ(y_i, y), with h(x) = Σ_i β_i(x) ψ(y_i): the answer of least expected loss.
+    """ŷ = argmin_y Σ_i β_i(x) Δ(y_i, y), with h(x) = Σ_i β_i(x) ψ(y_i): the output of smallest expected loss, or risk.
 
-    β(x) stands for the probabilities of the training outputs given x, so the sum is the expected loss of the answer y.
-    Δ may be any loss; the output kernel only serves to learn β, and may be left out. With Δ(y, y') = ‖ψ(y) − ψ(y')‖²
-    and k_Y(y, y) constant this is `Candidates()`. For every model with `weights`: ridge, trees, neighbours.
+    β(x) takes the place of the probabilities of the training outputs given x. Δ may be any loss; the output kernel only
+    serves to learn β, and may be left out. With Δ(y, y') = ‖ψ(y) − ψ(y')‖² and constant k_Y(y, y) this is
+    `Candidates()`. For every model with `weights`: ridge, trees, neighbours.
 
-    Without candidates given to `predict`, the search is exact over all label sets ("hamming", "f1") and over all
-    complete rankings ("kendall" up to 12 items, "spearman"); else it goes over the training outputs. `rank` orders
-    candidates by their risk, and gives minus the risk as values. The cost is n·c losses for c candidates, then 2mnc.
+    Without `candidates` in `predict`, the search is exact over all label sets ("hamming", "f1") and over all complete
+    rankings ("kendall" up to 12 items, "spearman"); for other losses it is over the training outputs. `rank` orders
+    candidates by their risk, and returns minus the risk. The cost is n·c losses for c candidates, then 2mnc flops.
 
     Parameters
     ----------
     loss : {"hamming", "f1", "kendall", "spearman", "edit", "fgw", "tree"} or callable
-        Δ(truth, answer): the fraction of wrong labels, 1 − F1, (1 − τ)/2, (1 − ρ)/2, edits between sequences, the fused
-        Gromov–Wasserstein distance between graphs, edits between ordered trees; or a function of two outputs, or one
+        Δ(truth, prediction): the fraction of wrong labels, 1 − F1, (1 − τ)/2, (1 − ρ)/2, edits between sequences, the
+        fused Gromov–Wasserstein distance between graphs, edits between ordered trees; or a function of two outputs, or
         of `iokr.metrics`.
 
     Examples
@@ -82,56 +83,64 @@ class MinimumRisk(Decoder):
     loss: str | Callable[[Any, Any], float]
 
     weighted = True
-    by = "score"  # what ranking makes large is minus the risk
+    by = "score"  # minus the risk is to be large
 
     def fit(self, Y: Any, embedding: Embedding) -> MinimumRisk:
-        """Keep the distinct training outputs, and which row has which."""
-        self._measure(Y)
+        """Keep the distinct training outputs, and the number of that of each row."""
+        self._fitted_loss(Y)
         first, self._which = distinct(Y)
-        self.Y_fit_, self._kernel = take(Y, first), embedding.kernel_
+        self.Y_fit_ = take(Y, first)
+        self._kernel = embedding.kernel_
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
-        """The answer of least risk for each row of β, (m, n)."""
+        """The output of smallest risk for each row of β, (m, n)."""
         risk = self.measure()
-        found = risk.search(H)
-        if found is not None:
-            return asarray_like(found, H) if isinstance(found, np.ndarray) and found.dtype != object else found
-        best, _ = rank_shared(H, risk, self.Y_fit_, 1, by="score")
-        return take(self.Y_fit_, best[:, 0])
+        best = risk.search(H)
+        if best is None:
+            index, _ = rank_shared(H, risk, self.Y_fit_, 1, by="score")
+            return take(self.Y_fit_, index[:, 0])
+        is_numbers = isinstance(best, np.ndarray) and best.dtype != object
+        return asarray_like(best, H) if is_numbers else best
 
     def measure(self) -> Risk:
-        """Minus the risk, in the place of ⟨h(x), ψ(y)⟩, for what ranks candidates."""
-        return Risk(self._measure(self.Y_fit_), self.Y_fit_, self._which, self._kernel)
+        """Minus the risk, which takes the place of ⟨h(x), ψ(y)⟩ in rankings."""
+        return Risk(self._fitted_loss(self.Y_fit_), self.Y_fit_, self._which, self._kernel)
 
-    def _measure(self, Y: Any) -> PairLoss:
+    def _fitted_loss(self, Y: Any) -> PairLoss:
         """Δ, fitted to the training outputs."""
-        name = self.loss
-        if callable(name):
-            if not getattr(name, "__module__", "").startswith("iokr.metrics"):
-                return FunctionLoss(name)
-            known = getattr(name, "__name__", "")
-            if known not in _METRICS:
-                return FunctionLoss(_of_metric(name, known))
-            name = _METRICS[known]
-        if not isinstance(name, str) or name not in _NAMED:
+        if callable(self.loss):
+            name = _metric_name(self.loss)
+            if name not in _METRICS:
+                return FunctionLoss(self.loss if name is None else _of_metric(self.loss, name))
+            name = _METRICS[name]
+        else:
+            name = self.loss
+        if name not in _NAMED:
             raise ValueError(
-                f"`loss` must be {', '.join(map(repr, _NAMED))}, or a function of the true output and the answer, "
+                f"`loss` must be {', '.join(map(repr, _NAMED))}, or a function of the true and the predicted output, "
                 f"got {self.loss!r:.60}."
             )
         with error_context("y"):
             return _NAMED[name](Y).fit(Y)
 
 
+def _metric_name(loss: Callable[..., Any]) -> str | None:
+    """The name of a function of `iokr.metrics`, None for others."""
+    if not isinstance(loss, FunctionType) or not loss.__module__.startswith("iokr.metrics"):
+        return None
+    return loss.__name__
+
+
 def _of_metric(metric: Callable[..., float], name: str) -> Callable[[Any, Any], float]:
-    """A mean over rows as a loss of two outputs: itself, or one less it."""
+    """A mean over rows as a loss of two outputs: 1 − it for an accuracy."""
     if name in _ACCURACIES:
         return lambda y, z: 1.0 - metric([y], [z])
     if name in _ERRORS:
         return lambda y, z: metric([y], [z])
     raise ValueError(
-        f"`iokr.metrics.{name}` is no loss between two outputs; "
-        f"use {', '.join([*_METRICS, *_ACCURACIES, *_ERRORS])}, or a function of the true output and the answer."
+        f"`iokr.metrics.{name}` is not a loss between two outputs; use "
+        f"{', '.join([*_METRICS, *_ACCURACIES, *_ERRORS])}, or a function of the true and the predicted output."
     )
 
 
@@ -141,7 +150,9 @@ class Risk:
     S_fit_ = None
 
     def __init__(self, loss: PairLoss, Y: Any, which: np.ndarray, kernel: Kernel | None) -> None:
-        self.loss, self.which, self.kernel_ = loss, which, kernel  # the kernel says which objects outputs are
+        self.loss = loss
+        self.which = which
+        self.kernel_ = kernel
         self.R = loss.represent(Y)
 
     def _masses(self, B: Array) -> np.ndarray:
@@ -154,11 +165,11 @@ class Risk:
         return np.asarray(np.add.reduceat(masses[:, order], starts, axis=1))
 
     def search(self, B: Array) -> Any:
-        """The best of all outputs for each row of β, or None."""
+        """The best of all outputs for each row of β, None if no search over all outputs is known."""
         return self.loss.search(self._masses(B), self.R)
 
     def represent(self, Y: Any, name: str = "candidates") -> Any:
-        """Candidates as the loss takes them."""
+        """Candidates, represented by the loss."""
         return self.loss.represent(Y.toarray() if is_sparse(Y) else Y)
 
     def inner(self, B: Array, S: Any) -> Array:
@@ -166,9 +177,9 @@ class Risk:
         return asarray_like(-(self._masses(B) @ self.loss.matrix(self.R, S)), B)
 
     def sq_norms(self, S: Any) -> np.ndarray:
-        """None count."""
+        """Zeros: candidates are ranked by the risk alone."""
         return np.zeros(len(S))
 
     def sq_norms_of(self, B: Array) -> np.ndarray:
-        """None count."""
+        """Zeros."""
         return np.zeros(int(B.shape[0]))

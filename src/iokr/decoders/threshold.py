@@ -1,4 +1,4 @@
-"""Label sets as 0/1 vectors, decoded exactly."""
+"""The nearest label set."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, is_sparse, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer
-from iokr.data.objects import as_objects, is_numeric
+from iokr.data.objects import as_array, as_objects, is_numeric
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, KernelEmbedding
@@ -23,17 +23,17 @@ __all__ = ["Threshold"]
 class Threshold(Decoder):
     """ŷ_j = 1 if h_j(x) > ½: the nearest 0/1 vector to h(x), exactly, under a linear output kernel.
 
-    ‖h(x) − y‖² is ‖h(x)‖² + Σ_j y_j (1 − 2h_j(x)), so a set of given size has the labels with the largest h_j, and
-    limits on the size are met exactly, too. With the output kernel `Hamming()` what counts for label j is the weight
-    Σ_i β_i(x) of the training sets that have it, less that of the others; outputs may then be Python sets. Ties go to
-    the first labels.
+    ‖h(x) − y‖² = ‖h(x)‖² + Σ_j y_j (1 − 2h_j(x)): the best set of a given size has the labels with the largest h_j, so
+    that limits on the size are exact, too. With the output kernel `Hamming()`, label j is predicted if the weight
+    Σ_i β_i(x) of the training sets with it is larger than that of the others; outputs may then be Python sets. Ties go
+    to the first labels.
 
     Parameters
     ----------
     min_size : int, default=0
-        Labels of an answer, at least.
+        The smallest number of labels of a prediction.
     max_size : int, default=None
-        At most; None is all of them.
+        The largest number; None is all labels.
 
     Examples
     --------
@@ -49,9 +49,10 @@ class Threshold(Decoder):
     max_size: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> Threshold:
-        """Needs 0/1 outputs and a linear ψ, or `Hamming()`."""
+        """Raise unless outputs are 0/1 vectors with a linear kernel, or the kernel is `Hamming()`."""
         kernel, _ = output_kernel(embedding)
-        self._labels, self._kind = None, None
+        self._labels: list[Any] | None = None
+        self._kind: type | None = None
         if isinstance(kernel, Hamming):
             self._labels = kernel.labels_
             if not is_numeric(Y) and all(isinstance(y, (set, frozenset)) for y in Y):
@@ -61,10 +62,11 @@ class Threshold(Decoder):
         if isinstance(embedding, KernelEmbedding) and not isinstance(embedding.kernel_, Linear):
             raise ValueError(
                 f"`Threshold()` is exact for a linear output kernel or `Hamming()` only, got {embedding.kernel_!r}; "
-                "use `Candidates()`, or leave `output_kernel` out."
+                "use `Candidates()`, or no `output_kernel`."
             )
-        values = Y.data if is_sparse(Y) else to_numpy(Y) if is_array(Y) else np.asarray(Y)
-        if not np.all((values == 0) | (values == 1) | ((values != values) if values.dtype.kind == "f" else False)):
+        values = Y.data if is_sparse(Y) else as_array(Y)
+        missing = values != values
+        if not np.all((values == 0) | (values == 1) | missing):
             raise ValueError(
                 "`Threshold()` decodes 0/1 vectors, but `y` has other values; use `Identity()` or `Candidates()`."
             )
@@ -81,7 +83,7 @@ class Threshold(Decoder):
             )
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
-        """1{h_j > ½}, but for as many of the largest h_j as the limits ask for."""
+        """1{h_j > ½}, with at least `min_size` and at most `max_size` of the largest h_j."""
         if self._labels is None:
             V = embedding.vectors(H)
         else:

@@ -1,8 +1,8 @@
-"""Trees near h(x): from the best candidates, one edit at a time."""
+"""Trees near h(x), by local search from the best candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from operator import itemgetter
 from typing import Any
@@ -12,44 +12,46 @@ import numpy as np
 from iokr._array import Array
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer
+from iokr.data.graphs import is_networkx
 from iokr.data.objects import as_objects, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
+from iokr.decoders._search.labels import distinct_labels
 from iokr.decoders._search.linear import kernel_option, output_bounds, output_costs
 from iokr.decoders._search.local import descend
 from iokr.decoders._search.trees import productions, subtrees, tree_edits
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
-from iokr.decoders.fgw import in_order
-from iokr.embeddings.base import Embedding, KernelEmbedding
+from iokr.embeddings.base import Embedding
 
 __all__ = ["TreeEdits"]
 
 
 @component
 class TreeEdits(Decoder):
-    """ŷ ← the tree one edit away with the smallest k_Y(y, y) − 2⟨h(x), ψ(y)⟩, while that gets smaller.
+    """ŷ ← the tree at one edit with the smallest k_Y(y, y) − 2⟨h(x), ψ(y)⟩, until no edit makes this smaller.
 
-    Edits give a node another of the training labels, take out a node, whose children move to its parent, or a whole
-    subtree, put in a leaf or a node above neighbouring children, swap two children, or put a subtree of a training tree
-    near h(x) in the place of another. The search begins from the training trees nearest to h(x), so that ŷ is at least
-    as near as any of them; it ends where no single edit helps, a local minimum and not the global one for sure. `solve`
-    gives a bound. For every output kernel on trees, whatever it is in. Answers are written as the training trees are. A
-    step compares N (2 labels + grafts · N) trees of N nodes and two children a node, more where nodes have many.
+    Edits relabel a node with another training label, delete a node, whose children move to its parent, or a subtree,
+    insert a leaf or a node above neighbouring children, swap two children, or replace a subtree by one of a training
+    tree near h(x). The search begins from the training trees nearest to h(x), so that ŷ is at least as near as these;
+    it is a local minimum, in general not the global one, and `solve` returns a bound. For every output kernel on trees,
+    also in other kernels. Predictions have the form of the training trees. A step compares N (2 labels + grafts · N)
+    trees of N nodes with two children per node, more for more children.
 
     Parameters
     ----------
     n_starts : int, default=5
-        Training trees to begin from. More cost more and find nearer trees: of a few, one mostly is on the way.
+        The number of training trees to begin from. More take longer and find nearer trees.
     max_steps : int, default=20
-        Edits from each of them, at most; 0 is `Candidates()`.
+        The largest number of edits from each of them; 0 is `Candidates()`.
     grafts : int, default=3
-        Training trees nearest to h(x) whose subtrees may be put in; 0 leaves single nodes.
+        The number of training trees nearest to h(x) whose subtrees are inserted; 0 inserts single nodes only.
     grammar : bool, default=False
-        Whether each node of an answer has a label and labels of children that some training node has: what is then
-        found is an expression, or a sentence, wherever the training trees are.
+        Whether each node of a prediction must have the label, and the labels of the children, of some training node:
+        predictions are then expressions, or sentences, if the training trees are.
     max_nodes : int, default=None
-        Nodes of an answer, at most, and as many as those of the tree one begins from; None is the most that a training
-        tree has. Under a normalised kernel a tree that holds its parts twice is as near as one that holds them once.
+        The largest number of nodes of a prediction, except that no training tree is too large to begin from. None is
+        the largest number of nodes of the training trees: under a normalised kernel a tree that contains its parts
+        twice is as near as one that contains them once.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class TreeEdits(Decoder):
     >>> from iokr.kernels import RBF, Subtree
     >>> trees = [("+", ("*", "a", "b"), "c"), ("+", ("*", "a", "b"), "d"), ("+", ("*", "b", "b"), "c")]
     >>> model = IOKR(RBF(0.5), output_kernel=Subtree(0.5), decoder=TreeEdits(), alpha=0.01)
-    >>> model.fit([[0, 0], [1, 0], [0, 1]], trees).predict([[1, 1]])[0]  # a tree that was not there
+    >>> model.fit([[0, 0], [1, 0], [0, 1]], trees).predict([[1, 1]])[0]  # not a training tree
     ('+', ('*', 'b', 'b'), 'd')
     """
 
@@ -74,14 +76,14 @@ class TreeEdits(Decoder):
     max_nodes: int | None = None
 
     def fit(self, Y: Any, embedding: Embedding) -> TreeEdits:
-        """Keep the training trees."""
+        """Keep the training trees; raise unless the output kernel is on trees."""
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_steps, "max_steps", minimum=0)
         check_integer(self.grafts, "grafts", minimum=0)
         check_choice(self.grammar, "grammar", (True, False))
         if self.max_nodes is not None:
             check_integer(self.max_nodes, "max_nodes", minimum=1)
-        kernel = embedding.kernel_ if isinstance(embedding, KernelEmbedding) else None
+        kernel = embedding.kernel_
         if kernel is None or kernel.domain != "trees":
             raise ValueError(
                 f"`TreeEdits()` needs an output kernel on trees, such as `Subtree()`, got {kernel!r}; "
@@ -91,23 +93,20 @@ class TreeEdits(Decoder):
         self._ordered = bool(kernel_option(kernel, "ordered", True))
         trees = as_objects(Y)
         self._read([preorder(tree_nodes(y, self._label, i)) for i, y in enumerate(trees)], trees)
-        self._networkx = all(hasattr(y, "adj") for y in trees)
+        self._networkx = all(is_networkx(y) for y in trees)
         self._list, self._bare = _style(trees)
         return self
 
     def _read(self, parsed: list[Preorder], trees: np.ndarray) -> None:
-        """Keep the distinct training trees, with numbers in the place of labels."""
-        first: dict[Hashable, Any] = {}
-        for t in parsed:
-            for label in t.labels:
-                first.setdefault(key(label), label)
-        names = in_order(list(first)) or []
-        numbers = {name: i for i, name in enumerate(names)}
-        self.labels_ = [first[name] for name in names]
-        which: dict[Preorder, int] = {}
+        """Keep the distinct training trees, with the numbers of their labels."""
+        labels = distinct_labels(label for t in parsed for label in t.labels)
+        numbers = {name: i for i, name in enumerate(labels)}
+        self.labels_ = list(labels.values())
+        first: dict[Preorder, int] = {}  # the number of the first of equal trees
         for i, t in enumerate(parsed):
-            which.setdefault(Preorder(t.depths, tuple(numbers[key(label)] for label in t.labels)), i)
-        self._trees, self._Y = list(which), trees[list(which.values())]
+            first.setdefault(Preorder(t.depths, tuple(numbers[key(label)] for label in t.labels)), i)
+        self._trees = list(first)
+        self._Y = trees[list(first.values())]
         self._productions = set().union(*(productions(t, ordered=self._ordered) for t in self._trees))
 
     def decode(self, H: Array, embedding: Embedding) -> Any:
@@ -115,9 +114,10 @@ class TreeEdits(Decoder):
         return self.solve(H, embedding)[0]
 
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(trees, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the trees, and what no tree at all goes below."""
+        """(trees, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the trees, and lower bounds over all trees."""
         near, _ = rank_shared(H, embedding, self._Y, max(self.n_starts, self.grafts), by="distance")
-        found, costs = [], []
+        found: list[Any] = []
+        costs: list[float] = []
         for i, nearest in enumerate(near.tolist()):
             tree, cost = self._nearest(H[i : i + 1, :], nearest, embedding)
             found.append(tree)
@@ -125,15 +125,12 @@ class TreeEdits(Decoder):
         return as_objects(found), np.array(costs), np.minimum(output_bounds(H, embedding), costs)
 
     def _nearest(self, h: Array, nearest: list[int], embedding: Embedding) -> tuple[Any, float]:
-        """The best tree where edits end, and its cost; a training tree itself when none helps."""
+        """The best tree at the end of the searches, and its cost; a training tree itself if no edit improves it."""
         parts = dict.fromkeys(part for j in nearest[: self.grafts] for part in subtrees(self._trees[j]))
-        known: dict[Preorder, float] = {}  # ways from several trees meet
-        most = self.max_nodes or max(len(t.labels) for t in self._trees)
+        known: dict[Preorder, float] = {}  # searches from several trees meet
 
         def edits(t: Preorder) -> list[Preorder]:
-            edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
-            limit = max(most, len(t.labels))
-            return [e for e in edited if len(e.labels) <= limit and (not self.grammar or self._allowed(e))]
+            return self._edits(t, parts)
 
         def costs(some: Sequence[Preorder]) -> np.ndarray:
             new = [t for t in some if t not in known]
@@ -148,8 +145,16 @@ class TreeEdits(Decoder):
         start, tree, cost = min(ends, key=itemgetter(2))
         return (self._Y[start] if tree is self._trees[start] else self._written(tree)), cost
 
+    def _edits(self, t: Preorder, parts: Iterable[Preorder]) -> list[Preorder]:
+        """The trees at one edit, within the limits on nodes and grammar."""
+        most = self.max_nodes or max(len(t.labels) for t in self._trees)
+        limit = max(most, len(t.labels))
+        edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
+        small = [e for e in edited if len(e.labels) <= limit]
+        return [e for e in small if self._allowed(e)] if self.grammar else small
+
     def _allowed(self, t: Preorder) -> bool:
-        """Whether every node and its children were seen together."""
+        """Whether every node and its children are those of some training node."""
         return productions(t, ordered=self._ordered) <= self._productions
 
     def _written(self, t: Preorder) -> Any:
@@ -157,44 +162,46 @@ class TreeEdits(Decoder):
         labels = [self.labels_[j] for j in t.labels]
         if self._networkx:
             return _digraph(t.depths, labels, self._label)
-        below: list[list[Any]] = []  # of each depth, the subtrees that wait for their parent
+        below: list[list[Any]] = []  # for each depth, the subtrees without their parent so far
         for depth, label in zip(reversed(t.depths), reversed(labels), strict=True):
             children = below.pop() if len(below) > depth + 1 else []
             below += [[] for _ in range(depth + 1 - len(below))]
             if self._bare and not children and _stands_alone(label):
                 below[depth].append(label)
             else:
-                made = [label, *reversed(children)]
-                below[depth].append(made if self._list else tuple(made))
+                subtree = [label, *reversed(children)]
+                below[depth].append(subtree if self._list else tuple(subtree))
         return below[0][0]
 
 
 def _style(trees: np.ndarray) -> tuple[bool, bool]:
-    """(lists, bare): whether inner nodes are lists, all of them, and whether any leaf is its label alone."""
-    lists, bare, inner = True, False, False
-    waiting = [y for y in trees if not hasattr(y, "adj")]
+    """(lists, bare): whether all inner nodes are lists, and whether any leaf is a label without a tuple or list."""
+    types: set[type] = set()  # of inner nodes
+    bare = False
+    waiting = [y for y in trees if not is_networkx(y)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, (tuple, list)):
-            inner, lists = True, lists and isinstance(node, list)
+            types.add(list if isinstance(node, list) else tuple)
             waiting.extend(node[1:])
         else:
             bare = True
-    return lists and inner, bare
+    return types == {list}, bare
 
 
 def _stands_alone(label: Any) -> bool:
-    """Whether a label is read as a leaf where it stands without a tuple."""
-    return label is not None and not isinstance(label, (dict, set, frozenset)) and not hasattr(label, "adj")
+    """Whether a label without a tuple is read as a leaf."""
+    return label is not None and not isinstance(label, (dict, set, frozenset)) and not is_networkx(label)
 
 
 def _digraph(depths: Sequence[int], labels: list[Any], name: str) -> Any:
     """Nodes 0, 1, … from the root, with edges from parents to children."""
-    made, path = import_module("networkx").DiGraph(), list[int]()
+    tree = import_module("networkx").DiGraph()
+    path: list[int] = []  # from the root to the node
     for i, (depth, label) in enumerate(zip(depths, labels, strict=True)):
-        made.add_node(i, **{name: label})
+        tree.add_node(i, **{name: label})
         del path[depth:]
         if path:
-            made.add_edge(path[-1], i)
+            tree.add_edge(path[-1], i)
         path.append(i)
-    return made
+    return tree

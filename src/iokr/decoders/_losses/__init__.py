@@ -1,1 +1,1 @@
-"""Δ(y, z) between outputs, a kind of outputs a file."""
+"""Losses Δ(y, z) between outputs, a file for each kind of outputs."""

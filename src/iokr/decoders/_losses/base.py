@@ -1,4 +1,4 @@
-"""Δ(y, z), what it costs to answer z where y is true, for all pairs of outputs of two lists."""
+"""Δ(y, z), the loss of predicting z where y is true, for all pairs of outputs of two lists."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ class PairLoss(ABC):
 
     @abstractmethod
     def fit(self, Y: Any) -> PairLoss:
-        """Learn what reading needs from the training outputs; refuse those of another kind."""
+        """Learn from the training outputs; reject those of another kind."""
 
     @abstractmethod
     def represent(self, Y: Any) -> Any:
-        """Outputs as `matrix` takes them, sliceable by rows."""
+        """Outputs for `matrix`, sliceable by rows."""
 
     @abstractmethod
     def matrix(self, R: Any, S: Any) -> np.ndarray:
         """Δ(y_i, z_j), (n, c), the truth first."""
 
     def search(self, B: np.ndarray, R: Any) -> Any:
-        """argmin_z Σ_i β_i Δ(y_i, z) over all outputs there are, for each row of B; None where it is not known.
-
-        May be overridden.
-        """
+        """argmin_z Σ_i β_i Δ(y_i, z) over all outputs, for each row of B, or None. May be overridden."""
         return None

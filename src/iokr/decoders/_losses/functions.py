@@ -1,4 +1,4 @@
-"""Any function of two outputs."""
+"""A function of two outputs as a loss."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ __all__ = ["FunctionLoss"]
 
 
 class FunctionLoss(PairLoss):
-    """Δ(y, z) = f(y, z), a call a pair."""
+    """Δ(y, z) = f(y, z), one call per pair."""
 
     def __init__(self, f: Callable[[Any, Any], Any]) -> None:
         self.f = f
 
     def fit(self, Y: Any) -> FunctionLoss:
-        """Nothing to learn: whatever the function takes."""
+        """Nothing to learn."""
         return self
 
     def represent(self, Y: Any) -> Any:
-        """Outputs one by one."""
+        """A 1-D array of outputs."""
         if is_sparse(Y):
             Y = Y.toarray()
         return as_objects(list(Y)) if is_array(Y) else as_objects(Y)
 
     def matrix(self, R: Any, S: Any) -> np.ndarray:
-        """A call for every pair; what is no finite number is refused."""
+        """A call for every pair, which must return a finite number."""
         D = np.empty((len(R), len(S)))
         for i, y in enumerate(R):
             for j, z in enumerate(S):
-                value = self.f(y, z)
-                D[i, j] = _number(value, y, z)
+                D[i, j] = _number(self.f(y, z), y, z)
         return D
 
 
 def _number(value: Any, y: Any, z: Any) -> float:
     try:
-        number = float(value if np.ndim(value) == 0 and not isinstance(value, (str, bytes)) else "text")
+        if np.ndim(value) or isinstance(value, (str, bytes)):
+            raise TypeError
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`loss` must return a number, got {value!r:.60} for {y!r:.40} and {z!r:.40}.") from None
     if not np.isfinite(number):

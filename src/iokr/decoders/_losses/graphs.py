@@ -18,7 +18,7 @@ __all__ = ["GraphLoss"]
 class GraphLoss(PairLoss):
     """Δ(y, z) = FGW(y, z) with uniform nodes.
 
-    `labels` and `edge_labels` say what the coordinates and channels of soft graphs stand for.
+    `labels` and `edge_labels` are those of the coordinates and channels of soft graphs.
     """
 
     def __init__(
@@ -29,25 +29,26 @@ class GraphLoss(PairLoss):
         labels: Sequence[Any] | None = None,
         edge_labels: Sequence[Any] | None = None,
     ) -> None:
-        self.alpha, self.label, self.edge_label = alpha, label, edge_label
+        self.alpha = alpha
+        self.label = label
+        self.edge_label = edge_label
         self.columns = None if labels is None else [key(label) for label in labels]
         self.edges = None if edge_labels is None else [key(label) for label in edge_labels]
 
     def fit(self, Y: Any) -> GraphLoss:
-        """Graphs alone, and POT."""
+        """Check that outputs are graphs, and that POT is installed."""
         import_ot("The loss 'fgw'")
         self.represent(Y)
         return self
 
     def represent(self, Y: Any) -> Any:
-        """Structures and labels."""
-        n_objects(Y)
+        """Structures and labels, nodes in canonical order."""
         graphs = np.empty(n_objects(Y), dtype=object)
         for i, y in enumerate(as_objects(Y)):
             graphs[i] = canonical(soft_graph(y, self.label, i, self.edge_label))
         return graphs
 
     def matrix(self, R: Any, S: Any) -> np.ndarray:
-        """A search for every pair."""
+        """FGW of every pair, each by a search."""
         values = [[fgw_distance(y, z, self.alpha, self.columns, self.edges) for z in S] for y in R]
         return np.array(values).reshape(len(R), len(S))

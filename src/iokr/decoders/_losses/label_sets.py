@@ -1,4 +1,4 @@
-"""Label sets, and rows of categories: Hamming loss and 1 − F1."""
+"""Losses between label sets and between rows of categories: Hamming loss and 1 − F1."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from iokr.kernels.structured.label_sets import Hamming
 
 __all__ = ["CategoryHamming", "LabelSetF1", "LabelSetHamming", "hamming_loss"]
 
-_ENTRIES = 1 << 22  # of a block
+_ENTRIES = 1 << 22  # entries of a block of gains
 
 
 class _LabelSets(PairLoss):
     """Python sets, or rows of zeros and ones."""
 
     def fit(self, Y: Any) -> _LabelSets:
-        """The labels, and how sets are written."""
+        """Learn the labels, and the type of the sets."""
         self.labels = Hamming().fit(Y)
         self.kind: type | None = None
         if not is_numeric(Y):
             kinds = {type(y) for y in as_objects(Y)}
             if kinds <= {set, frozenset}:
                 self.kind = frozenset if kinds == {frozenset} else set
-        self.represent(Y)  # which refuses what is no set of labels
+        self.represent(Y)  # raises unless all outputs are sets of labels
         return self
 
     def represent(self, Y: Any) -> np.ndarray:
-        """1 where a set has a label, (n, q)."""
+        """1 for the labels of each set, else 0, (n, q)."""
         rows: np.ndarray = to_numpy(self.labels.features(Y))[:, :-1] > 0
         return rows.astype(np.float64)
 
     def _written(self, Z: np.ndarray) -> Any:
-        """Answers in the form of the training outputs."""
+        """Predictions in the form of the training outputs."""
         if self.kind is None:
             return Z.astype(np.float64)
         names = self.labels.labels_
@@ -57,7 +57,7 @@ class LabelSetHamming(_LabelSets):
         return D
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
-        """z_j = 1 where the sets with label j weigh more than those without: Σ_i β_i (2y_ij − 1) > 0."""
+        """z_j = 1 if the sets with label j have more weight than those without: Σ_i β_i (2y_ij − 1) > 0."""
         return self._written(B @ (2.0 * R - 1.0) > 0)
 
 
@@ -74,12 +74,13 @@ class LabelSetF1(_LabelSets):
         return D
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
-        """For each size k of the answer the k labels with the largest Σ_i β_i 2y_ij/(|y_i| + k), then the best k.
+        """For each size k of z the k labels with the largest Σ_i β_i 2y_ij/(|y_i| + k), then the best k.
 
-        Given its size, the gain of a set is a sum over its labels, so each size has its best set, exactly, whatever
-        the signs of β. Training sets of one size count together: m q (sizes + log q) for each k.
+        For a given size the gain of a set is a sum over its labels, so that the best set of each size is exact for all
+        signs of β. Training sets of the same size are summed first: m q (sizes + log q) steps for each k.
         """
-        m, q = len(B), R.shape[1]
+        m = len(B)
+        q = R.shape[1]
         sizes, which = np.unique(R.sum(axis=1), return_inverse=True)
         Z = np.zeros((m, q), dtype=bool)
         for some in blocks(m, max(1, _ENTRIES // (q * len(sizes)))):
@@ -90,7 +91,8 @@ class LabelSetF1(_LabelSets):
     def _best(self, masses: np.ndarray, sizes: np.ndarray, empty: np.ndarray) -> np.ndarray:
         """The best set of every row, from Σ β_i y_ij over the training sets of each size, (sizes, m, q)."""
         _, m, q = masses.shape
-        best, Z = empty.copy(), np.zeros((m, q), dtype=bool)  # the empty answer gains where the truth is empty
+        Z = np.zeros((m, q), dtype=bool)
+        best = empty.copy()  # the gain of the empty set, from training sets that are empty
         for k in range(1, q + 1):
             gains = np.tensordot(2.0 / (sizes + k), masses, axes=1)
             largest = np.argsort(-gains, axis=1, kind="stable")[:, :k]
@@ -103,10 +105,10 @@ class LabelSetF1(_LabelSets):
 
 
 class CategoryHamming(PairLoss):
-    """Δ(y, z) = #{j : y_j ≠ z_j}/q for rows of any numbers."""
+    """Δ(y, z) = #{j : y_j ≠ z_j}/q for rows of numbers."""
 
     def fit(self, Y: Any) -> CategoryHamming:
-        """The number of entries."""
+        """Learn the number of entries."""
         self.flat = len(np.shape(Y)) == 1
         self.width = int(self._rows(Y, "y").shape[1])
         return self
@@ -126,7 +128,7 @@ class CategoryHamming(PairLoss):
         return rows
 
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """Column by column."""
+        """Summed over the columns."""
         D = np.zeros((len(R), len(S)))
         for j in range(self.width):
             D += R[:, j][:, None] != S[:, j][None, :]
@@ -134,7 +136,7 @@ class CategoryHamming(PairLoss):
         return D
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
-        """Entry by entry the value with the largest weight Σ_i β_i 1{y_ij = a}, of those in the training outputs."""
+        """For each entry the training value a with the largest weight Σ_i β_i 1{y_ij = a}."""
         Z = np.empty((len(B), self.width))
         for j in range(self.width):
             values, which = np.unique(R[:, j], return_inverse=True)
@@ -144,10 +146,9 @@ class CategoryHamming(PairLoss):
 
 
 def hamming_loss(Y: Any) -> PairLoss:
-    """Label sets where outputs are such, else rows of categories."""
-    values = Y.data if is_sparse(Y) else Y
-    if is_numeric(values) and not np.all((to_numpy(values) == 0) | (to_numpy(values) == 1)):
-        return CategoryHamming()
-    if is_numeric(Y) and len(np.shape(Y)) == 1:
-        return CategoryHamming()
-    return LabelSetHamming()
+    """That of label sets for sets and rows of zeros and ones, else that of rows of categories."""
+    if not is_numeric(Y):
+        return LabelSetHamming()
+    values = to_numpy(Y.data if is_sparse(Y) else Y)
+    is_binary = bool(np.all((values == 0) | (values == 1)))
+    return LabelSetHamming() if is_binary and len(np.shape(Y)) > 1 else CategoryHamming()

@@ -5,33 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
-from iokr.data.objects import is_numeric
 from iokr.decoders._losses.base import PairLoss
-from iokr.decoders._search.orders import kemeny_positions
+from iokr.decoders._search.orders import assigned_positions, centred_places, complete_ranks, kemeny_positions
 from iokr.kernels.structured.rankings import check_rankings, spearman_features
 
-__all__ = ["KendallLoss", "SpearmanLoss", "given_ranks"]
+__all__ = ["KendallLoss", "SpearmanLoss"]
 
-_EXACT = 12  # items up to which Kemeny's ranking is found exactly
-
-
-def given_ranks(ranks: np.ndarray) -> np.ndarray:
-    """The ranks to give, ascending: those of a complete ranking when there is one, else 1 … d."""
-    for row in ranks:
-        if len(np.unique(row[~np.isnan(row)])) == len(row):
-            return np.sort(row)
-    return np.arange(1.0, ranks.shape[1] + 1.0)
+_EXACT = 12  # largest number of items for which Kemeny's ranking is exact
 
 
 class _Rankings(PairLoss):
-    """Rank vectors: the lowest is the best, equal numbers are ties, NaN is not known."""
+    """Rank vectors: lower is better, equal numbers are ties, NaN is unknown."""
 
     def fit(self, Y: Any) -> _Rankings:
-        """The number of items, and the ranks that answers give."""
-        rankings = check_rankings(Y)
-        self.ranks, self.numeric = given_ranks(rankings), is_numeric(Y)
+        """Learn the number of items, and the ranks of predictions."""
+        self.ranks = complete_ranks(check_rankings(Y))
         return self
 
     def represent(self, Y: Any) -> np.ndarray:
@@ -43,11 +32,12 @@ class _Rankings(PairLoss):
 
 
 class KendallLoss(_Rankings):
-    """Δ(y, z) = (1 − τ_b(y, z))/2, over the pairs of items with a rank in both; ½ where no pair is untied in both."""
+    """Δ(y, z) = (1 − τ_b(y, z))/2, over the pairs of items with a rank in both; ½ if no pair is untied in both."""
 
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Three products over the d(d − 1)/2 pairs of items."""
-        (a, known), (b, others) = _signs(R), _signs(S)
+        a, known = _signs(R)
+        b, others = _signs(S)
         untied = np.sqrt(((a * a) @ others.T) * (known @ (b * b).T))
         tau = a @ b.T
         tau /= np.where(untied > 0, untied, 1.0)
@@ -55,7 +45,7 @@ class KendallLoss(_Rankings):
         return loss
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
-        """Kemeny's ranking of Σ_i β_i sign(y_ia − y_ib)/√(untied · known pairs of y_i): all pairs are untied in z."""
+        """Kemeny's ranking of Σ_i β_i sign(y_ia − y_ib)/√(untied · known pairs of y_i), as no pair is tied in z."""
         a, known = _signs(R)
         scale = np.sqrt((a * a).sum(axis=1) * known.sum(axis=1))
         a /= np.where(scale > 0, scale, 1.0)[:, None]
@@ -63,7 +53,7 @@ class KendallLoss(_Rankings):
 
 
 def _signs(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """sign(rank_a − rank_b) for items a < b, 0 where not known, and where it is known."""
+    """sign(rank_a − rank_b) for items a < b, 0 if unknown, and 1 where it is known, else 0."""
     first, second = np.triu_indices(ranks.shape[1], 1)
     with np.errstate(invalid="ignore"):
         signs = np.sign(ranks[:, first] - ranks[:, second])
@@ -72,7 +62,7 @@ def _signs(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SpearmanLoss(_Rankings):
-    """Δ(y, z) = (1 − ρ(y, z))/2, ρ the cosine of centred ranks; unknown ones are the middle."""
+    """Δ(y, z) = (1 − ρ(y, z))/2, ρ the cosine of centred ranks; unknown ranks are the middle one."""
 
     def represent(self, Y: Any) -> np.ndarray:
         """Centred ranks, of unit length; zero where all items tie."""
@@ -87,8 +77,6 @@ class SpearmanLoss(_Rankings):
         return loss
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
-        """The item with the r-th smallest Σ_i β_i y_ij gets the r-th rank: a linear assignment."""
-        places = np.arange(len(self.ranks)) - (len(self.ranks) - 1) / 2
-        gains = (B @ R)[:, :, None] * places
-        positions = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
-        return self._written(np.array(positions, dtype=np.intp).reshape(len(B), len(self.ranks)))
+        """The item with the r-th smallest Σ_i β_i y_ij has the r-th rank: a linear assignment."""
+        gains = (B @ R)[:, :, None] * centred_places(len(self.ranks))
+        return self._written(assigned_positions(gains))

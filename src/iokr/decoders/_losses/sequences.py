@@ -1,4 +1,4 @@
-"""Strings and other sequences: edit distance."""
+"""The edit distance between strings and other sequences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EditLoss(PairLoss):
     """Δ(y, z) = the fewest insertions, deletions and substitutions that turn y into z."""
 
     def fit(self, Y: Any) -> EditLoss:
-        """Sequences alone."""
+        """Check that outputs are sequences."""
         self.codes: dict[Hashable, int] = {}
         self.represent(Y)
         return self
@@ -28,5 +28,5 @@ class EditLoss(PairLoss):
         return as_objects(hashable_sequences(Y))
 
     def matrix(self, R: Any, S: Any) -> np.ndarray:
-        """One table of prefixes a pair."""
+        """The edit distance of every pair, each by a table over prefixes."""
         return edit_matrix(coded(R, self.codes), coded(S, self.codes))

@@ -1,4 +1,4 @@
-"""Trees: the fewest edits."""
+"""The edit distance between trees."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["TreeEditLoss"]
 
 
 class TreeEditLoss(PairLoss):
-    """Δ(y, z) = the fewest nodes relabelled, put in and taken out that turn the ordered tree y into z."""
+    """Δ(y, z) = the fewest relabelled, inserted and deleted nodes that turn the ordered tree y into z."""
 
     def fit(self, Y: Any) -> TreeEditLoss:
-        """Trees alone."""
+        """Check that outputs are trees."""
         self.codes: dict[Hashable, int] = {}
         self.represent(Y)
         return self
@@ -29,5 +29,5 @@ class TreeEditLoss(PairLoss):
         return as_objects(keyed_trees(Y))
 
     def matrix(self, R: Any, S: Any) -> np.ndarray:
-        """A table of subtrees a pair."""
+        """The edit distance of every pair, each by a table over subtrees."""
         return tree_edit_matrix(coded_trees(R, self.codes), coded_trees(S, self.codes))

@@ -1,4 +1,4 @@
-"""h(x) in the features of the output kernel, for decoders that search a whole space of outputs."""
+"""h(x) in the features of the output kernel, for decoders that search all outputs of a kind."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["count_bound", "kernel_option", "output_bounds", "output_costs", "out
 
 
 def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
-    """(base, unit): the output kernel inside `Scaled` and `Normalized`, and whether the latter is there."""
+    """(base, unit): the output kernel inside `Scaled` and `Normalized`, and whether it is normalised."""
     if not isinstance(embedding, KernelEmbedding):
         return None, False
-    kernel, unit = embedding.kernel_, False
+    kernel: Kernel = embedding.kernel_
+    unit = False
     while isinstance(kernel, (Normalized, Scaled)):
         unit |= isinstance(kernel, Normalized)
         kernel = kernel.base_
@@ -41,14 +42,18 @@ def kernel_option(kernel: Kernel | None, name: str, default: Any) -> Any:
 def output_weights(H: Array, embedding: Any) -> tuple[np.ndarray, Any]:
     """(β, S): h ∝ Σ_i β_i φ(y_i), φ the features of the kernel inside, and the y_i as that kernel represents them.
 
-    With `Scaled(base, c)`, h and ψ(y) are √c times what they are without, and the nearest output is the same: left out.
+    The factor of `Scaled(base, c)`, which multiplies h and ψ(y) by √c, is left out: it does not change the nearest
+    output.
     """
     weights = to_numpy(embedding.weights(H)).astype(np.float64)
-    kernel, S, unit = embedding.kernel_, embedding.S_fit_, False
+    kernel = embedding.kernel_
+    S = embedding.S_fit_
+    unit = False
     while isinstance(kernel, (Normalized, Scaled)):
         if isinstance(kernel, Normalized):
             S, scale = S
-            weights, unit = weights * to_numpy(scale), True
+            weights = weights * to_numpy(scale)
+            unit = True
         elif unit:
             weights = weights * np.sqrt(kernel.factor)
         kernel = kernel.base_
@@ -56,18 +61,20 @@ def output_weights(H: Array, embedding: Any) -> tuple[np.ndarray, Any]:
 
 
 def count_bound(h: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Σ_f w_f min_c (c² − 2c h_f) over whole numbers c: below ‖φ(y)‖² − 2⟨h, φ(y)⟩ whatever φ(y) counts."""
+    """Σ_f w_f min_c (c² − 2c h_f) over whole numbers c: a lower bound of ‖φ(y)‖² − 2⟨h, φ(y)⟩ for counts φ(y)."""
     times = np.round(np.maximum(h, 0.0))
     costs = times**2 - 2 * times * h
     return float(costs.sum() if weight is None else weight @ costs)
 
 
 def output_bounds(H: Array, embedding: Embedding) -> np.ndarray:
-    """Below k_Y(y, y) − 2⟨h_i, ψ(y)⟩ for every output y: −‖h_i‖², or more where ψ counts parts of outputs."""
+    """Lower bounds of k_Y(y, y) − 2⟨h_i, ψ(y)⟩ over all outputs y: −‖h_i‖², or more if ψ counts parts of outputs."""
     bounds: np.ndarray = -to_numpy(embedding.sq_norms_of(H)).astype(np.float64)
-    kernel, factor = embedding.kernel_, 1.0
-    while isinstance(kernel, Scaled):  # costs are so many times those of the base
-        kernel, factor = kernel.base_, factor * float(kernel.factor)
+    kernel = embedding.kernel_
+    factor = 1.0  # of the costs
+    while isinstance(kernel, Scaled):
+        factor *= float(kernel.factor)
+        kernel = kernel.base_
     if isinstance(kernel, CountKernel):
         weights, S = output_weights(H, embedding)
         counted = [factor * count_bound(np.asarray(row @ S.matrix), S.weight) for row in weights]

@@ -1,4 +1,4 @@
-"""Local search: one edit at a time, while it helps."""
+"""Local search by the best single edit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 __all__ = ["descend"]
 
 T = TypeVar("T")
-_LESS = 1e-10  # what a cost must fall by, relative to it: less may be rounding, and would go on for ever
+_LESS = 1e-10  # relative decrease of the cost below which the search ends: less may be rounding, without end
 
 
 def descend(
     begin: T, edits: Callable[[T], Sequence[T]], costs: Callable[[Sequence[T]], np.ndarray], max_steps: int
 ) -> tuple[T, float]:
-    """y ← the edit of y of least cost, while that gets smaller, `max_steps` times at most; (y, its cost)."""
-    here, cost = begin, float(costs([begin])[0])
+    """(y, its cost) after y ← the edit of y with the smallest cost, while the cost falls, `max_steps` times at most."""
+    here = begin
+    cost = float(costs([begin])[0])
     for _ in range(max_steps):
         edited = edits(here)
         if not len(edited):
@@ -26,5 +27,6 @@ def descend(
         best = int(np.argmin(values))
         if values[best] >= cost - _LESS * max(abs(cost), 1.0):
             break
-        here, cost = edited[best], float(values[best])
+        here = edited[best]
+        cost = float(values[best])
     return here, cost

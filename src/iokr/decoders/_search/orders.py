@@ -1,20 +1,47 @@
-"""max Σ W[a, b] over orders of d items with a before b, W skew-symmetric: the linear ordering problem."""
+"""Rankings of largest gain: linear assignment, and the linear ordering problem max Σ W[a, b] with a before b."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from iokr._array import blocks
 
-__all__ = ["best_orders", "kemeny_positions", "local_orders"]
+__all__ = [
+    "assigned_positions",
+    "best_orders",
+    "centred_places",
+    "complete_ranks",
+    "kemeny_positions",
+    "local_orders",
+]
 
-_TABLE = 1 << 23  # entries of a table over sets of items, for as many problems at once
+_TABLE = 1 << 23  # entries of the tables over sets of items of the problems that are solved together
+
+
+def complete_ranks(ranks: np.ndarray) -> np.ndarray:
+    """The ranks of a complete ranking, ascending: of the first complete one in `ranks`, else 1 … d."""
+    for row in ranks:
+        if len(np.unique(row[~np.isnan(row)])) == len(row):
+            return np.sort(row)
+    return np.arange(1.0, ranks.shape[1] + 1.0)
+
+
+def centred_places(d: int) -> np.ndarray:
+    """The positions 0 … d − 1 less their mean."""
+    return np.arange(d) - (d - 1) / 2
+
+
+def assigned_positions(gains: np.ndarray) -> np.ndarray:
+    """The position of each item with the largest total gain, from the gain of item j at position r, (m, d, d)."""
+    assigned = [linear_sum_assignment(gain, maximize=True)[1] for gain in gains]
+    return np.array(assigned, dtype=np.intp).reshape(gains.shape[:2])
 
 
 def kemeny_positions(F: np.ndarray, d: int, exact: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(positions, values, bounds): Kemeny's ranking, from what each pair a < b gains with a before b, (m, d(d − 1)/2).
+    """(positions, values, bounds): Kemeny's ranking, from the gain of each pair a < b with a before b, (m, d(d − 1)/2).
 
-    Exact up to `exact` items; beyond, items are moved one at a time, and no ranking gains more than the bound.
+    Exact up to `exact` items; beyond, by moves of single items, with an upper bound.
     """
     first, second = np.triu_indices(d, 1)
     W = np.zeros((len(F), d, d))
@@ -28,9 +55,9 @@ def kemeny_positions(F: np.ndarray, d: int, exact: int) -> tuple[np.ndarray, np.
 
 
 def best_orders(W: np.ndarray) -> tuple[np.ndarray, None]:
-    """Exact, for W (m, d, d): the best order of a set ends with some item after the best order of the others.
+    """Exact, for W (m, d, d), by the best orders of sets of items, from small to large sets: 2ᵈ d steps.
 
-    best(S ∪ {j}) = max_j best(S) + Σ_{a ∈ S} W[a, j], over sets of one size after the other: 2ᵈ d steps.
+    best(S ∪ {j}) = max_j best(S) + Σ_{a ∈ S} W[a, j], where item j is the last of S ∪ {j}.
     """
     m, d, _ = W.shape
     sets = np.arange(1 << d)
@@ -65,18 +92,18 @@ def _exact(W: np.ndarray, members: np.ndarray, layers: list[np.ndarray]) -> np.n
 
 
 def local_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(orders, bounds): items by Σ_b W[a, b], then moved one at a time while that helps; and an upper bound."""
+    """(orders, bounds): items by Σ_b W[a, b], improved by moves of single items; and upper bounds."""
     orders = np.stack([_moved(w, np.argsort(-w.sum(axis=1), kind="stable")) for w in W]).reshape(len(W), -1)
     return orders, np.array([_bound(w) for w in W])
 
 
 def _moved(w: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """The best single move, again and again, until none gains."""
+    """The best single move, until none gains."""
     d = len(order)
     tolerance = 1e-12 * float(np.abs(w).max(initial=0.0))
     while True:
         here = w[np.ix_(order, order)]
-        # gain[p, q]: item at p moved to q. Passing an item later on gains w of that item before it, and vice versa.
+        # gain[p, q] of moving the item at p to q: a pair that changes its order changes the sign of its W
         passing = np.cumsum(here, axis=1)
         own = passing[np.arange(d), np.arange(d)]
         gain = own[:, None] - passing  # to the right of p: −Σ_{p < b ≤ q} w[p, b]
@@ -90,8 +117,8 @@ def _moved(w: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _bound(w: np.ndarray) -> float:
-    """Σ |W| over pairs, less twice the lightest pair of each of some disjoint cycles of three, one of which is lost."""
-    left = np.maximum(w, 0.0).copy()  # a → b when a should come before b
+    """Σ |W| over pairs, minus twice the lightest pair of disjoint cycles of three, each of which loses a pair."""
+    left = np.maximum(w, 0.0).copy()  # a → b if a should come before b
     lost = 0.0
     for a in range(len(w)):
         for b in np.flatnonzero(left[a] > 0):

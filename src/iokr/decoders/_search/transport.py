@@ -1,7 +1,7 @@
 """Couplings of the nodes of two graphs: FGW by conditional gradients, and barycentres.
 
-A graph is structures C (E, N, N), one for each kind of edge, and coordinates F (N, d) of its labels. All nodes of a
-graph weigh the same. POT finds the coupling of least linear cost where two graphs differ in size.
+A graph is structures C (E, N, N), one for each category of edges, and coordinates F (N, d) of its labels. All nodes of
+a graph have the same weight. POT computes optimal couplings between graphs of different sizes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ __all__ = ["Arrays", "Fused", "barycenter", "canonical_order", "fused_distance",
 
 Arrays = tuple[np.ndarray, np.ndarray]  # structures (E, N, N), labels (N, d)
 _TOL = 1e-9  # decrease of a step, absolute or relative to the distance, below which a search ends
-_STEPS = 300
-_ENOUGH = 1e-4  # relative decrease of a turn of a barycentre, below which it ends
-_DIGITS = 6  # by which entries of soft graphs are told apart
-_COPIES = 100  # of nodes, at most, for which permutations are faster than a network flow
+_STEPS = 300  # of a search, at most
+_ENOUGH = 1e-4  # relative decrease of an iteration of a barycentre below which it ends
+_DIGITS = 6  # decimals in which entries of soft graphs are compared
+_COPIES = 100  # largest number of copies of nodes for which an assignment is faster than a network flow
+_HOPS = 3  # steps from a node within which its surroundings are compared
 
 
 def import_ot(who: str) -> Any:
-    """POT, or a word on how to get it."""
+    """The package POT; `who` needs it."""
     try:
         import ot
     except ImportError as error:
@@ -40,8 +41,9 @@ def squares(F: np.ndarray, E: np.ndarray) -> np.ndarray:
 def _assigned(n: int, m: int) -> Callable[[np.ndarray], np.ndarray]:
     """argmin_P ⟨cost, P⟩ over the couplings of n and m nodes."""
     size = math.lcm(n, m)
-    if size <= max(n, m, _COPIES):  # each node as often as makes both sides of one size, then by permutations
-        a, b = size // n, size // m
+    if size <= max(n, m, _COPIES):  # an assignment between copies of the nodes, the same number on both sides
+        a = size // n
+        b = size // m
 
         def permuted(cost: np.ndarray) -> np.ndarray:
             if n == m:
@@ -53,7 +55,8 @@ def _assigned(n: int, m: int) -> Callable[[np.ndarray], np.ndarray]:
 
         return permuted
     emd = import_ot("The fused Gromov-Wasserstein distance").emd
-    p, q = np.full(n, 1.0 / n), np.full(m, 1.0 / m)
+    p = np.full(n, 1.0 / n)
+    q = np.full(m, 1.0 / m)
     return lambda cost: np.asarray(emd(p, q, cost))
 
 
@@ -61,12 +64,15 @@ class Fused:
     """f(P) = (1 − α)⟨M, P⟩ + α Σ_e Σ |C_eij − D_ekl|² P_ik P_jl = (1 − α)⟨M, P⟩ + α(c − 2⟨T(P), P⟩), P a coupling."""
 
     def __init__(self, x: Arrays, z: Arrays, alpha: float) -> None:
-        (C, F), (D, E) = x, z
-        self.M, self.alpha = squares(F, E), alpha
+        C, F = x
+        D, E = z
+        self.M = squares(F, E)
+        self.alpha = alpha
         self.constant = float(np.mean(np.sum(C**2, axis=0)) + np.mean(np.sum(D**2, axis=0)))
-        both = all(np.array_equal(S, S.transpose(0, 2, 1)) for S in (C, D))
-        self.C, self.D = (C, D) if both else tuple(np.concatenate([S, S.transpose(0, 2, 1)]) for S in (C, D))
-        self.share = 1.0 if both else 0.5
+        symmetric = all(np.array_equal(S, S.transpose(0, 2, 1)) for S in (C, D))
+        self.C = C if symmetric else np.concatenate([C, C.transpose(0, 2, 1)])
+        self.D = D if symmetric else np.concatenate([D, D.transpose(0, 2, 1)])
+        self.share = 1.0 if symmetric else 0.5
         self.assigned = _assigned(len(F), len(E))
 
     def crossed(self, P: np.ndarray) -> np.ndarray:
@@ -87,7 +93,8 @@ class Fused:
             change = self.crossed(step)
             bend = -2 * self.alpha * float(np.sum(change * step))
             t = 1.0 if 2 * bend <= -slope else -slope / (2 * bend)
-            P, T = P + t * step, T + t * change
+            P = P + t * step
+            T = T + t * change
             gained = -(slope * t + bend * t * t)
             value -= gained
             if gained < _TOL * max(value, _TOL):
@@ -96,11 +103,11 @@ class Fused:
 
 
 def fused_distance(x: Arrays, z: Arrays, alpha: float) -> tuple[float, np.ndarray]:
-    """(FGW, coupling): the smallest of a few local minima, the same each time.
+    """(FGW, coupling): the smallest of some local minima, deterministic.
 
-    It is not convex. One search begins at the product of the weights, one at the matching of nodes by their labels,
-    degrees and neighbours, and between graphs of one size one at the order in which nodes are given. Of x and z always
-    the same one comes first, so that the distance is symmetric.
+    The problem is not convex. Searches begin at the product of the weights, at the matching of nodes by their labels,
+    degrees and neighbours, and between graphs of the same size at the order of their nodes. x and z are sorted first,
+    so that the distance is symmetric.
     """
     if _order(z) < _order(x):
         value, P = fused_distance(z, x, alpha)
@@ -121,50 +128,62 @@ def _order(x: Arrays) -> tuple[int, bytes, bytes]:
 
 
 def _surroundings(x: Arrays, z: Arrays) -> np.ndarray:
-    """How far labels and numbers of nodes one, two and three steps away are apart."""
-    sides = []
-    for C, F in (x, z):
-        steps, A = [], C.sum(axis=0)
-        V = np.concatenate([F, np.ones((len(F), 1)), C.sum(axis=2).T], axis=1)
-        for _ in range(3):
-            V = A @ V
-            steps.append(V)
-        sides.append(np.concatenate(steps, axis=1))
-    return squares(*sides)
+    """Squared differences of the labels and numbers of nodes one, two and three steps away."""
+    return squares(_around(*x), _around(*z))
+
+
+def _around(C: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Sums of labels, nodes and degrees over the walks of one, two and three steps from each node."""
+    A = C.sum(axis=0)
+    V = np.concatenate([F, np.ones((len(F), 1)), C.sum(axis=2).T], axis=1)
+    steps: list[np.ndarray] = []
+    for _ in range(_HOPS):
+        V = A @ V
+        steps.append(V)
+    return np.concatenate(steps, axis=1)
 
 
 def barycenter(
     start: Arrays, graphs: Sequence[Arrays], shares: np.ndarray, alpha: float, max_iter: int
 ) -> tuple[Arrays, float]:
-    """(z, Σ_i shares_i FGW(z, y_i)): couplings and z by turns from a start, each turn lower than the last.
+    """(z, Σ_i shares_i FGW(z, y_i)), by alternating between couplings and z; the sum falls in every iteration.
 
     Given couplings P_i, the best z has C_e = N² Σ_i shares_i P_i D_e P_iᵀ and F = N Σ_i shares_i P_i E_i.
     """
-    z, n = start, len(start[1])
+
+    def total(found: list[tuple[float, np.ndarray]]) -> float:
+        return float(np.dot(shares, [distance for distance, _ in found]))
+
+    z = start
+    n = len(start[1])
     found = [fused_distance(z, y, alpha) for y in graphs]
-    value = float(np.dot(shares, [distance for distance, _ in found]))
+    value = total(found)
     for _ in range(max_iter):
         couplings = [P for _, P in found]
         C = sum(s * np.matmul(np.matmul(P, y[0]), P.T) for s, P, y in zip(shares, couplings, graphs, strict=True))
         F = sum(s * (P @ y[1]) for s, P, y in zip(shares, couplings, graphs, strict=True))
-        z = np.asarray(C) * n**2, np.asarray(F) * n
+        z = (np.asarray(C) * n**2, np.asarray(F) * n)
         found = [Fused(z, y, alpha).minimum(P) for y, P in zip(graphs, couplings, strict=True)]
-        before, value = value, float(np.dot(shares, [distance for distance, _ in found]))
-        if before - value <= _ENOUGH * max(value, _TOL):  # couplings from other starts may be better by now
-            others = [fused_distance(z, y, alpha) for y in graphs]
-            found = [min(pair, key=lambda one: one[0]) for pair in zip(found, others, strict=True)]
-            before, value = value, float(np.dot(shares, [distance for distance, _ in found]))
-            if before - value <= _ENOUGH * max(value, _TOL):
-                break
+        before = value
+        value = total(found)
+        if before - value > _ENOUGH * max(value, _TOL):
+            continue
+        # couplings from other starts may be better now
+        others = [fused_distance(z, y, alpha) for y in graphs]
+        found = [min(pair, key=lambda one: one[0]) for pair in zip(found, others, strict=True)]
+        before = value
+        value = total(found)
+        if before - value <= _ENOUGH * max(value, _TOL):
+            break
     return z, value
 
 
 def canonical_order(x: Arrays) -> np.ndarray:
-    """An order of the nodes that does not depend on how they are numbered.
+    """An order of the nodes that does not depend on their numbers, by colour refinement.
 
-    Nodes are told apart by their labels, then by those of their neighbours and so on; of nodes that are then alike one
-    comes first, until all are told apart. The order is the same for all numberings where nodes that are alike in this
-    sense can be exchanged, as in nearly all graphs.
+    Nodes are distinguished by their labels, then by those of their neighbours, and so on; of nodes with equal colours
+    one is then put first, and colours are refined again. The order is the same for all numberings if nodes with equal
+    colours are exchanged by a symmetry of the graph, as in nearly all graphs.
     """
     C, F = (np.round(values, _DIGITS) for values in x)
     n = len(F)
@@ -183,7 +202,7 @@ def canonical_order(x: Arrays) -> np.ndarray:
 
 
 def _refined(colours: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """Colours until the colours of the neighbours tell no more."""
+    """Colours refined by those of the neighbours until none changes."""
     n = len(colours)
     while True:
         seen = np.sort(links * n + colours[None, :], axis=1)

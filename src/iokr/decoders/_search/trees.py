@@ -1,4 +1,4 @@
-"""Every ordered tree that is one edit away."""
+"""The ordered trees at one edit from a given one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ __all__ = ["productions", "subtrees", "tree_edits"]
 
 
 def tree_edits(t: Preorder, labels: Iterable[int], grafts: Iterable[Preorder], *, swaps: bool) -> list[Preorder]:
-    """The distinct trees one edit away from t, without t.
+    """The distinct trees at one edit from t, without t.
 
-    A node gets another label, goes (its children move to its parent) or comes (on top of some neighbouring children of
-    a node, of none, or of the root), a subtree goes or becomes one of the `grafts`, two children of a node are swapped.
+    A node is relabelled, deleted (its children move to its parent) or inserted (above some neighbouring children of a
+    node, above none, or above the root), a subtree is deleted or replaced by one of the `grafts`, two children of a
+    node are swapped.
     """
-    labels, ends = list(labels), subtree_ends(t.depths)
+    labels = list(labels)
+    ends = subtree_ends(t.depths)
     children = _children(t.depths)
     found = dict.fromkeys(_relabelled(t, labels))
     found |= dict.fromkeys(_without(t, ends, children))
@@ -29,7 +31,7 @@ def tree_edits(t: Preorder, labels: Iterable[int], grafts: Iterable[Preorder], *
 
 
 def subtrees(t: Preorder) -> list[Preorder]:
-    """All that is below each node of t, the node included."""
+    """The subtree of each node of t."""
     ends = subtree_ends(t.depths)
     return [
         Preorder(tuple(depth - t.depths[i] for depth in t.depths[i:end]), t.labels[i:end]) for i, end in enumerate(ends)
@@ -60,7 +62,7 @@ def _relabelled(t: Preorder, labels: list[int]) -> Iterator[Preorder]:
 
 
 def _without(t: Preorder, ends: list[int], children: list[list[int]]) -> Iterator[Preorder]:
-    """A node less, or a subtree; there is always one root."""
+    """t without a node, or without a subtree; the root is deleted only if it has one child."""
     for i, end in enumerate(ends):
         if i or len(children[0]) == 1:
             raised = tuple(depth - 1 for depth in t.depths[i + 1 : end])
@@ -70,7 +72,7 @@ def _without(t: Preorder, ends: list[int], children: list[list[int]]) -> Iterato
 
 
 def _with_a_node(t: Preorder, ends: list[int], children: list[list[int]], labels: list[int]) -> Iterator[Preorder]:
-    """A new root, or a new child of a node, above a run of the children that were there."""
+    """t with a new root, or with a new child of a node above a run of its children."""
     places = [(0, len(t.depths), 0)]
     for i, below in enumerate(children):
         bounds = [*below, ends[i]]
@@ -96,5 +98,5 @@ def _swapped(t: Preorder, ends: list[int], children: list[list[int]]) -> Iterato
 
 
 def _exchanged(part: tuple[int, ...], a: int, b: int, c: int, d: int) -> tuple[int, ...]:
-    """Entries a to b change places with entries c to d."""
+    """Entries a to b exchanged with entries c to d."""
     return part[:a] + part[c:d] + part[b:c] + part[a:b] + part[d:]

@@ -12,13 +12,15 @@ __all__ = ["best_paths"]
 def best_paths(
     single: Callable[[int], np.ndarray], step: Callable[[int], np.ndarray], length: int
 ) -> tuple[np.ndarray, Callable[[np.ndarray], list[list[int]]]]:
-    """(totals, paths): the best sum for each length, (m, T), and a function of the lengths that gives the letters.
+    """(totals, paths): the best sum for each length, (m, T), and a function from lengths to the letters.
 
-    single(t) is s_t, (m, letters), and step(t) is p_t, (m, letters, letters). The best path to a letter goes on from
-    the best path to some letter before it: letters² steps for each position. Ties go to the first letter.
+    single(t) is s_t, (m, letters), and step(t) is p_t, (m, letters, letters). The best path to a letter continues the
+    best path to some letter before it: letters² steps for each position. Ties go to the first letter.
     """
     best = single(0)
-    totals, came_from, ends = [best.max(axis=1)], [], [best.argmax(axis=1)]
+    totals = [best.max(axis=1)]
+    ends = [best.argmax(axis=1)]
+    came_from: list[np.ndarray] = []
     for t in range(1, length):
         through = best[:, :, None] + step(t - 1)
         before = through.argmax(axis=1)

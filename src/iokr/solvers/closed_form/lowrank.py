@@ -48,8 +48,8 @@ class LowRank(ClosedForm):
     Parameters
     ----------
     checkpoint : str or path, default=None
-        A folder for fits of rows in chunks (`Stream`, Dask arrays): the moments of every chunk are written there, and an
-        interrupted fit continues from them. A folder serves one fit; with another it raises an error.
+        A folder for fits of rows in chunks (`Stream`, Dask arrays): the moments of every chunk are written there, and
+        an interrupted fit continues from them. A folder serves one fit; another fit raises an error.
 
     Examples
     --------
