@@ -339,13 +339,13 @@ def test_nothing_is_overwritten_without_force(folder):
     (folder / "out" / "edges.tsv").write_text("mine")
     for force in ([], ["--force"]):
         result = invoke("predict", *FILES, "-o", "out", *force)
-        assert result.exit_code == 1 and "already holds edges.tsv, which no run has written" in result.stderr
+        assert result.exit_code == 1 and "already contains edges.tsv, which was not written by a run" in result.stderr
         assert [path.name for path in (folder / "out").iterdir()] == ["edges.tsv"] and "reading" not in result.stderr
     (folder / "out" / "edges.tsv").unlink()
     assert invoke("predict", *FILES, "-o", "out", "-q").exit_code == 0
     (folder / "out" / "edges.tsv").write_text("changed")
     result = invoke("predict", *FILES, "-o", "out")
-    assert result.exit_code == 1 and "use --force" in result.stderr and "reading" not in result.stderr
+    assert result.exit_code == 1 and "overwrite it with `force`" in result.stderr and "reading" not in result.stderr
     assert invoke("predict", *FILES, "-o", "out", "--force", "-q").exit_code == 0
     assert (folder / "out" / "edges.tsv").read_text() != "changed"
 

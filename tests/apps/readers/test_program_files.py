@@ -209,8 +209,8 @@ REJECTED_NODES = {
     "nodes.zip": (text("PK"), "unpack it"),
     "nodes.csv.bz2": (text("BZ"), "unpack it"),
     "excel_windows.csv": (text(rows(","), "cp1252"), "not UTF-8 text.*CSV UTF-8"),
-    "thousands.tsv": (text("id\tu\na\t1,234\nb\t5,678\n"), "set `decimal` to .comma.*to .point"),
-    "both_marks.tsv": (text("id\tu\na\t1,5\nb\t5.25\n"), "set `decimal` to .comma.*to .point"),
+    "thousands.tsv": (text("id\tu\na\t1,234\nb\t5,678\n"), "`decimal=.comma.`.*`decimal=.point.`"),
+    "both_marks.tsv": (text("id\tu\na\t1,5\nb\t5.25\n"), "`decimal=.comma.`.*`decimal=.point.`"),
     "factor.csv": (kept("r_factor.csv"), "`one_hot` encodes categories"),
     "numbered.csv": (lambda path: frame().reset_index().to_csv(path), "`id` the column of ids"),
 }
@@ -288,7 +288,7 @@ def test_other_edge_lists_are_rejected_with_a_conversion(tmp_path, name):
 def test_transposed_tables_are_recognised_by_the_links(tmp_path):
     kept("r_transposed.csv")(tmp_path / "nodes.csv")
     kept("r_edges.csv")(tmp_path / "edges.csv")
-    with pytest.raises(ValueError, match="set `transpose`"):
+    with pytest.raises(ValueError, match="`transpose=True`"):
         read_network(tmp_path / "edges.csv", nodes=tmp_path / "nodes.csv")
     found = read_network(tmp_path / "edges.csv", nodes=tmp_path / "nodes.csv", layout=Layout(transpose=True))
     assert found.n_links == 3 and any("read the columns from, to, weight" in note for note in found.notes)

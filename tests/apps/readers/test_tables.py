@@ -83,11 +83,11 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
     ("name", "content", "message"),
     [
         ("t.tsv", "id\tu\na\tx1\n", r"t\.tsv, line 2, column 'u': 'x1' is not a number"),
-        ("t.tsv", "a\t1.5\nb\t1,5\n", r"line 2, column 2: '1,5' is ambiguous; set `decimal` to .comma."),
+        ("t.tsv", "a\t1.5\nb\t1,5\n", r"line 2, column 2: '1,5' is ambiguous; `decimal=.comma.`"),
         (
             "t.tsv",
             "a\t1,234\nb\t2,345\n",
-            r"line 1, column 2: '1,234' is ambiguous; .*to .point. if it separates thousands",
+            r"line 1, column 2: '1,234' is ambiguous; .*`decimal=.point.` as a separator",
         ),
         ("t.tsv", "id\tu\na\t1_2\n", r"t\.tsv, line 2, column 'u': '1_2' is not a number"),
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),

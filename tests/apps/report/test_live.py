@@ -1,4 +1,4 @@
-"""Live tables and networks: what stands in the page, and what a reader can do with it in a real browser."""
+"""Interactive tables and networks: their data in the page, and their behaviour in a browser."""
 
 import json
 import re
@@ -34,8 +34,7 @@ def links_page(n_nodes=N_NODES, n_rows=N_ROWS, names=NAMES) -> Report:
         for r, (i, j) in enumerate(predicted)
     ]
     details = [
-        (Table("What speaks for it", [{"nodes": names[i], "share": 0.25}]), f"Row {r}.")
-        for r, (i, _) in enumerate(predicted)
+        (Table("Evidence", [{"nodes": names[i], "share": 0.25}]), f"Row {r}.") for r, (i, _) in enumerate(predicted)
     ]
     table = LiveTable(Table("predicted links", rows), details, names=("source", "target"), file="edges.tsv")
     places = layout(n_nodes, known, n_iter=5)
@@ -68,7 +67,7 @@ def test_data_survives_the_page():
     columns = {column["name"]: column for column in table["columns"]}
     assert columns["score"]["values"][:2] == [1.0, 0.999] and columns["score"]["kind"] == "number"
     assert columns["shared"]["values"][:2] == [None, 1]
-    assert table["blocks"][table["details"][3][0][0]]["title"] == "What speaks for it"
+    assert table["blocks"][table["details"][3][0][0]]["title"] == "Evidence"
     assert table["details"][3][1][1] == "Row 3."
 
 
@@ -170,9 +169,7 @@ def test_a_reader_sorts_searches_filters_and_saves(browser, page):
     browser.type("NODE 011")
     found = list(zip(cells(browser, 1), cells(browser, 2), strict=True))
     assert found and all("node 011" in pair for pair in found)
-    assert re.match(
-        rf"{len(found)} that pass, of 1000 rows", browser.read("document.querySelector('.count').innerText")
-    )
+    assert re.match(rf"{len(found)} of 1000 rows", browser.read("document.querySelector('.count').innerText"))
     browser.click(".table .tools button")
     browser.click(".filters summary")
     browser.click("[aria-label='rank, at most']")
@@ -196,7 +193,7 @@ def test_a_reader_turns_pages_and_opens_a_row_by_keyboard(browser, page):
     assert cells(browser, 0)[-1] == "1000"
     browser.read("document.querySelector('button.more').focus()")
     browser.key("Enter")
-    assert "What speaks for it" in browser.read("document.querySelector('tr.detail').innerText")
+    assert "Evidence" in browser.read("document.querySelector('tr.detail').innerText")
     assert browser.read("document.activeElement.ariaExpanded") == "true"
     browser.key("Enter")
     assert browser.read("document.querySelector('tr.detail')") is None
@@ -222,7 +219,7 @@ def test_a_reader_finds_a_node_and_reads_its_partners(browser, page):
     browser.click(".panel .why summary")
     browser.wait()
     told = browser.read(f"{panel}.querySelector('details[open]').innerText")
-    assert "What speaks for it" in told and ("in common" in told or "Known partners of both" in told)
+    assert "Evidence" in told and ("in common" in told or "Known partners in common" in told)
     browser.click(".panel .partners .name")
     assert browser.read(f"{panel}.querySelector('h3').innerText") == partners[0]
 
@@ -250,7 +247,7 @@ def test_a_reader_clicks_zooms_and_drags_the_network(browser, page):
     browser.press(x, y, to=(x + 40, y + 30))
     there = (x + 40, y + 30)
     assert np.allclose(browser.until(f"{where}({chosen})", lambda at: np.allclose(at, there, atol=1)), there, atol=1)
-    assert saved(browser, "[title='The picture as it is']").read_bytes()[:4] == b"\x89PNG"
+    assert saved(browser, "[title='Save the current view']").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_the_table_and_the_network_follow_each_other(browser, page):

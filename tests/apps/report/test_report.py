@@ -228,11 +228,13 @@ def test_run_folder(report, tmp_path):
 
 def test_nothing_is_overwritten_without_force(report, tmp_path):
     (tmp_path / "report.html").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"already holds report\.html, which no run has written; move it away"):
+    with pytest.raises(
+        FileExistsError, match=r"already contains report\.html, which was not written by a run"
+    ):
         write_run(report, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     write_run(report, tmp_path / "run")
-    with pytest.raises(FileExistsError, match=r"already holds table\.tsv; use --force"):
+    with pytest.raises(FileExistsError, match=r"already contains table\.tsv; overwrite it with `force`"):
         write_run(report, tmp_path / "run")
     (tmp_path / "run" / "report.html").write_text("changed")
     write_run(report, tmp_path / "run", force=True)
@@ -246,7 +248,7 @@ def test_what_no_run_has_written_is_not_written_over(report, tmp_path, after):
         write_run(report, tmp_path)
     (tmp_path / "edges.tsv").write_text("mine")
     own = Report("t", "s", files={"edges.tsv": "a\tb\n"})
-    with pytest.raises(FileExistsError, match=r"already holds edges\.tsv, which no run has written; move it away"):
+    with pytest.raises(FileExistsError, match=r"already contains edges\.tsv, which was not written by a run; move it"):
         write_run(own, tmp_path, force=True)
     assert (tmp_path / "edges.tsv").read_text() == "mine"
 
@@ -295,7 +297,7 @@ def test_a_link_within_the_folder_is_replaced_and_its_target_stays(report, tmp_p
     (folder / "mine.tsv").write_text("mine")
     (folder / "table.tsv").symlink_to("mine.tsv")
     (folder / "run.json").write_text('{"files": {"table.tsv": ""}}')
-    with pytest.raises(FileExistsError, match="already holds table"):
+    with pytest.raises(FileExistsError, match="already contains table"):
         write_run(report, folder)
     write_run(report, folder, force=True)
     assert not (folder / "table.tsv").is_symlink() and (folder / "mine.tsv").read_text() == "mine"
@@ -341,7 +343,7 @@ def test_a_folder_with_other_files_is_no_obstacle_but_a_file_is(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path):
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(NotADirectoryError, match=r"cannot be made, as .*taken is a file"):
+    with pytest.raises(NotADirectoryError, match=r"cannot be created, as .*taken is a file"):
         check_folder(tmp_path / "taken" / "below")
     check_folder(tmp_path / "a" / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
@@ -352,7 +354,7 @@ def test_a_folder_without_permission_is_refused_before_the_work(tmp_path, monkey
         raise PermissionError(13, "Permission denied", str(tmp_path))
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(PermissionError, match="out cannot be written to: Permission denied; give another with -o"):
+    with pytest.raises(PermissionError, match="out cannot be written to: Permission denied; choose another folder"):
         check_folder(tmp_path / "out")
 
 
@@ -448,7 +450,7 @@ def test_a_report_brings_files_of_its_own(report, tmp_path):
     own = Report("t", "s", files={"edges.tsv": "a\tb\n"})
     assert [path.name for path in write_run(own, tmp_path)][-2:] == ["edges.tsv", "report.html"]
     assert (tmp_path / "edges.tsv").read_text() == "a\tb\n"
-    with pytest.raises(FileExistsError, match=r"already holds mine\.txt"):
+    with pytest.raises(FileExistsError, match=r"already contains mine\.txt"):
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "mine.txt").write_text("x")
         check_folder(tmp_path / "other", more=("mine.txt",))

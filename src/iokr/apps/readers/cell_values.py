@@ -143,8 +143,8 @@ def _with_decimal_points(
     if not _are_decimals(cells) or any(_POINT.fullmatch(cell) for row in rows for cell in row):
         i, k = commas[0]
         raise ValueError(
-            f"{table.at(i)}, column {table.column(columns[k])}: {cells[0]!r:.40} is ambiguous; set `decimal` to "
-            '"comma" if the comma separates decimals, to "point" if it separates thousands.'
+            f"{table.at(i)}, column {table.column(columns[k])}: {cells[0]!r:.40} is ambiguous; "
+            '`decimal="comma"` reads the comma as a decimal mark, `decimal="point"` as a separator of thousands.'
         )
     return [[with_point(cell) for cell in row] for row in rows], (f"{table.name}: read with decimal commas",)
 

@@ -325,7 +325,7 @@ def _why_no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, reject
     if len(columns) > 1:
         return (
             f"{table.name}: none of its {n} rows joins two known nodes, but it names {columns[0]!r}, a column of the "
-            "nodes; if nodes are columns there, set `transpose`."
+            "nodes; if the nodes are columns there, read it with `transpose=True`."
         )
     stranger = str(next(end for end in ends.flat if end and end not in known))
     near = next((name for name in nodes.ids.tolist() if alike(name) == alike(stranger)), None)

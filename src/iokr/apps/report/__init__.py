@@ -1,7 +1,7 @@
-"""Tables, figures and pictures to one self-contained HTML page, and to the folder of a run.
+"""Reports: tables, figures and pictures on one self-contained HTML page, and in the folder of a run.
 
-A `Report` is a value: text, tables, figures and pictures in reading order, notes, and what is known about the run.
-Experiments, benchmarks and the demo return one; `Report.html` draws the page, `write_run` the folder.
+A `Report` is a value: text, tables, figures and pictures in reading order, notes, and information about the run.
+Experiments, benchmarks and the demo return one; `Report.html` renders the page, `write_run` writes the folder.
 """
 
 from typing import TYPE_CHECKING
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from iokr.apps.report.drawings import CLASSES, draw_network, layout
     from iokr.apps.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
     from iokr.apps.report.live import LiveNetwork, LiveTable
-    from iokr.apps.report.networks import CLASSES, Network, draw_network, layout, to_cytoscape, to_graphml
+    from iokr.apps.report.networks import Network, to_cytoscape, to_graphml
     from iokr.apps.report.page import Report, Text
     from iokr.apps.report.progress import Progress, silent
     from iokr.apps.report.run import check_folder, run_info, usable_cores, versions, write_run

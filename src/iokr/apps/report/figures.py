@@ -1,4 +1,4 @@
-"""Drawings as inline SVG, and small pictures: what a page can hold without files beside it."""
+"""Figures as inline SVG and small pictures, embedded in the page."""
 
 import base64
 import io
@@ -17,8 +17,11 @@ else:
 
 __all__ = ["INK", "MUTED", "OURS", "THEIRS", "Canvas", "Figure", "Pictures", "plot", "require_report_packages"]
 
-# Colours of figures. They stand for variables of the page's style sheet, so that figures follow light and dark.
-INK, MUTED, OURS, THEIRS = "#010203", "#010204", "#010205", "#010206"
+# Colours of figures: placeholders for variables of the page's style sheet, so that figures follow light and dark.
+INK = "#010203"
+MUTED = "#010204"
+OURS = "#010205"
+THEIRS = "#010206"
 _VARIABLES = {INK: "currentColor", MUTED: "var(--muted)", OURS: "var(--ours)", THEIRS: "var(--theirs)"}
 
 _STYLE: Any = {
@@ -48,7 +51,7 @@ _STYLE: Any = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as inline SVG, made by `plot`.
+    """A figure as inline SVG, made by `plot`.
 
     Examples
     --------
@@ -101,9 +104,9 @@ class Pictures:
 
 
 def plot(draw: "Callable[[Canvas], None]", *, caption: str, size: tuple[float, float] = (4.8, 3.2)) -> Figure:
-    """Let `draw` fill a matplotlib figure of `size` inches, and keep it as SVG.
+    """A matplotlib figure of `size` inches, filled by `draw`, as SVG.
 
-    Figures are drawn small, about the width of a telephone, so that their letters can be read there too.
+    The default width is that of a telephone, so that letters are readable there.
 
     Examples
     --------
@@ -125,27 +128,27 @@ def plot(draw: "Callable[[Canvas], None]", *, caption: str, size: tuple[float, f
 
 
 def _inline(svg: str, caption: str) -> str:
-    """The <svg> element alone: sized by the page, coloured by its style sheet, with names that are its own."""
+    """The <svg> element: sized by the page, coloured by its style sheet, with ids that are unique on the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
-    own = f"f{crc32(svg.encode()):08x}-"
-    svg = re.sub(r'\bid="', f'id="{own}', svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\1{own}", svg)
+    prefix = f"f{crc32(svg.encode()):08x}-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\1{prefix}", svg)
     label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def require_report_packages() -> None:
-    """Say in words which packages pages and figures need, when they are not installed.
+def require_report_packages(*names: str) -> None:
+    """Raise ImportError if packages of the extra `report` are not installed, by default those of pages and figures.
 
     Examples
     --------
     >>> from iokr.apps.report import require_report_packages
-    >>> require_report_packages()  # matplotlib and jinja2 are there: nothing to say
+    >>> require_report_packages()
     """
-    missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
+    missing = [name for name in names or ("jinja2", "matplotlib") if util.find_spec(name) is None]
     if missing:
-        raise ImportError(f"the HTML page needs {' and '.join(missing)}: pip install 'iokr[report]'")
+        raise ImportError(f"reports need {' and '.join(missing)}: pip install 'iokr[report]'")

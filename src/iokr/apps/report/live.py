@@ -1,7 +1,7 @@
-"""Parts of a page to work with: a table that sorts, filters and searches, a network that zooms and explains.
+"""Interactive parts of a page: a table to sort, filter and search, a network to zoom and inspect.
 
-Both are plain values. The page holds their data as JSON and brings them to life with code of its own (`assets`),
-without a request to anywhere. Without script the first rows and a drawing stand there.
+Both are plain values. The page contains their data as JSON and its own code (`assets`), and loads nothing. Without
+JavaScript it shows the first rows and a drawing.
 """
 
 from __future__ import annotations
@@ -16,33 +16,36 @@ from typing import Any
 
 import numpy as np
 
+from iokr.apps.report.drawings import CLASSES
 from iokr.apps.report.figures import Figure
-from iokr.apps.report.networks import CLASSES
 from iokr.apps.report.tables import Spread, Table, number_of, plain, text_of
 
 __all__ = ["LiveNetwork", "LiveTable", "script", "style"]
 
-_STILL = 100  # rows that stand in the page, for readers without script
+_STATIC_ROWS = 100  # in the page, for readers without JavaScript
+_MAX_PLACES = 9
+_PLACES = 4
+_SMALL = 1e-3  # largest number of a column below which places are not fixed
 
 
 @dataclass(frozen=True)
 class LiveTable:
-    """All rows of a table, to be sorted, filtered, searched and saved on the page.
+    """A table whose rows can be sorted, filtered, searched and saved on the page.
 
-    Printed, and among the numbers of a run, are the first `head` rows. On the page a row opens to its details.
+    Printed tables and `metrics.json` contain the first `head` rows. On the page a row expands to its details.
 
     Parameters
     ----------
     table : Table
     details : sequence of sequences of Table or str, default=()
-        What stands behind each row: small tables and paragraphs, shown when they are asked for.
+        Of each row: small tables and paragraphs, shown when the row is expanded.
     names : tuple of str, default=()
-        Columns that name nodes of a `LiveNetwork` on the same page.
+        Columns that contain nodes of a `LiveNetwork` on the same page.
     file : str, default="table.tsv"
-        The file with all rows, named to readers without script; what is shown is saved under its name.
+        The file with all rows, for readers without JavaScript; rows saved from the page get its name.
     head : int, default=20
     safe : bool, default=False
-        Text that a spreadsheet would execute gets an apostrophe before it in what is saved.
+        Whether saved text that a spreadsheet would execute as a formula gets an apostrophe before it.
 
     Examples
     --------
@@ -62,21 +65,23 @@ class LiveTable:
 
     def short(self) -> Table:
         """The first rows."""
-        table, n = self.table, len(self.table.rows)
+        table = self.table
+        n = len(table.rows)
         if n <= self.head:
             return table
-        stressed = tuple(i for i in table.our_rows if i < self.head)
-        title = f"The first {self.head} of {n}{' ' if table.title[:1].islower() else ': '}{table.title}"
-        return replace(table, title=title, rows=table.rows[: self.head], our_rows=stressed)
+        separator = " " if table.title[:1].islower() else ": "
+        title = f"The first {self.head} of {n}{separator}{table.title}"
+        our_rows = tuple(i for i in table.our_rows if i < self.head)
+        return replace(table, title=title, rows=table.rows[: self.head], our_rows=our_rows)
 
     def still(self) -> Table:
-        """What stands in the page without script."""
+        """The rows that the page shows without JavaScript."""
         n = len(self.table.rows)
-        note = f"The first {_STILL} of {n} rows; all are in `{self.file}`." if n > _STILL else ""
-        return replace(self.table, rows=self.table.rows[:_STILL], note=note)
+        note = f"The first {_STATIC_ROWS} of {n} rows; all are in `{self.file}`." if n > _STATIC_ROWS else ""
+        return replace(self.table, rows=self.table.rows[:_STATIC_ROWS], note=note)
 
     def data(self) -> str:
-        """Everything as JSON that may stand inside an element of a page."""
+        """All rows as JSON to embed in a page."""
         table = self.table
         if self.details and len(self.details) != len(table.rows):
             raise ValueError(f"`details` has {len(self.details)} entries for {len(table.rows)} rows.")
@@ -99,7 +104,7 @@ class LiveTable:
 
 @dataclass(frozen=True)
 class LiveNetwork:
-    """A network to zoom, drag and ask: the known links, and the predicted ones, which are the rows of a table.
+    """A network to zoom, drag and inspect: known links, and predicted links, which are the rows of a table.
 
     Parameters
     ----------
@@ -112,15 +117,15 @@ class LiveNetwork:
     predicted : array of shape (len(table.table.rows), 2)
         The nodes of each of its rows.
     still : Figure
-        What is shown without script.
+        The drawing without JavaScript.
     weights : array of shape (m,), optional
         Of the known links.
     groups, group : sequences of str and of n int, optional
-        Names of kinds of nodes, and the kind of each node; they are coloured by it.
+        Names of groups of nodes, and the group of each node, which determines its colour.
     drawn : int, optional
-        How many of the predicted links are drawn at first, the first of the table; the reader may ask for others.
+        Number of predicted links to draw initially, from the first rows of the table; readers can change it.
     across : bool, default=False
-        Links join nodes of two kinds only, so that the ends of a link have no partner in common.
+        Whether the network is bipartite: the ends of a link have no partner in common.
 
     Examples
     --------
@@ -146,19 +151,19 @@ class LiveNetwork:
     across: bool = False
 
     def data(self, table: str) -> str:
-        """Everything as JSON that may stand inside an element of a page; `table` is the id of the table there."""
+        """The network as JSON to embed in a page; `table` is the id of the table there."""
         n = len(self.names)
         places = np.asarray(self.places, dtype=float).reshape(n, 2)
         weights = None if self.weights is None else np.asarray(self.weights, dtype=float)
-        if weights is not None and (not len(weights) or np.ptp(weights) == 0):
-            weights = None  # nothing to tell links apart by
+        if weights is not None and (not len(weights) or np.ptp(weights) == 0):  # equal weights are not shown
+            weights = None
         return _inside_page(
             {
                 "names": [str(name) for name in self.names],
                 "x": np.round(places[:, 0], 4).tolist(),
                 "y": np.round(places[:, 1], 4).tolist(),
                 "known": np.asarray(self.known, dtype=np.int64).ravel().tolist(),
-                "weights": None if weights is None else [_short(w) for w in weights.tolist()],
+                "weights": None if weights is None else [float(f"{w:.6g}") for w in weights.tolist()],
                 "predicted": np.asarray(self.predicted, dtype=np.int64).ravel().tolist(),
                 "groups": list(self.groups),
                 "group": [0] * n if self.group is None else [int(k) for k in self.group],
@@ -171,13 +176,13 @@ class LiveNetwork:
 
 
 def script() -> str:
-    """The code that brings tables and networks to life."""
+    """The JavaScript of interactive tables and networks."""
     parts = [_asset(f"{name}.js") for name in ("table", "network", "panel", "start")]
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def style() -> str:
-    """How they look."""
+    """Their style sheet."""
     return _asset("live.css")
 
 
@@ -186,56 +191,62 @@ def _asset(name: str) -> str:
 
 
 def _inside_page(value: Any) -> str:
-    """JSON without anything that a page would take for a tag."""
+    """JSON in which nothing can be taken for a tag."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
 
 
 def _column(name: str, cells: list[Any]) -> dict[str, Any]:
-    """A column by values to sort and save; texts only where they do not follow from these."""
+    """A column as values to sort and save, and texts where they do not follow from the values."""
     cells = [number_of(cell) for cell in cells]
-    if any(isinstance(cell, Spread) for cell in cells) and all(_is_number(cell) for cell in cells):
+    numbers = [cell for cell in cells if cell is not None]
+    if not numbers or not all(map(_is_number, numbers)):
+        return {"name": name, "kind": "text", "values": [None if cell is None else text_of(cell) for cell in cells]}
+    if any(isinstance(cell, Spread) for cell in numbers):
         means = [cell.mean if isinstance(cell, Spread) else cell for cell in cells]
         return {"name": name, "kind": "number", "values": means, "texts": [text_of(cell) for cell in cells]}
-    if cells and all(_is_number(cell) for cell in cells) and any(cell is not None for cell in cells):
-        places = _places([c for c in cells if isinstance(c, float) and math.isfinite(c)])
-        whole = any(isinstance(cell, int) for cell in cells)
-        return {"name": name, "kind": "number", "values": cells, "places": places, "whole": whole}
-    return {"name": name, "kind": "text", "values": [None if cell is None else text_of(cell) for cell in cells]}
+    return {
+        "name": name,
+        "kind": "number",
+        "values": cells,
+        "places": _places([cell for cell in numbers if isinstance(cell, float) and math.isfinite(cell)]),
+        "whole": any(isinstance(cell, int) for cell in numbers),
+    }
 
 
 def _places(values: list[float]) -> int | None:
-    """Decimals of a column: those that its numbers have with four digits, up to those of the largest, or to four.
+    """Decimals of a column: those that its numbers have with four significant digits, at least four for small ones.
 
-    None where the largest is written with an exponent; smaller ones that would be zeros are, on the page.
+    None if the largest number is written with an exponent; the page prints numbers that would round to zero in full.
     """
     if not values:
         return 0
-    largest = text_of(max(map(abs, values)))
-    if "e" in largest or 0 < max(map(abs, values)) < 1e-3:
+    largest = max(map(abs, values))
+    texts = [text_of(value) for value in values]
+    if "e" in text_of(largest) or 0 < largest < _SMALL:
         return None
-    needed = max((len(t.partition(".")[2]) for t in map(text_of, values) if "e" not in t), default=0)
-    more = any("e" in text_of(value) for value in values)
-    return min(9 if more else needed, max(len(largest.partition(".")[2]), 4))
+    needed = max((_decimals(text) for text in texts if "e" not in text), default=0)
+    if any("e" in text for text in texts):
+        needed = _MAX_PLACES
+    return min(needed, max(_decimals(text_of(largest)), _PLACES))
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2])
 
 
 def _is_number(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, (Real, Spread)) and not isinstance(cell, bool))
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")
+    return isinstance(cell, (Real, Spread)) and not isinstance(cell, bool)
 
 
 def _block(part: Table | str, blocks: dict[str, int]) -> list[Any]:
-    """(number of its heading, content): headings are many times the same and stand once."""
+    """(number of its heading, content): a heading that occurs many times is stored once."""
     if isinstance(part, str):
         return [blocks.setdefault(json.dumps({"title": ""}), len(blocks)), part]
-    columns = part.columns
-    head: Mapping[str, Any] = {
+    heading: Mapping[str, Any] = {
         "title": part.title,
-        "columns": columns,
-        "numeric": [part.numeric(column) for column in columns],
+        "columns": part.columns,
+        "numeric": [part.numeric(column) for column in part.columns],
         "note": part.note,
     }
-    return [blocks.setdefault(json.dumps(head, ensure_ascii=False), len(blocks)), part.texts()]
+    return [blocks.setdefault(json.dumps(heading, ensure_ascii=False), len(blocks)), part.texts()]

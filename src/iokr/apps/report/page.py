@@ -1,4 +1,4 @@
-"""A report: text, tables, figures and pictures in reading order, and the page that shows them."""
+"""A report: text, tables, figures and pictures in reading order, rendered as a page."""
 
 import csv
 import io
@@ -17,7 +17,8 @@ from iokr.apps.report.tables import Table, no_formula, plain, text_of
 
 __all__ = ["METRICS", "Report", "Text"]
 
-METRICS = 1  # the format of metrics.json, as metrics.schema.json has it
+METRICS = 1  # the format of metrics.json, see metrics.schema.json
+_SHORT = 40  # characters of an entry that shares its line with others
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,16 @@ Item = Text | Table | Figure | Pictures | LiveTable | LiveNetwork
 
 @dataclass(frozen=True)
 class Report:
-    """What a run has to say, in reading order.
+    """The results of a run, in reading order.
 
     Parameters
     ----------
     title, summary : str
     items : tuple of Text, Table, Figure, Pictures, LiveTable or LiveNetwork
     notes : tuple of str
-        What a reader has to know to interpret the numbers.
+        What a reader must know to interpret the numbers.
     info : dict
-        Of the run: versions, seed, seconds, hashes of data files; see `run_info`.
+        About the run: versions, seed, seconds, hashes of data files; see `run_info`.
     files : mapping of str to str or bytes
         Further files for the folder of the run, by name.
 
@@ -71,7 +72,7 @@ class Report:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables, in order; of a `LiveTable` the first rows."""
+        """The tables, in order, with the first rows of a `LiveTable`."""
         return [
             item.short() if isinstance(item, LiveTable) else item
             for item in self.items
@@ -79,11 +80,11 @@ class Report:
         ]
 
     def with_info(self, info: Mapping[str, Any]) -> "Report":
-        """The same report, knowing more about its run."""
+        """The same report with more information about its run."""
         return replace(self, info={**self.info, **info})
 
     def html(self) -> str:
-        """One page that needs nothing from outside itself."""
+        """A self-contained page."""
         require_report_packages()
         from jinja2 import Environment
 
@@ -98,9 +99,9 @@ class Report:
         return template.render(report=self, blocks=blocks, ids=ids, id=id, live=live, script=script, style=style)
 
     def table_text(self, format: str = "tsv", *, spreadsheet_safe: bool = False) -> str:
-        """Every table in one: the rows of all, the title of their table in the first column.
+        """All tables as one, with the title of the table in the first column.
 
-        Text is as it is, unless it is to be `spreadsheet_safe`, in TSV and CSV.
+        With `spreadsheet_safe`, text in TSV and CSV that a spreadsheet would execute gets an apostrophe before it.
         """
         rows = [{"table": table.title, **row} for table in self.tables for row in table.flat()]
         return _rows_text(rows, format, spreadsheet_safe)
@@ -111,7 +112,7 @@ class Report:
         return {f"table{f'-{k}' if k > 1 else ''}.{format}": text for k, text in enumerate(texts, start=1)}
 
     def metrics(self) -> dict[str, Any]:
-        """The numbers as plain data, in the form that `metrics.schema.json` in this folder describes."""
+        """The tables as plain data, described by `metrics.schema.json` in this folder."""
         tables = [{"title": table.title, "note": table.note, "rows": list(table.rows)} for table in self.tables]
         return {"format": METRICS, "title": self.title, "tables": plain(tables), "notes": list(self.notes)}
 
@@ -130,7 +131,7 @@ def _rows_text(rows: list[dict[str, Any]], format: str, spreadsheet_safe: bool) 
 
 
 def _typeset(text: str) -> Any:
-    """Escaped text, code between backticks; elsewhere σ_k has its index below, and 5 % stays on one line."""
+    """Escaped text with code between backticks; elsewhere the index of σ_k is set below, and 5 % stays on one line."""
     from markupsafe import Markup, escape
 
     parts = []
@@ -144,8 +145,8 @@ def _typeset(text: str) -> Any:
 
 
 def _lines(value: Any) -> list[str]:
-    """An entry of `Report.info` as lines of text; short parts share one."""
+    """An entry of `Report.info` as lines of text; short parts share one line."""
     if not isinstance(value, Mapping):
         return [text_of(value)]
     parts = [f"{key} {text_of(item)}" for key, item in value.items()]
-    return parts if max(map(len, parts), default=0) > 40 else [", ".join(parts)]
+    return parts if max(map(len, parts), default=0) > _SHORT else [", ".join(parts)]

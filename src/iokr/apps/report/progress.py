@@ -1,11 +1,11 @@
-"""How far long work is: callbacks that are told steps done, steps in all, and what is being done."""
+"""Progress callbacks of long computations."""
 
 from collections.abc import Callable
 
 __all__ = ["Progress", "silent", "stage"]
 
 Progress = Callable[[int, int, str], None]
-"""Called with the steps done, the steps in all, and what is being done: a stage, or "stage: detail"."""
+"""Called with the number of finished steps, the number of all steps, and the current step, "stage" or "stage: detail"."""
 
 
 def silent(done: int, total: int, what: str) -> None:

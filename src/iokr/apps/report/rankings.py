@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves of rankings of pairs, a drawing each."""
+"""Figures of the ROC and precision-recall curves of rankings of pairs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def ranking_figures(
     top: float = 100.0,
     height: float = 4.2,
 ) -> tuple[Figure, Figure]:
-    """The two curves of every ranking, by its name and in its colour and line style.
+    """The ROC and the precision-recall curves of rankings, each with its name, colour and line style.
 
-    `prevalence`, what guessing reaches, is drawn thin; `top` is the largest precision to show, both in percent. The
-    height is in inches, the width that of a narrow screen.
+    `prevalence`, the precision of random guesses, is a thin line; `top` is the largest precision shown; both are in
+    percent. The height is in inches, the width that of a narrow screen.
     """
 
     def roc(canvas: Canvas) -> None:
@@ -51,7 +51,7 @@ def ranking_figures(
 
 
 def curves_tsv(curves: Mapping[str, Curves]) -> str:
-    """Both curves of every ranking, a row per point."""
+    """Both curves of every ranking, one row for each point."""
     lines = ["setting\tcurve\tx\ty"]
     for setting, curve in curves.items():
         lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]

@@ -1,4 +1,4 @@
-"""The folder of a run: the table, the numbers as data, what is known of the run, and the page."""
+"""The folder of a run: tables, the numbers as data, information about the run, and the page."""
 
 import json
 import os
@@ -18,11 +18,13 @@ from iokr.apps.report.tables import plain
 
 __all__ = ["CELLS", "check_folder", "run_info", "usable_cores", "versions", "write_run"]
 
-CELLS = "cells.jsonl"  # what a study has finished: whoever takes it up again adds to it
+CELLS = "cells.jsonl"  # finished results of a study, to which a resumed run appends
+_RUN = "run.json"
+_PACKAGES = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch")
 
 
 def run_info(*, seed: int | None = None, seconds: float | None = None, files: Sequence[Path] = ()) -> dict[str, Any]:
-    """What a reader needs to run it again: time, versions, machine, seed, and the SHA-256 of every data file.
+    """What is needed to repeat a run: time, versions, machine, seed, and the SHA-256 of every data file.
 
     Examples
     --------
@@ -41,13 +43,13 @@ def run_info(*, seed: int | None = None, seconds: float | None = None, files: Se
 
 
 def _short_names(files: Sequence[Path]) -> list[str]:
-    """Folder and name of each file, or the whole path where that says too little."""
+    """Folder and name of each file; the paths where these are not distinct."""
     short = ["/".join(path.parts[-2:]) if len(path.parts) > 2 else str(path) for path in files]
     return short if len(set(short)) == len(short) else [str(path) for path in files]
 
 
 def versions() -> dict[str, str]:
-    """Python, and what the numbers depend on.
+    """The versions of Python and of the packages that the numbers depend on.
 
     Examples
     --------
@@ -55,18 +57,15 @@ def versions() -> dict[str, str]:
     >>> "numpy" in versions()
     True
     """
-    names = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch")
     found = {"python": platform.python_version()}
-    for name in names:
-        try:
+    for name in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
 def usable_cores() -> int:
-    """Cores that this process may use.
+    """The number of cores that this process may use.
 
     Examples
     --------
@@ -77,12 +76,15 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
-    """Refuse a folder that cannot be written to, and one that holds a run or one of the files `more`, unless `force`.
+# -------------------------------------------------------------------------------------------------------------- checks
 
-    With `force` too a file that no run has written, as run.json lists them, is not written over. A symbolic link to a
-    folder is followed. One in the folder that leads out of it, by the name of a file to be
-    written, is refused also with `force`.
+
+def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more: Sequence[str] = ()) -> None:
+    """Raise unless a run can be written to a folder.
+
+    A folder with the files of a run, or one of the files `more`, is overwritten only with `force`; files that no run
+    has written, as run.json lists them, never are. A symbolic link to a folder is followed; a file in the folder that
+    is a symbolic link out of it is an error.
 
     Examples
     --------
@@ -91,46 +93,65 @@ def check_folder(folder: Path, *, force: bool = False, format: str = "tsv", more
     >>> check_folder(Path("a-folder-that-does-not-exist"))
     """
     if folder.is_symlink() and not folder.exists():
-        raise FileExistsError(f"{folder} is a symbolic link to {os.readlink(folder)}, which is not there.")
+        raise FileExistsError(f"{folder} is a symbolic link to {os.readlink(folder)}, which does not exist.")
     if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file; give a folder with -o.")
+        raise FileExistsError(f"{folder} is a file; choose a folder.")
     names = tuple(dict.fromkeys((*_run_files(format), *more)))
     for name in names:
-        path = folder / name
-        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-            raise FileExistsError(
-                f"{path} is a symbolic link out of the folder, to {os.readlink(path)}; remove it, or give another "
-                "folder with -o."
-            )
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder where a file is to be written; give another with -o.")
-    there = [name for name in names if os.path.lexists(folder / name) and name != CELLS]
-    written = _listed(folder)
-    others = [name for name in there if written is not None and name not in written and name != "run.json"]
-    if others:
+        _check_target(folder, name)
+    _check_contents(folder, names, force)
+    _check_writable(folder)
+
+
+def _check_target(folder: Path, name: str) -> None:
+    """Raise where a file of the run would replace a folder, or a link out of the folder."""
+    path = folder / name
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
         raise FileExistsError(
-            f"{folder} already holds {others[0]}, which no run has written; move it away, or -o another folder."
+            f"{path} is a symbolic link out of the folder, to {os.readlink(path)}; remove it, or choose another folder."
         )
-    if there and not force:
-        raise FileExistsError(f"{folder} already holds {there[0]}; use --force to write over it, or -o another folder.")
-    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not above.is_dir():
-        raise NotADirectoryError(f"{folder} cannot be made, as {above} is a file; give another folder with -o.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, but a file is to be written there; choose another folder.")
+
+
+def _check_contents(folder: Path, names: Sequence[str], force: bool) -> None:
+    """Raise where the run would replace files that no run has written or, without `force`, files of another run."""
+    existing = [name for name in names if name != CELLS and os.path.lexists(folder / name)]
+    written = _written_files(folder)
+    if written is not None:
+        others = [name for name in existing if name not in written and name != _RUN]
+        if others:
+            raise FileExistsError(
+                f"{folder} already contains {others[0]}, which was not written by a run; move it, or choose another "
+                "folder."
+            )
+    if existing and not force:
+        raise FileExistsError(
+            f"{folder} already contains {existing[0]}; overwrite it with `force`, or choose another folder."
+        )
+
+
+def _check_writable(folder: Path) -> None:
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(f"{folder} cannot be created, as {existing} is a file; choose another folder.")
     try:
-        TemporaryDirectory(prefix=".iokr-", dir=above).cleanup()
+        TemporaryDirectory(prefix=".iokr-", dir=existing).cleanup()
     except OSError as error:
-        raise PermissionError(f"{folder} cannot be written to: {error.strerror}; give another with -o.") from error
+        raise PermissionError(f"{folder} cannot be written to: {error.strerror}; choose another folder.") from error
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
 def write_run(
     report: Report, folder: Path, *, force: bool = False, format: str = "tsv", spreadsheet_safe: bool = False
 ) -> list[Path]:
-    """Write a file a table, metrics.json, run.json, the report's own files and report.html; return their paths.
+    """Write a file for each table, metrics.json, run.json, the report's own files and report.html; return their paths.
 
-    All of them or none: a new folder takes the place of the old one when it is whole (`iokr._system.folders`).
-    run.json lists
-    them with their SHA-256. With `force`, files of an earlier run that this one does not write are removed if nobody
-    has changed them since; all other files in the folder stay.
+    The write is atomic: a complete new folder replaces the old one (`iokr._system.folders`). run.json lists the files
+    with their SHA-256. With `force`, files of an earlier run that this one does not write are removed unless they have
+    changed; all other files in the folder are kept.
 
     Examples
     --------
@@ -146,35 +167,44 @@ def write_run(
         tables = report.table_files(format, spreadsheet_safe=spreadsheet_safe)
         check_folder(folder, force=force, format=format, more=(*tables, *report.files))
         _, metrics, run, page = _run_files(format)
-        texts: dict[str, str | bytes] = {**tables, metrics: _json(report.metrics()), run: "", **report.files}
-        texts[page] = report.html()
-        contents = {name: text if isinstance(text, bytes) else _utf8(text, name) for name, text in texts.items()}
-        sums = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
-        contents[run] = _json({**report.info, "files": sums}).encode()
-        result.write(contents, dropped=_unchanged(folder) - set(contents))
-        _forget(result.partial, contents)
+        files: dict[str, str | bytes] = {
+            **tables,
+            metrics: _json(report.metrics()),
+            run: "",  # keeps its place in the order
+            **report.files,
+            page: report.html(),
+        }
+        contents = {name: text if isinstance(text, bytes) else _utf8(text, name) for name, text in files.items()}
+        digests = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
+        contents[run] = _json({**report.info, "files": digests}).encode()
+        result.write(contents, dropped=_unchanged_files(folder) - set(contents))
+        _remove_partial(result.partial, contents)
     return [folder / name for name in contents]
 
 
-def _listed(folder: Path) -> dict[str, str] | None:
-    """The files of the run in a folder with their SHA-256; None when its run.json does not say."""
+def _run_files(format: str) -> tuple[str, ...]:
+    return (f"table.{format}", "metrics.json", _RUN, "report.html")
+
+
+def _written_files(folder: Path) -> dict[str, str] | None:
+    """The files of the run in a folder with their SHA-256; None if its run.json does not list them."""
     try:
-        listed = json.loads((folder / "run.json").read_bytes())["files"]
+        files = json.loads((folder / _RUN).read_bytes())["files"]
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
-    return listed if isinstance(listed, dict) else None
+    return files if isinstance(files, dict) else None
 
 
-def _unchanged(folder: Path) -> set[str]:
-    """The files of the run in a folder that are as that run wrote them."""
-    own = {name: digest for name, digest in (_listed(folder) or {}).items() if Path(name).name == name}
+def _unchanged_files(folder: Path) -> set[str]:
+    """The files of the run in a folder that have not changed since."""
+    own = {name: digest for name, digest in (_written_files(folder) or {}).items() if Path(name).name == name}
     return {name for name, digest in own.items() if (folder / name).is_file() and _sha256(folder / name) == digest}
 
 
-def _forget(partial: Path, contents: Collection[str]) -> None:
-    """What an unfinished run has kept, now that it is in the folder."""
+def _remove_partial(partial: Path, contents: Collection[str]) -> None:
+    """Remove what an unfinished run had saved, now that it is in the folder."""
     with suppress(OSError):
         for name in contents:
             (partial / name).unlink(missing_ok=True)
@@ -186,11 +216,7 @@ def _utf8(text: str, name: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         near = text[max(error.start - 20, 0) : error.end + 20]
-        raise ValueError(f"`{name}` cannot be written as UTF-8, which has no {near!a}; remove it.") from None
-
-
-def _run_files(format: str) -> tuple[str, ...]:
-    return (f"table.{format}", "metrics.json", "run.json", "report.html")
+        raise ValueError(f"`{name}` cannot be encoded as UTF-8: remove the surrogate in {near!a}.") from None
 
 
 def _json(value: Any) -> str:

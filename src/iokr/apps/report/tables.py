@@ -1,4 +1,4 @@
-"""Tables whose cells are text, numbers, or a mean with its deviation."""
+"""Tables whose cells are text, numbers, or a mean with its standard deviation."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 @dataclass(frozen=True)
 class Spread:
-    """mean ± standard deviation of n repetitions, or as a paper printed it.
+    """mean ± standard deviation of n repetitions, or as printed in a paper.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float], digits: int = 4) -> Self:
-        """Of measured values, with the n − 1 of a sample; a single value has no deviation."""
+        """The mean and the sample standard deviation (n − 1) of values; NaN for a single value."""
         values = [float(v) for v in values]
         mean = math.fsum(values) / len(values)
         squares = math.fsum((v - mean) ** 2 for v in values)
@@ -45,21 +45,21 @@ class Spread:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of named cells: text, numbers, `Spread`, or None for what there is not.
+    """Rows of named cells: text, numbers, `Spread`, or None for missing values.
 
     Parameters
     ----------
     title : str
     rows : sequence of mappings
-        A column that a row lacks is left empty there.
+        The cell of a column that a row lacks is missing.
     note : str
-        Set below the table.
+        Below the table.
     ours : tuple of str
-        Columns to stress.
+        Columns to highlight.
     our_rows : tuple of int
-        Rows to stress, from 0.
+        Rows to highlight, from 0.
     folded : bool
-        On the page, show the rows only when asked to.
+        Whether the table is collapsed on the page.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Table:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def numeric(self, column: str) -> bool:
-        """Whether the column holds numbers or percentages, to be set flush right."""
+        """Whether the column contains numbers or percentages, which are aligned at the right."""
         return all(cell is None or _is_number(cell) for cell in (row.get(column) for row in self.rows))
 
     def kinds(self) -> list[str]:
@@ -90,17 +90,17 @@ class Table:
         return ["number" if self.numeric(column) else "" for column in self.columns]
 
     def texts(self) -> list[list[str]]:
-        """The cells as they are printed, row by row; numbers of one column have the same number of decimals."""
+        """The cells as printed, by row; the numbers of a column have the same number of decimals."""
         columns = [_texts_of([row.get(column) for row in self.rows]) for column in self.columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
     def flat(self) -> list[dict[str, Any]]:
-        """Rows for machines: a `Spread` becomes the columns `name` and `name (sd)`."""
+        """The rows as data: a `Spread` becomes the columns `name` and `name (sd)`."""
         return [_flat_row(row) for row in self.rows]
 
 
 def text_of(cell: Any) -> str:
-    """A cell as it is printed: four significant digits, yes or no, a dash for what there is not.
+    """A cell as printed: four significant digits, yes or no, a dash for missing values.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def text_of(cell: Any) -> str:
 
 
 def no_formula(cell: Any) -> Any:
-    """The cell; text that a spreadsheet takes for a formula gets an apostrophe before it, which makes it text there.
+    """The cell; text that a spreadsheet would execute as a formula gets an apostrophe before it, which prevents that.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def no_formula(cell: Any) -> Any:
 
 
 def _is_number(cell: Any) -> bool:
-    """A number, one with a spread, or the text of one."""
+    """Whether a cell is a number, a `Spread`, or the text of a number or percentage."""
     if not isinstance(cell, str):
         return isinstance(cell, (Real, Spread))
     try:
@@ -147,7 +147,7 @@ def _is_number(cell: Any) -> bool:
 
 
 def tab_separated(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells of text as TSV: one that holds a tab, a quote or a line end stands between quotes, as readers expect.
+    """Rows of text as TSV; cells with a tab, a quote or a line end are quoted.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def tab_separated(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _texts_of(cells: list[Any]) -> list[str]:
-    """A column as it is printed."""
+    """The cells of a column as printed."""
     texts = [text_of(cell) for cell in cells]
     numbers = [text for cell, text in zip(cells, texts, strict=True) if isinstance(cell, float)]
     if any("e" in number for number in numbers):
@@ -177,23 +177,24 @@ def _texts_of(cells: list[Any]) -> list[str]:
 
 
 def _flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One row, every `Spread` in two columns."""
+    """A row with two columns for every `Spread`."""
     flat: dict[str, Any] = {}
     for name, cell in row.items():
         if isinstance(cell, Spread):
-            flat[name], flat[f"{name} (sd)"] = cell.mean, None if math.isnan(cell.std) else cell.std
+            flat[name] = cell.mean
+            flat[f"{name} (sd)"] = None if math.isnan(cell.std) else cell.std
         else:
             flat[name] = cell
     return flat
 
 
 def number_of(value: Any) -> Any:
-    """A NumPy number, or an array of one alone, as Python's; everything else as it is."""
+    """A number of NumPy, or an array with a single one, as a number of Python; other values as they are."""
     return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def plain(value: Any) -> Any:
-    """Only what JSON has: NaN and infinities become null, a `Spread` an object, an array a list, all else its text."""
+    """A value as JSON: NaN and infinities become null, a `Spread` an object, an array a list, all else its text."""
     if isinstance(value, Spread):
         return plain({"mean": value.mean, "std": value.std, "n": value.n})
     if isinstance(value, Mapping):

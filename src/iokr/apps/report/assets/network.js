@@ -1,4 +1,4 @@
-// A network on a canvas: zoom, drag, names, and the partners of a node with what speaks for them.
+// A network on a canvas: zoom, pan, drag nodes, show names, select a node.
 
 class LiveNetwork {
   constructor(root, data, table) {
@@ -15,7 +15,9 @@ class LiveNetwork {
     this.links = Array.from({ length: this.n }, () => new Map()); // known partners, with weights
     this.found = Array.from({ length: this.n }, () => []); // rows of the table
     for (let e = 0; e < this.known.length; e += 2) {
-      const [i, j, w] = [this.known[e], this.known[e + 1], data.weights ? data.weights[e / 2] : 1];
+      const i = this.known[e];
+      const j = this.known[e + 1];
+      const w = data.weights ? data.weights[e / 2] : 1;
       this.links[i].set(j, w);
       this.links[j].set(i, w);
     }
@@ -24,7 +26,7 @@ class LiveNetwork {
       this.found[this.predicted[2 * r + 1]].push(r);
     }
     this.passing = new Uint8Array(this.predicted.length / 2).fill(1);
-    this.drawn = new Uint8Array(this.predicted.length / 2).fill(1); // of those that pass, the first
+    this.drawn = new Uint8Array(this.predicted.length / 2).fill(1); // the first of the matching rows
     this.byDegree = Array.from({ length: this.n }, (_, i) => i)
       .sort((a, b) => this.links[b].size + this.found[b].length - this.links[a].size - this.found[a].length);
     this.selected = null;
@@ -51,7 +53,7 @@ class LiveNetwork {
   build() {
     const button = (label, words, act) => make("button", { type: "button", title: words, "aria-label": words, onclick: act }, label);
     this.canvas = make("canvas", { tabIndex: 0, role: "application",
-      "aria-label": "The network. Arrows move it, plus and minus zoom, 0 shows all, Escape selects no node." });
+      "aria-label": "Network. Arrow keys pan, plus and minus zoom, 0 shows the whole network, Escape clears the selection." });
     this.finder = make("input", { type: "search", placeholder: "Find a node", autocomplete: "off", spellcheck: false,
       role: "combobox", "aria-label": "Find a node", "aria-expanded": "false", "aria-controls": `${this.root.id}-found`,
       oninput: () => this.suggest(), onkeydown: (event) => this.typed(event),
@@ -60,15 +62,15 @@ class LiveNetwork {
     this.names = make("input", { type: "checkbox", checked: true, onchange: () => this.draw() });
     this.most = make("input", { type: "number", class: "most", min: 0, max: this.predicted.length / 2, step: 1,
       value: this.data.drawn, inputMode: "numeric", oninput: () => this.choose(this.table.shown),
-      "aria-label": "How many predicted links are drawn: the first rows of the table" });
+      "aria-label": "Number of predicted links to draw, from the first rows of the table" });
     const tools = make("div", { class: "tools" },
       make("div", { class: "finder" }, this.finder, this.options),
       button("+", "Zoom in", () => this.zoom(1.4)), button("−", "Zoom out", () => this.zoom(1 / 1.4)),
       button("All", "Show the whole network", () => this.fit()),
       make("label", {}, this.names, " names"),
-      make("label", { title: "Of the rows of the table as it is sorted and filtered; of a selected node all are drawn" },
+      make("label", { title: "From the first rows of the table as sorted and filtered; all links of a selected node are drawn" },
         "first ", this.most, " predicted links"),
-      button("Save PNG", "The picture as it is", () => this.canvas.toBlob((blob) => save("network.png", blob))));
+      button("Save PNG", "Save the current view", () => this.canvas.toBlob((blob) => save("network.png", blob))));
     this.panel = make("section", { class: "panel", tabIndex: -1, "aria-live": "polite", "aria-label": "The selected node" });
     this.legend = make("p", { class: "legend" },
       make("span", { class: "key" }, make("span", { class: "line known" }), " known link"), " ",
@@ -94,7 +96,7 @@ class LiveNetwork {
     this.resize();
   }
 
-  // Of the rows that pass, in the order of the table, the first are drawn.
+  // The first matching rows, in the order of the table, are drawn.
   choose(rows) {
     const most = this.most.value === "" ? this.data.drawn : Number(this.most.value);
     this.drawn.fill(0);
@@ -142,7 +144,7 @@ class LiveNetwork {
     this.draw();
   }
 
-  // Select a node, with all its partners in view and not much else.
+  // Select a node and zoom to it and its partners.
   around(i) {
     this.select(i);
     if (!this.width) return;
@@ -173,7 +175,7 @@ class LiveNetwork {
     const of = (name) => style.getPropertyValue(name).trim();
     const [ink, muted, theirs, paper] = ["--ink", "--muted", "--theirs", "--paper"].map(of);
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    pen.fillStyle = paper; // a saved picture has its paper
+    pen.fillStyle = paper; // saved pictures include the background
     pen.fillRect(0, 0, this.width, this.height);
     const chosen = this.selected, faint = chosen !== null;
     const wide = Math.min(2, Math.max(0.6, this.scale / (450 * Math.sqrt(this.n / 100))));
@@ -226,7 +228,7 @@ class LiveNetwork {
     if (this.names.checked) this.label(pen, near, ink, paper);
   }
 
-  // Names that find room: of the selected node and its partners first, then of the nodes with most links.
+  // Names without overlap: the selected node and its partners first, then the nodes of highest degree.
   label(pen, near, ink, paper) {
     const size = 12, taken = [];
     const most = near.length ? 40 : Math.min(60, Math.max(8, (this.width * this.height) / 9000));
@@ -242,7 +244,7 @@ class LiveNetwork {
         if (a < 0 || b < 0 || a > this.width || b > this.height) continue;
         const whole = visible(this.data.names[i]), name = whole.length > 28 ? `${whole.slice(0, 27)}…` : whole;
         const w = pen.measureText(name).width, right = a + this.dot + 3;
-        const x = right + w > this.width ? Math.max(0, a - this.dot - 3 - w) : right; // on the side where there is room
+        const x = right + w > this.width ? Math.max(0, a - this.dot - 3 - w) : right; // on the side with enough room
         const hit = taken.some(([l, t, r, u]) => x < r && x + w > l && b - size / 2 < u && b + size / 2 > t);
         if (hit && i !== this.selected) continue;
         taken.push([x, b - size / 2, x + w, b + size / 2]);
@@ -255,7 +257,7 @@ class LiveNetwork {
     }
   }
 
-  // ---------------------------------------------------------------------------------------------- hands and keyboards
+  // ----------------------------------------------------------------------------------------------- pointer and keyboard
 
   nearest(x, y, reach) {
     let best = null, least = reach * reach;

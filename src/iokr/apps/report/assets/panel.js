@@ -1,4 +1,4 @@
-// The panel beside a network: the known and predicted partners of the selected node, with what speaks for them.
+// The panel next to a network: the known and predicted partners of the selected node, with evidence.
 
 Object.assign(LiveNetwork.prototype, {
   partners(i) {
@@ -16,8 +16,8 @@ Object.assign(LiveNetwork.prototype, {
   describe() {
     const i = this.selected;
     if (i === null) {
-      this.panel.replaceChildren(make("p", { class: "note" }, "Click a node, or find one by its name: here come its known and "
-        + "predicted partners, with scores and what speaks for them. Drag to move, wheel or two fingers to zoom."));
+      this.panel.replaceChildren(make("p", { class: "note" }, "Click a node or search for it to list its known and predicted "
+        + "partners with scores and evidence. Drag to pan; scroll or pinch to zoom."));
       return;
     }
     const { names, groups, group } = this.data;
@@ -33,7 +33,14 @@ Object.assign(LiveNetwork.prototype, {
 
   go(j) { return make("button", { type: "button", class: "name", onclick: () => this.select(j) }, visible(this.data.names[j])); },
 
-  // Each predicted partner opens to what speaks for it: nodes known to both, then what the table says of its row.
+  common(nodes) {
+    if (!nodes.length) return "No known partner in common.";
+    const names = nodes.slice(0, COMMON).map((k) => visible(this.data.names[k])).join(", ");
+    const more = nodes.length > COMMON ? ` and ${nodes.length - COMMON} more` : "";
+    return `Known partners in common: ${names}${more}.`;
+  },
+
+  // Each predicted partner expands to its evidence: common partners, then the details of its row in the table.
   predictedList(i) {
     const columns = this.table.columns.filter((_, j) => !this.table.data.names.includes(j));
     const rows = this.found[i].slice(0, LISTED).map((r) => {
@@ -42,21 +49,22 @@ Object.assign(LiveNetwork.prototype, {
       const why = make("details", { class: "why" }, make("summary", {}, facts));
       why.addEventListener("toggle", () => {
         if (why.childElementCount > 1) return;
-        const told = this.data.across ? null : both.length ? `Known partners of both: ${both.slice(0, 12).map((k) => visible(this.data.names[k])).join(", ")}`
-          + (both.length > 12 ? ` and ${both.length - 12} more.` : ".") : "They have no known partner in common.";
-        why.append(...(told === null ? [] : [make("p", {}, told)]), ...this.table.explained(r));
+        if (!this.data.across) why.append(make("p", {}, this.common(both)));
+        why.append(...this.table.explained(r));
       });
       return make("li", {}, this.go(j), why);
     });
     const more = this.found[i].length - rows.length;
-    if (more > 0) rows.push(make("li", { class: "note" }, `and ${more} more: search the table for the name`));
+    if (more > 0) rows.push(make("li", { class: "note" }, `and ${more} more; search for the name in the table`));
     return make("ul", { class: "partners" }, ...rows);
   },
 
   knownList(i, known) {
     const rows = known.slice(0, LISTED).map((j) => {
-      const both = this.shared(i, j).length, weight = this.data.weights ? ` · weight ${Number(this.links[i].get(j).toPrecision(4))}` : "";
-      const common = this.data.across ? "" : both === 0 ? "no partner in common" : `${both} ${both === 1 ? "partner" : "partners"} in common`;
+      const both = this.shared(i, j).length;
+      const weight = this.data.weights ? ` · weight ${Number(this.links[i].get(j).toPrecision(4))}` : "";
+      let common = `${both || "no"} ${both > 1 ? "partners" : "partner"} in common`;
+      if (this.data.across) common = "";
       return make("li", {}, this.go(j), make("span", { class: "note" }, ` ${common}${weight}`));
     });
     if (known.length > rows.length) rows.push(make("li", { class: "note" }, `and ${known.length - rows.length} more`));

@@ -1,4 +1,4 @@
-// Brings every table and network of the page to life; `window.iokr` is for people who want to look closer.
+// Create all interactive tables and networks of the page; `window.iokr` gives access to them.
 const tables = new Map();
 for (const root of document.querySelectorAll("[data-live=table]")) {
   tables.set(root.id, new LiveTable(root, JSON.parse(document.getElementById(`${root.id}-data`).textContent)));

@@ -1,7 +1,8 @@
-// Tables that sort, filter and search, and networks that zoom and explain, from the data in the page itself.
-// Plain code: no library, no request. What a page says without it stands in the page already.
+// Interactive tables: sort, filter, search, expand and save rows. The data are in the page.
+// No libraries and no requests. The page is readable without JavaScript.
 const SHOWN = matchMedia("(max-width: 40rem)").matches ? 8 : 25; // rows on a page of a table
 const LISTED = 200; // partners in the panel of a node
+const COMMON = 12; // common partners in the evidence of a link
 const make = (tag, options = {}, ...children) => {
   const { data, ...rest } = options;
   const element = document.createElement(tag);
@@ -25,7 +26,7 @@ const save = (name, content) => {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 };
-// Text with an escape for what is not seen or would move what follows; files and names keep the text itself.
+// Text with escapes for characters that are invisible or reorder what follows; saved files keep the text itself.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
 const visible = (text) => text.replace(HIDDEN, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -46,9 +47,9 @@ class Column {
     if (Number.isInteger(value) && this.whole) return String(value);
     if (this.places === null) return String(Number(value.toPrecision(4)));
     const fixed = value.toFixed(this.places);
-    return value !== 0 && Number(fixed) === 0 ? value.toPrecision(2) : fixed; // small, and not nothing
+    return value !== 0 && Number(fixed) === 0 ? value.toPrecision(2) : fixed; // small, but not zero
   }
-  // Numbers in order, or the places of texts in alphabetical order: computed when first asked for.
+  // Numbers, or positions of texts in alphabetical order; computed once.
   get ranks() {
     if (this.sorted) return this.sorted;
     const { values } = this;
@@ -102,7 +103,7 @@ class LiveTable {
     const filters = make("details", { class: "filters" }, make("summary", {}, "Filters"), this.filters);
     this.count = make("p", { class: "count", role: "status" });
     const out = (format) => make("button", {
-      type: "button", class: `save-${format}`, title: "All rows that pass search and filters, in this order",
+      type: "button", class: `save-${format}`, title: "All matching rows, in this order",
       onclick: () => save(`${data.file}.${format}`, this.written(format)),
     }, `Save ${format.toUpperCase()}`);
     const tools = make("div", { class: "tools" }, this.search, clear, out("tsv"), out("csv"));
@@ -157,7 +158,7 @@ class LiveTable {
     this.search.focus();
   }
 
-  // Rows that pass, in order; then the page.
+  // The matching rows, in order.
   update() {
     const asked = words(this.search.value);
     const tests = [];
@@ -182,7 +183,7 @@ class LiveTable {
       const { ranks } = this.columns[this.order.column], sign = this.order.down ? -1 : 1;
       rows.sort((a, b) => {
         const x = ranks[a], y = ranks[b];
-        if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1; // what there is not comes last
+        if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1; // missing values come last
         return x < y ? -sign : x > y ? sign : a - b;
       });
     }
@@ -214,13 +215,13 @@ class LiveTable {
     const parts = [];
     for (const i of rows) parts.push(this.row(i), ...(this.open.has(i) ? [this.detail(i)] : []));
     if (!rows.length) {
-      const clear = "No row passes; press Clear.";
+      const clear = "No rows match; press Clear.";
       parts.push(make("tr", {}, make("td", { colSpan: this.columns.length, class: "none" }, clear)));
     }
     this.body.replaceChildren(...parts);
-    const n = this.shown.length, all = this.n === n ? "" : ` that pass, of ${this.n}`;
-    const rowsWord = n === 1 && all === "" ? "row" : "rows";
-    this.count.textContent = all ? `${n}${all} rows` : `${n} ${rowsWord}`;
+    const n = this.shown.length;
+    const count = this.n === n ? `${n}` : `${n} of ${this.n}`;
+    this.count.textContent = `${count} ${this.n === 1 ? "row" : "rows"}`;
     this.where.textContent = n ? `${start + 1}–${start + rows.length} of ${n}` : "";
     this.pages.hidden = n <= SHOWN;
     const [first, back, forth, end] = this.pages.querySelectorAll("button");
@@ -253,7 +254,7 @@ class LiveTable {
     return make("tr", { class: "detail" }, cell);
   }
 
-  // What stands behind row i: texts and small tables.
+  // The details of row i: paragraphs and small tables.
   explained(i) {
     return (this.details(i) || []).map(([k, content]) => {
       const block = this.data.blocks[k];
@@ -281,7 +282,7 @@ class LiveTable {
     if (again) again.focus();
   }
 
-  // The rows that pass, in their order, as a file.
+  // The matching rows, in their order, as the content of a file.
   written(format) {
     const { safe } = this.data, formula = /^[=+\-@\t\r＝＋－＠]/;
     const guard = (text) => (safe && formula.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
