@@ -345,7 +345,7 @@ def test_nothing_is_overwritten_without_force(folder):
     assert invoke("predict", *FILES, "-o", "out", "-q").exit_code == 0
     (folder / "out" / "edges.tsv").write_text("changed")
     result = invoke("predict", *FILES, "-o", "out")
-    assert result.exit_code == 1 and "overwrite it with `force`" in result.stderr and "reading" not in result.stderr
+    assert result.exit_code == 1 and "overwrite it with --force" in result.stderr and "reading" not in result.stderr
     assert invoke("predict", *FILES, "-o", "out", "--force", "-q").exit_code == 0
     assert (folder / "out" / "edges.tsv").read_text() != "changed"
 
