@@ -5,7 +5,7 @@ from collections.abc import Callable
 __all__ = ["Progress", "silent", "stage"]
 
 Progress = Callable[[int, int, str], None]
-"""Called with the number of finished steps, the number of all steps, and the current step, "stage" or "stage: detail"."""
+"""Called with the numbers of finished and of all steps, and the current step, "stage" or "stage: detail"."""
 
 
 def silent(done: int, total: int, what: str) -> None:
