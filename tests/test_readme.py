@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from importlib import import_module
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def test_the_example_runs(capsys):
     assert 0.8 < sure.contains(X[400:], tags[400:], coverage=0.9).mean() <= 1
     assert (variables["model"].predict(X[400:]) == tags[400:]).mean() > 0.8
     assert "[[" in capsys.readouterr().out
+
+
+def test_the_functions_run_on_the_same_files(files, monkeypatch):
+    pytest.importorskip("rdkit")
+    [block] = re.findall(r"^From Python:\n\n((?:    .*\n|\n)+)", TEXT, flags=re.MULTILINE)
+    variables: dict = {}
+    monkeypatch.chdir(files)
+    exec(compile(textwrap.dedent(block), str(README), "exec"), variables)
+    assert len(variables["result"].table) > 10
+    assert variables["identified"].table["spectrum_id"].nunique() == 3
 
 
 def test_the_first_screen_speaks_to_four_users_with_one_picture():

@@ -80,7 +80,15 @@ for name in ("proteins.tsv", "interactions.tsv"):
 # ``iokr links predict`` reads both files. It compares two models and their combination
 # on held-out proteins, uses the best, and ranks the pairs that are not known to
 # interact. ``--missing mean`` imputes missing values; without it such proteins are
-# rejected and listed. The command is shown after the ``$``.
+# rejected and listed. The command is shown after the ``$``. In Python:
+#
+# .. code-block:: python
+#
+#    from iokr.apps import links
+#
+#    network = links.read("proteins.tsv", "interactions.tsv", missing="mean")
+#    result = links.predict(network, top=200)
+#    result.report("links")
 
 
 def shell(command):

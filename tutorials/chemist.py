@@ -51,6 +51,16 @@ def shell(command):
 #    $ iokr msms train -i library.mgf --candidates library_candidates.tsv
 #    $ iokr msms identify -i unknowns.mgf --candidates candidates.tsv \
 #                         -m model.safetensors -o results
+#
+# or, in Python:
+#
+# .. code-block:: python
+#
+#    from iokr.apps import msms
+#
+#    model = msms.train("library.mgf", "library_candidates.tsv")
+#    result = msms.identify(model, "unknowns.mgf", "candidates.tsv")
+#    result.report("results")
 
 shell("iokr msms demo --quiet -o demo")
 for name in ("unknowns.mgf", "candidates.tsv"):
