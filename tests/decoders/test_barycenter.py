@@ -268,7 +268,7 @@ def test_what_fgw_cannot_take_is_refused():
         soft_model([*Y[:3], random_graphs(1, floats=True)[0]])
     with pytest.raises(ValueError, match="`alpha=0` compares labels of nodes only, but the graphs have none"):
         soft_model([(A, None) for A, _ in Y], GraphBarycenter(alpha=0.0, rounded=False))
-    with pytest.raises(ValueError, match="`y` holds numbers"):
+    with pytest.raises(ValueError, match="`y` contains numbers"):
         IOKR(decoder=GraphBarycenter(rounded=False)).fit(vectors(4), vectors(4))
     with pytest.raises(ValueError, match="Graph 0 has an adjacency with channels"):
         soft_model([(np.zeros((2, 2, 2)), "ab")] * 3, GraphBarycenter())

@@ -44,9 +44,9 @@ class GraphBarycenter(GraphDecoder):
 
     With an output kernel on graphs, the prediction is the best by k_Y(y, y) − 2⟨h(x), ψ(y)⟩ of the barycentres, with
     rounded edges and labels, and the training graph nearest to h(x): never worse than `Candidates()`, but not always
-    the best graph. With `rounded=False`, and without a kernel on graphs, it is the best by Σ_i β_i(x) FGW(y, y_i) over the
-    training graphs, with negative weights: this needs no output kernel, ranks candidates by that sum, and is available
-    for every model with `weights`. Needs POT, which the `graph` extra installs.
+    the best graph. With `rounded=False`, and without a kernel on graphs, it is the best by Σ_i β_i(x) FGW(y, y_i) over
+    the training graphs, with negative weights: this needs no output kernel, ranks candidates by that sum, and is
+    available for every model with `weights`. Needs POT, which the `graph` extra installs.
 
     Parameters
     ----------

@@ -181,6 +181,9 @@ class OutputTrees(StructuredEstimator):
             B[rows] = part.toarray()
         return self._cast(asarray_like(B, X))
 
+    def _weights(self, X: Any) -> Array:
+        return self.weights(X)
+
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row in each tree, (m, T), by node number."""
         return self._leaves(X)
