@@ -12,7 +12,7 @@ from iokr.kernels import RBF
 from iokr.manifolds import Heat
 from iokr_lab.links import along, nips_along
 from iokr_lab.links.few import labeled_draw
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from iokr_lab.study import Results
 from link_samples import W, X
 
@@ -36,14 +36,14 @@ def test_conversions():
 
 
 def test_figure_5_has_both_models_and_all_shares():
-    kernels = nips_along.along_kernels(K)
+    kernels = along.deformed_kernels(K)
     cells = {
         nips_along.Along(fraction, draw): nips_along.work_along(kernels, W, labeled_draw(W, 0, 0.5, (0, draw)))
         for fraction in nips_along.SHARES
         for draw in range(2)
     }
     text, roc, pr, table = nips_along.items(Results(cells))
-    assert "rises along λ₂ by up to" in text.paragraphs[0] and "14 and 11" in text.paragraphs[0]
+    assert "increases along λ₂ by up to" in text.paragraphs[0] and "14 and 11" in text.paragraphs[0]
     for figure, name in ((roc, "AUC-ROC"), (pr, "AUC-PR")):
         assert name in figure.caption and "2.5 % labelled" in figure.svg and "margin" in figure.svg
     assert len(table.rows) == 2 * len(nips_along.SHARES)

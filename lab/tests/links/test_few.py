@@ -18,7 +18,7 @@ from iokr_lab.links.few import (
     few_labels,
     labeled_draw,
 )
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from link_samples import K, W, X
 
 
@@ -34,7 +34,7 @@ def test_draws_have_a_link():
     one[3, 8] = one[8, 3] = 1
     for i in range(5):
         assert {3, 8} <= set(labeled_draw(one, 5, 0.2, (0, i)).labeled.tolist())
-    with pytest.raises(ValueError, match="No two of 5 labelled nodes"):
+    with pytest.raises(ValueError, match="at least two linked nodes are needed, got 5"):
         labeled_draw(np.zeros((30, 30)), 5, 0.2, (0, 0))
 
 

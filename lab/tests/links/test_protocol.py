@@ -10,7 +10,8 @@ from iokr.kernels import RBF, Precomputed
 from iokr.model_selection import NodeKFold
 from iokr_lab.baselines import LocalModels
 from iokr_lab.links import protocol as link_protocol
-from iokr_lab.links.protocol import Fold, Lookup, best, cross_validated, five_fold, measures_of
+from iokr_lab.links.protocol import Fold, best, cross_validated, five_fold, measures_of
+from iokr_lab.lookup import Lookup
 from link_samples import K, N, W, X
 
 

@@ -9,8 +9,9 @@ from iokr import LinkPredictor, LinkPredictorCV
 from iokr.kernels import RBF, Diffusion, Normalized
 from iokr.model_selection import NodeKFold
 from iokr_lab.links import rules as link_rules
-from iokr_lab.links.protocol import Lookup, measures_of
+from iokr_lab.links.protocol import measures_of
 from iokr_lab.links.rules import Rule, ridge_by_rules
+from iokr_lab.lookup import Lookup
 from link_samples import K, N, W, X
 
 

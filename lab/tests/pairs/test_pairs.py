@@ -141,7 +141,7 @@ def test_many_values_of_delta_fit_on_the_page():
 def test_the_lead_is_given_where_neither_end_is_best():
     def lead(mid):
         found = {pairs.PUBLISHED[0]: {KERNEL: [[0.7, 0.7], mid], DUPLICATE: [[0.7, 0.7], [0.6, 0.75]]}}
-        return pairs.winners_table(found, TINY).rows[0].get("folds ahead of both")
+        return pairs.winners_table(found, TINY).rows[0].get("folds better than both")
 
     assert lead([0.8, 0.72]) == "1 of 2"
     assert lead([0.5, 0.5]) is None

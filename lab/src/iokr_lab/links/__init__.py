@@ -1,1 +1,1 @@
-"""Link prediction as the papers ran it."""
+"""Link prediction with the protocols of the papers."""

@@ -1,4 +1,4 @@
-"""Areas along λ₂, as in B16, Figures 3, 4 and 5, and B11, Figure 1: more and more use of unlabelled nodes."""
+"""Areas along λ₂, the weight of the penalty on unlabelled nodes: B16, Figures 3, 4 and 5, and B11, Figure 1."""
 
 from __future__ import annotations
 
@@ -9,44 +9,71 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.report import CLASSES, MUTED, Figure, plot
+from iokr.apps.report import CLASSES, MUTED, Figure, Spread, plot
 from iokr.apps.report.figures import Canvas
 from iokr.manifolds.heat import Heat
-from iokr_lab.links.protocol import MEASURES, Lookup, Matrix
+from iokr_lab.links.protocol import MEASURES, Matrix
+from iokr_lab.lookup import Lookup
 
-__all__ = ["HALVES", "MODELS", "RATIOS", "along_figure", "deformed", "heat_penalty", "second_lambda"]
+__all__ = ["HALVES", "MODELS", "RATIOS", "Path", "along_figure", "along_rows", "deformed", "deformed_kernels"]
+__all__ += ["heat_penalty", "path_of", "second_lambda"]
 
-RATIOS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # μ/λ: no grid is printed
-MODELS = ("margin", "ridge")  # left and right, as printed
+RATIOS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # μ/λ; the papers print no grid
+MODELS = ("margin", "ridge")  # left and right as printed
 HALVES = {"ridge": 2.0, "margin": 4.0}  # μ = 2λ₂ for ridge, 4λ₂ for the margin
 
 Path = Mapping[str, Sequence[Sequence[float]]]
-"""measure → for each ratio the values of all draws."""
+"""measure → ratio → the values of all draws."""
 
 
 @dataclass(frozen=True)
 class _Scalar:
-    """What a manifold asks of an operator-valued Gram: the scalar one in it."""
+    """The part of an operator-valued Gram that a manifold needs: its scalar Gram."""
 
     K: Any
 
 
 def heat_penalty(K: Matrix) -> Matrix:
-    """exp(−L), L the Laplacian of the graph with weights K: the penalty as printed, taken literally."""
+    """exp(−L), with L the Laplacian of the graph with weights K: the penalty as printed, taken literally."""
     nodes = np.arange(len(K))
     return np.asarray(Heat(1.0, literal=True).penalty(None, _Scalar(Lookup(K).gram(nodes))))  # type: ignore[arg-type]
 
 
 def deformed(K: Matrix, P: Matrix, ratio: float) -> Matrix:
-    """K (I + ρ P K)⁻¹: supervised learning with it is semi-supervised learning with K, penalty P and μ = ρλ."""
+    """K (I + ρ P K)⁻¹: supervised learning with it equals semi-supervised learning with K, penalty P and μ = ρλ."""
     if ratio == 0:
         return K
     found = np.linalg.solve(np.eye(len(K)) + ratio * K @ P, K)
     return np.asarray((found + found.T) / 2)
 
 
+def deformed_kernels(K: Matrix) -> list[Lookup]:
+    """The kernel at every ratio μ/λ, with the penalty of the graph of the whole kernel."""
+    P = heat_penalty(K)
+    return [Lookup(deformed(K, P, ratio)) for ratio in RATIOS]
+
+
+def path_of(cells: Sequence[Mapping[str, Any]], model: str) -> Path:
+    """The path of a model from cells with its areas at every ratio."""
+    return {measure: [[cell[model][k][measure] for cell in cells] for k in range(len(RATIOS))] for measure in MEASURES}
+
+
+def along_rows(model: str, shares: Mapping[str, Path], alpha: float, **names: Any) -> list[dict[str, Any]]:
+    """A row per share of labelled nodes: each measure at λ₂ = 0 and at the best λ₂."""
+    rows = []
+    for share, path in shares.items():
+        row: dict[str, Any] = {**names, "model": model, "labelled": share}
+        for measure, name in MEASURES.items():
+            best = int(np.argmax([float(np.mean(draws)) for draws in path[measure]]))
+            row[f"{name}, λ₂ = 0"] = Spread.of(path[measure][0], digits=1)
+            row[f"{name}, best"] = Spread.of(path[measure][best], digits=1)
+            row[f"λ₂ of best {name}"] = f"{second_lambda(model, RATIOS[best], alpha):.2g}"
+        rows.append(row)
+    return rows
+
+
 def second_lambda(model: str, ratio: float, alpha: float) -> float:
-    """λ₂ of the paper from μ/λ and λ."""
+    """The paper's λ₂ from μ/λ and λ."""
     return ratio * alpha / HALVES[model]
 
 
@@ -57,7 +84,7 @@ def along_figure(
     caption: str,
     ratios: Sequence[float] = RATIOS,
 ) -> Figure:
-    """A row per network, the models side by side, a line per share of labelled nodes, λ₂ from 0 to the right.
+    """A row of panels per network and a column per model, with a line over λ₂ per share of labelled nodes.
 
     `rows[network][model][share]` is a `Path`.
     """
@@ -79,7 +106,7 @@ def along_figure(
 
 
 def _places(model: str, alpha: float, ratios: Sequence[float]) -> NDArray[np.float64]:
-    """λ₂ on a logarithmic axis; 0 a step left of the smallest."""
+    """Positions of λ₂ on a logarithmic axis; 0 is one decade left of the smallest."""
     found = np.array([second_lambda(model, ratio, alpha) for ratio in ratios])
     found[0] = found[1] / 10
     return found

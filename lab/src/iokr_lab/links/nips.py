@@ -1,4 +1,4 @@
-"""B16 Table 3 and Figure 5, B11 Table 1: who wrote NIPS papers with whom, from the words of their papers."""
+"""B16 Table 3 and Figure 5, B11 Table 1: co-authorship of NIPS papers from the words of the papers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from iokr.manifolds import Heat
 from iokr_lab.cells import memoized
 from iokr_lab.data.networks import NIPSAuthors, load_nips_coauthorship
 from iokr_lab.links import nips_along, protocol, semi
-from iokr_lab.links.few import BOTH_NEW, MAXIMUM, ONE_NEW, Chosen, Draw, Few, few_labels, labeled_draw, with_maximum
+from iokr_lab.links.along import deformed_kernels
+from iokr_lab.links.few import BOTH_NEW, MAXIMUM, ONE_NEW, Draw, Evaluation, Few, few_labels, labeled_draw, with_maximum
 from iokr_lab.links.protocol import MEASURES, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS
 from iokr_lab.links.semi import EM, IOKR, KMR, NAIVE, PAIRS, PERCENTS, SMOOTH, SUPERVISED, areas_row, at_percents
+from iokr_lab.lookup import Lookup
 from iokr_lab.published import published
 from iokr_lab.study import Case, Results, Study
 from iokr_lab.tables import beside
 
 __all__ = ["STUDY"]
 
-N_TEST = 500  # of the paper
-N_ALL = 2026
-LAST_YEAR = 1999  # of papers with words
+N_TEST = 500  # test authors of the paper
+N_ALL = 2026  # authors of the paper
+LAST_YEAR = 1999  # last year of papers with words
 COUNTS = "counts"
 FREQUENCIES = "frequencies"
 ROOTS = "square roots of frequencies"
@@ -41,10 +43,10 @@ B11_ROWS = (
 B11_MODELS = with_maximum(
     {
         SUPERVISED: LinkPredictorCV(alphas=ALPHAS),
-        SEMI: LinkPredictorCV(alphas=ALPHAS, manifold_weights=semi.STRENGTHS, manifold=Heat(1.0, 1.0, literal=True)),
+        SEMI: LinkPredictorCV(alphas=ALPHAS, manifold_weights=semi.HEAT_WEIGHTS, manifold=Heat(1.0, 1.0, literal=True)),
     }
 )
-NAMES = {  # of the methods whose curves are drawn
+NAMES = {  # methods whose curves are drawn
     NAIVE: NAIVE,
     EM: "EM",
     KMR: "PKMR",
@@ -57,7 +59,7 @@ NAMES = {  # of the methods whose curves are drawn
 
 @dataclass(frozen=True)
 class B11(Case):
-    """All other authors unlabelled, chosen by ROC; the graph of the penalty is the whole kernel."""
+    """All other authors unlabelled, parameters chosen by ROC; the graph of the penalty is the whole kernel."""
 
     penalty: str
     words: str
@@ -70,19 +72,19 @@ class B11(Case):
 
 @dataclass(frozen=True)
 class Data:
-    """Authors, links, kernels; `given` are pairs with a joint paper whose words are at hand."""
+    """Authors, links and kernels; `joint` marks pairs with a joint paper whose words are available."""
 
     read: NIPSAuthors
     W: Matrix
     grams: Mapping[str, Matrix]
-    given: NDArray[np.bool_]
+    joint: NDArray[np.bool_]
     methods: Mapping[str, Any]
     n_test: int
-    along: Callable[[], list[protocol.Lookup]]  # kernels along λ₂
+    along: Callable[[], list[Lookup]]  # kernels along λ₂
 
 
 def load(plan: LinkPlan) -> Data:
-    """All of B16's methods on word frequencies; without a penalty on their square roots, too."""
+    """All methods of B16 on word frequencies; without a penalty also on their square roots."""
     read = load_nips_coauthorship()
     chosen, W, grams = authors(read)
     n_test = round(len(W) * N_TEST / N_ALL)
@@ -92,8 +94,8 @@ def load(plan: LinkPlan) -> Data:
     }
 
     @memoized(1)
-    def along() -> list[protocol.Lookup]:
-        return nips_along.along_kernels(grams[FREQUENCIES])
+    def along() -> list[Lookup]:
+        return deformed_kernels(grams[FREQUENCIES])
 
     return Data(read, W, grams, joint_words(read, chosen), methods, n_test, along)
 
@@ -118,26 +120,28 @@ def work(case: Few | B11 | nips_along.Along, plan: LinkPlan, data: Data) -> Mapp
     found = few_labels(data.methods[case.method], K, data.W, draw)
     if case.method not in NAMES:
         return found.metrics
-    curves = _curves(found, data.W, draw) if (case.fraction, case.draw) == (plan.fractions[-1], 0) else {}
-    return {**found.metrics, "later": _later(found, data, draw), **curves}
+    cell = {**found.metrics, "later": _later(found, data, draw)}
+    if case.fraction == plan.fractions[-1] and case.draw == 0:
+        cell |= _curves(found, data.W, draw)
+    return cell
 
 
-def _later(found: Chosen, data: Data, draw: Draw) -> dict[str, float]:
-    """ROC of pairs that the words do not give away, and how many of them are links."""
+def _later(found: Evaluation, data: Data, draw: Draw) -> dict[str, float]:
+    """ROC of pairs without a joint paper whose words are available, and the number of their links."""
     both = np.ix_(draw.nodes, draw.nodes)
-    where = draw.one_new & ~data.given[both]
+    where = draw.one_new & ~data.joint[both]
     roc = protocol.measures_of(data.W[both], found.model.decision_function(), where)["roc_auc"]
     return {"roc_auc": roc, "links": int((data.W[both] * where).sum() / 2)}
 
 
-def _curves(found: Chosen, W: Matrix, draw: Draw) -> dict[str, Any]:
+def _curves(found: Evaluation, W: Matrix, draw: Draw) -> dict[str, Any]:
     pairs = np.triu(draw.one_new, k=1)
     cell = protocol.scored(W[np.ix_(draw.nodes, draw.nodes)][pairs], found.model.decision_function()[pairs])
     return {name: cell[name] for name in ("found", "precision")}
 
 
 def page(results: Results, plan: LinkPlan, data: Data) -> Report:
-    """Tables 3 of B16 and 1 of B11, with few labelled authors."""
+    """Table 3 of B16 and Table 1 of B11, with few labelled authors."""
     linked = protocol.prevalence(data.W)
     curves = {label: protocol.mean_curves([results[Few(name, plan.fractions[-1], 0)]]) for name, label in NAMES.items()}
     caption = (
@@ -145,10 +149,10 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
         "author, models chosen by PR."
     )
     return Report(
-        "Who wrote NIPS papers with whom, from their words",
+        "Co-authorship of NIPS papers from words",
         _summary(results, plan),
         (
-            Text("Data", (_data(data.read, data.W, data.grams[COUNTS], data.given), _MIND)),
+            Text("Data", (_data(data.read, data.W, data.grams[COUNTS], data.joint), _LEAKAGE)),
             Text("B16, Table 3", (_protocol(data, plan),)),
             *(
                 semi.published_table(
@@ -157,9 +161,9 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
                 for measure, note in (("roc_auc", ""), ("average_precision", f"At random {100 * linked:.1f}."))
             ),
             protocol.curves_figure(curves, linked, caption, ours=NAMES[IOKR]),
-            Text("Links that the words do not give away", (_LATER,)),
+            Text("Links without shared words", (_LATER,)),
             _later_table(results, plan),
-            Text("What we would do today", (_TODAY,)),
+            Text("Our recommendation", (_TODAY,)),
             semi.penalties_table(
                 results,
                 plan,
@@ -175,7 +179,7 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
             *(_table_1(results, plan, measure) for measure in MEASURES),
             _both_new(results, plan),
             *nips_along.items(results),
-            Text("What is here, and what is not", _COVERED),
+            Text("Covered tables and figures", _COVERED),
         ),
         (f"± over {plan.repeat} random choices of labelled authors (the papers: ten; `--repeat 10`).",),
     )
@@ -187,83 +191,87 @@ def page(results: Results, plan: LinkPlan, data: Data) -> Report:
 def authors(data: NIPSAuthors) -> tuple[NDArray[np.intp], Matrix, dict[str, Matrix]]:
     """Authors with words and at least two links, their links, and Gaussian kernels of median width on the words."""
     adjacency = data.adjacency
-    kept = np.flatnonzero((adjacency.sum(axis=0) >= 2) & (data.words.sum(axis=1) > 0))
-    counts = data.words[kept].toarray()
+    rows = np.flatnonzero((adjacency.sum(axis=0) >= 2) & (data.words.sum(axis=1) > 0))
+    counts = data.words[rows].toarray()
     frequencies = counts / counts.sum(axis=1, keepdims=True)
     views = {COUNTS: counts, FREQUENCIES: frequencies, ROOTS: np.sqrt(frequencies)}
-    return kept, adjacency[kept][:, kept].toarray(), {name: RBF()(view) for name, view in views.items()}
+    return rows, adjacency[rows][:, rows].toarray(), {name: RBF()(view) for name, view in views.items()}
 
 
-def joint_words(data: NIPSAuthors, kept: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Pairs with a joint paper among those whose words are at hand, which both have then."""
-    papers = data.papers[data.year <= LAST_YEAR][:, kept]
+def joint_words(data: NIPSAuthors, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Mask of the pairs with a joint paper whose words are available, so that both have these words."""
+    papers = data.papers[data.year <= LAST_YEAR][:, rows]
     return np.asarray((papers.T @ papers).toarray() > 0)
 
 
 # --------------------------------------------------------------------------------------------------- text and tables
 
-_MIND = (
-    "An author's words are those of all of that author's papers, so co-authors share the words of their joint "
-    "papers: the inputs hold a good part of the answer, in the papers as here. Similar words alone, the row "
-    "Naive, say much. EM completes K_Y by K_Y's regression on the inputs plus their conditional covariance, and in "
-    "that covariance authors of one paper stand out: with few labels its numbers are mostly those of similar words, "
-    "whatever fraction is labelled. The published ones rise with the labels and are far lower; with the covariance "
-    "left out, in a row of its own, EM comes much closer to them. Either it was not part of the scores there, or the "
-    "inputs were such that similar words say less: on yeast the paper's EM hardly rises with the labels, as with it."
+_LEAKAGE = (
+    "The words of an author are those of all papers of that author, so co-authors share the words of their joint "
+    "papers: the inputs contain a large part of the answer, in the papers as here. Similarity of words alone, the row "
+    "Naive, already performs well. EM completes K_Y by its regression on the inputs plus the conditional covariance of "
+    "the inputs, and this covariance is large between authors of the same paper. With few labels its numbers are "
+    "therefore close to those of similar words, for every share of labelled nodes. The published ones increase with "
+    "the labels and are far lower; without the covariance, in a separate row, EM is much closer to them. Either it was "
+    "not part of the published scores, or similarity of words was less informative in the published inputs: on yeast "
+    "the published EM hardly increases with the labels, like EM with the covariance."
 )
 _COVERED = (
-    "Of B16: Table 3 and Figure 5. Of B11: Table 1. Figures 3, 4 and 8 of B16 and Figure 1 of B11 are on the page of "
+    "B16: Table 3 and Figure 5. B11: Table 1. Figures 3, 4 and 8 of B16 and Figure 1 of B11 are on the page of "
     "`synthetic-networks`.",
-    "B11 printed σ = 5.7 for all its data and searched β and β₂; here the width is the median, as with relative word "
-    "frequencies ‖x − z‖² ≤ 2, so that σ = 5.7 would make all authors alike, and β = β₂ = 1, as in B16.",
+    "B11 printed σ = 5.7 for all its data and searched β and β₂. Here the width is the median, because ‖x − z‖² ≤ 2 "
+    "for relative word frequencies, so σ = 5.7 would make all authors nearly equal; and β = β₂ = 1, as in B16.",
 )
 _LATER = (
-    "Almost all links are joint papers whose words both authors have. What is left when pairs with such a paper are "
-    "not evaluated: links by papers after the last year with words, against pairs without a link. The models are those "
-    "above, chosen by PR."
+    "Almost all links are joint papers whose words both authors have. Here pairs with such a paper are excluded: links "
+    "by papers after the last year with words are compared with pairs without a link. The models are those above, "
+    "chosen by PR."
 )
 _TODAY = (
-    "K_Y of unit diagonal, no penalty, and the square roots of word frequencies: they tame the few frequent words, and "
-    "all authors get vectors of one length. The table shows what each of these and the unlabelled authors are worth. "
-    "On a graph of so many neighbours exp(−L) is all but the mean over its nodes, so the penalty as printed shrinks "
-    "what is common to all; the one that smooths is the Laplacian of the ten nearest neighbours."
+    "K_Y with unit diagonal, no penalty, and the square roots of word frequencies, which reduce the influence of the "
+    "few frequent words and give all authors vectors of the same length. The table shows the effect of each of these "
+    "and of the unlabelled authors. On a graph with so many neighbours exp(−L) is nearly the mean over its nodes, so "
+    "the printed penalty shrinks what is common to all; the smoothing one is the Laplacian of the ten nearest "
+    "neighbours."
 )
 _B11 = (
-    "All authors that are not labelled are unlabelled, and every pair with one of them is evaluated; parameters by "
-    "ROC, weighted, or the largest, which is the better choice on counts: the best λ is far below most eigenvalues of "
-    "their kernel, where the weights see few degrees of freedom. The paper does not say what the words were turned "
-    "into: counts come closest to its numbers, and to what its unlabelled authors gain; frequencies to those of B16. "
-    "On counts the kernel mostly tells how much an author wrote, and the penalty, which weighs smooth functions most, "
-    "takes some of that back."
+    "All authors without labels are unlabelled, and every pair with one of them is evaluated. Parameters are chosen by "
+    "ROC: averaged, or the one with the largest ROC, which is better on counts, because there the best λ is far below "
+    "most eigenvalues of the kernel and the averaging weights see few degrees of freedom. The paper does not describe "
+    "the representation of words. Counts come closest to its numbers and to its gain from unlabelled authors; "
+    "frequencies come closest to B16. On counts the kernel mostly reflects how much an author wrote, and the penalty, "
+    "which penalises smooth functions most, partly removes this."
 )
 
 
-def _data(data: NIPSAuthors, W: Matrix, K: Matrix, given: NDArray[np.bool_]) -> str:
+def _data(data: NIPSAuthors, W: Matrix, K: Matrix, joint: NDArray[np.bool_]) -> str:
     several = int((data.adjacency.sum(axis=0) >= 2).sum())
-    same = np.argwhere(np.triu(K > 1 - 1e-9, k=1))  # counts are integers: other vectors are further apart
+    same = np.argwhere(np.triu(K > 1 - 1e-9, k=1))  # counts are integers, so different vectors are further apart
     return (
-        f"{several} of the {len(data.author)} authors have at least two links, the paper's number. Words are at "
-        f"hand for the papers up to {LAST_YEAR} only: {len(W)} of the {several} authors have any, with "
-        f"{int(W.sum() / 2)} links among them. So the network is smaller than the paper's, and its inputs are others. "
-        f"{len(same)} pairs of authors have the very same words, {int(W[tuple(same.T)].sum())} of them linked; "
-        f"{int((W * given).sum() / 2)} of the links are between authors of a joint paper whose words are at hand."
+        f"{several} of the {len(data.author)} authors have at least two links, as in the paper. Words are available "
+        f"for the papers up to {LAST_YEAR} only: {len(W)} of the {several} authors have words, with {int(W.sum() / 2)} "
+        "links among them. The network is therefore smaller than in the paper, and its inputs are different. "
+        f"{len(same)} pairs of authors have identical words, {int(W[tuple(same.T)].sum())} of them linked; "
+        f"{int((W * joint).sum() / 2)} of the links are between authors of a joint paper whose words are available."
     )
 
 
 def _protocol(data: Data, plan: LinkPlan) -> str:
-    draws = [labeled_draw(data.W, data.n_test, plan.fractions[0], (plan.seed, i)) for i in range(plan.repeat)]
-    links = [int(data.W[np.ix_(draw.labeled, draw.labeled)].sum() / 2) for draw in draws]
+    links = []
+    for i in range(plan.repeat):
+        labeled = labeled_draw(data.W, data.n_test, plan.fractions[0], (plan.seed, i)).labeled
+        links.append(int(data.W[np.ix_(labeled, labeled)].sum() / 2))
     return (
-        "A quarter of the authors unseen (500 of 2026 in the paper, the same fraction here), 5, 10 or 20 % of the "
-        "others labelled. Gaussian kernel of median width on word frequencies, K_Y the diffusion kernel with unit "
-        "diagonal, β = 1. Parameters are chosen for ROC and for PR separately, by five folds of the labelled authors, "
-        "as in the paper; for IOKR the manifold weight of its penalty exp(−L) on the graph of the nearest tenth, 0 "
-        f"among its values. At {PERCENTS[0]} labelled the draws know {', '.join(map(str, links))} links: the largest "
-        "score there is mostly chance, so IOKR's λ is the mean of its logarithm, weighted by the degrees of freedom "
-        "about it and by how far each score lies below the largest in units of its standard error; choosing by the "
-        "largest is beside it. Transductive: pairs with at least one unlabelled author; semi-supervised: pairs of two "
-        "unseen ones. Much of the fall of PR from the one to the other is a change of the pairs: see the rows of both "
-        "unlabelled below."
+        "A quarter of the authors is unseen (500 of 2026 in the paper, the same fraction here); 5, 10 or 20 % of the "
+        "others are labelled. Gaussian kernel of median width on word frequencies; K_Y is the diffusion kernel with "
+        "unit diagonal, β = 1. Parameters are chosen for ROC and for PR separately by five folds of the labelled "
+        "authors, as in the paper; for IOKR also the weight of its penalty exp(−L) on the graph of the nearest tenth, "
+        f"including 0. At {PERCENTS[0]} labelled the draws have {', '.join(map(str, links))} known links: the largest "
+        "score is mostly due to chance, so λ of IOKR is the geometric mean weighted by the degrees of freedom and by "
+        "the distance of each score from the largest in units of its standard error; choosing the largest score is "
+        "shown, too. Transductive: pairs with at least one unlabelled author; semi-supervised: pairs of two unseen "
+        "ones. Much of the decrease of PR from the first to the second is due to the change of pairs: see the rows of "
+        "both unlabelled below."
     )
 
 
@@ -273,8 +281,8 @@ def _later_table(results: Results, plan: LinkPlan) -> Table:
         roc = at_percents(results, plan, "later.roc_auc", method=name)
         rows.append({"method": label, **{f"ROC, {percent}": spread(values) for percent, values in roc.items()}})
     links = [cell["later"]["links"] for cell in results.of(Few).values() if "later" in cell]
-    note = f"{min(links)} to {max(links)} links among the pairs that are evaluated in a draw."
-    return Table("Pairs without a joint paper whose words are at hand, percent", rows, note=note)
+    note = f"{min(links)} to {max(links)} links among the evaluated pairs of a draw."
+    return Table("Pairs without a joint paper whose words are available, percent", rows, note=note)
 
 
 def _summary(results: Results, plan: LinkPlan) -> str:
@@ -304,7 +312,7 @@ def _table_1(results: Results, plan: LinkPlan, measure: str) -> Table:
 def _both_new(results: Results, plan: LinkPlan) -> Table:
     names = [{"penalty": penalty, "words": words} for penalty, words in B11_ROWS]
     rows = [{**same, **areas_row(results, plan, BOTH_NEW, B11, **same)} for same in names]
-    return Table("Ours on pairs of two unlabelled authors alone, percent", rows)
+    return Table("Our numbers on pairs of two unlabelled authors, percent", rows)
 
 
 STUDY = Study(

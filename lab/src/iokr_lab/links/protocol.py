@@ -1,47 +1,46 @@
-"""Link prediction as the papers ran it: folds over nodes, parameters chosen on the training part, curves.
+"""Link prediction with the protocols of the papers: folds over nodes, parameters chosen on the training part, curves.
 
-Nodes are rows of a Gram matrix that is computed once; methods are estimators with `fit(X, adjacency, labeled)`.
+Nodes are indices of a Gram matrix that is computed once; methods are estimators with `fit(X, adjacency, labeled)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import thread_time
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from iokr._component import component
 from iokr.apps.links.baselines import PKMR, Naive
 from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Spread, plot
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.areas import both_areas
 from iokr.estimators.links.predictor import LinkPredictor
-from iokr.kernels.base import Kernel
 from iokr.metrics import pair_metrics
 from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import NodeKFold
 from iokr_lab.baselines import OK3, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels
 from iokr_lab.baselines.classifier import PairClassifier
 from iokr_lab.baselines.pairs import PairLinks
+from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Plan
+from iokr_lab.timing import timed
 
 Matrix = NDArray[np.float64]
 IOKR_RIDGE = "IOKR-ridge"
 OK3_ET = "OK3+ET"
 BOOSTING = "Gradient boosting on pairs"
 PAIR_MODEL = "PairModel, δ = ½"
-SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # these choose on one inner fold
+SLOW = ("kCCA", "kML", "Local", "TPPK by SVM")  # methods whose parameters are chosen on one inner fold
 MEASURES = {"roc_auc": "ROC", "average_precision": "PR"}
 BOTH = "both"
 
 
 @dataclass(frozen=True)
 class LinkPlan(Plan):
-    """Fractions of labelled nodes, values of β for ridge, trees of OK3+ET, and the most candidates of a rival."""
+    """Fractions of labelled nodes, values of β for ridge, number of trees, maximal number of candidates per method."""
 
     fractions: tuple[float, ...] = (0.05, 0.1, 0.2)
     betas: tuple[float, ...] = (0.3, 1.0, 3.0)
@@ -51,7 +50,7 @@ class LinkPlan(Plan):
 
 @dataclass(frozen=True)
 class Fold(Case):
-    """A method with one of the input kernels on one of five folds of nodes."""
+    """A method with one input kernel on one of five folds of nodes."""
 
     method: str
     view: str
@@ -59,32 +58,8 @@ class Fold(Case):
     fold: int
 
 
-@component
-class Lookup(Kernel):
-    """k(i, j) = matrix[i, j], of a matrix that one of our kernels made: neither checked again nor copied by `clone`."""
-
-    matrix: Any
-
-    domain = "indices"
-
-    def __sklearn_clone__(self) -> Self:
-        return self
-
-    def represent(self, X: Any) -> NDArray[np.intp]:
-        """Row numbers."""
-        return np.asarray(X, dtype=np.intp)
-
-    def block(self, R: Any, S: Any) -> Matrix:
-        """The (n, m) array of k(x_i, z_j)."""
-        return np.asarray(self.matrix[np.ix_(R, S)])
-
-    def diag(self, R: Any) -> Matrix:
-        """The (n,) array of k(x_i, x_i)."""
-        return np.asarray(self.matrix[R, R])
-
-
 def measures_of(truth: Any, scores: Any, where: Any = None) -> dict[str, float]:
-    """Areas under the ROC and the PR curve, in percent."""
+    """Areas under the ROC and the PR curve in percent."""
     metrics = pair_metrics(truth, scores, where=where)
     return {name: 100 * metrics[name] for name in MEASURES}
 
@@ -96,24 +71,29 @@ def scored(truth: Any, scores: Any) -> dict[str, Any]:
 
 
 def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Matrix, float]:
-    """Scores of test × training nodes by a model whose kernel is K unless it has one, and its processor seconds."""
-    model = clone(model) if model.kernel is not None else clone(model).set_params(kernel=Lookup(K))
+    """Scores of test × training nodes and processor seconds; a model without a kernel gets K."""
+    model = clone(model)
+    if model.kernel is None:
+        model.set_params(kernel=Lookup(K))
     _, scores, seconds = fitted_scores(model, W, train, test)
     return scores, seconds
 
 
 def fitted_scores(model: Any, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Any, Matrix, float]:
-    """A model on node numbers fitted to the training nodes, its scores of test × training ones, processor seconds."""
-    start = thread_time()
-    fitted = model.fit(np.arange(len(W)), W, labeled=train)
-    scores = fitted.decision_function(test)[:, train]
-    return fitted, scores, thread_time() - start
+    """A model on node indices fitted to the training nodes, its scores of test × training nodes, processor seconds."""
+
+    def fit_and_score() -> tuple[Any, Matrix]:
+        fitted = model.fit(np.arange(len(W)), W, labeled=train)
+        return fitted, fitted.decision_function(test)[:, train]
+
+    (fitted, scores), seconds = timed(fit_and_score)
+    return fitted, scores, seconds
 
 
 def best(
     candidates: Sequence[Any], K: Matrix, W: Matrix, train: NDArray[Any], folds: Iterable[tuple[Any, Any]]
 ) -> dict[str, Any]:
-    """The candidates with the highest mean ROC, mean PR, and odds of both, on known–new pairs of the folds."""
+    """The candidates with the largest mean ROC, mean PR, and product of odds, on test × training pairs of the folds."""
     if len(candidates) == 1:
         return dict.fromkeys((*MEASURES, BOTH), candidates[0])
     totals = {name: np.zeros(len(candidates)) for name in MEASURES}
@@ -121,14 +101,15 @@ def best(
     for inner, held_out in folds:
         truth = W[np.ix_(train[held_out], train[inner])].ravel()
         if not truth.any() or not W[np.ix_(train[inner], train[inner])].any():
-            continue  # no link to find, or none to learn from
+            continue  # no link to predict or to learn from
         used += 1
         for i, candidate in enumerate(candidates):
             scores, _ = known_new(candidate, K, W, train[inner], train[held_out])
             for name, value in measures_of(truth, scores.ravel()).items():
                 totals[name][i] += value
     areas = {name: total / (100 * max(used, 1)) for name, total in totals.items()}
-    return {name: candidates[int(np.argmax(values))] for name, values in (areas | {BOTH: both_areas(**areas)}).items()}
+    criteria = areas | {BOTH: both_areas(**areas)}
+    return {name: candidates[int(np.argmax(values))] for name, values in criteria.items()}
 
 
 def cross_validated(
@@ -140,10 +121,10 @@ def cross_validated(
     folds: Any,
     criteria: Sequence[str] = tuple(MEASURES),
 ) -> dict[str, Any]:
-    """Choose on the training nodes, learn from all of them, and score test × training pairs.
+    """Choose on the training nodes, fit to all of them, and score test × training pairs.
 
-    Chosen by both measures, each evaluates the model chosen by it; by one criterion, both evaluate the one model.
-    Curves and seconds are of the first.
+    With two criteria, each measure evaluates the model chosen by it; with one, both measures evaluate the same model.
+    Curves and seconds are those of the first criterion.
     """
     chosen = best(candidates, K, W, train, folds)
     truth = W[np.ix_(test, train)].ravel()
@@ -164,15 +145,17 @@ def nodes_of(n: int, split: int, fold: int) -> tuple[NDArray[np.intp], NDArray[n
 def five_fold(
     case: Fold, candidates: Sequence[Any], K: Matrix, W: Matrix, seed: int, criteria: Sequence[str] = tuple(MEASURES)
 ) -> dict[str, Any]:
-    """A method on one of five folds, its parameters chosen by four folds of the training nodes; slow ones by one."""
+    """A method on one of five folds, its parameters chosen by four folds of the training nodes; slow methods by one."""
     split = seed + case.split
     train, test = nodes_of(len(K), split, case.fold)
     folds = list(NodeKFold(4, random_state=split).split(train))
-    return cross_validated(candidates, K, W, train, test, folds[:1] if case.method in SLOW else folds, criteria)
+    if case.method in SLOW:
+        folds = folds[:1]
+    return cross_validated(candidates, K, W, train, test, folds, criteria)
 
 
 def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
-    """What the papers compare, with the parameters to choose from; names as in their tables."""
+    """The methods that the papers compare, with their candidates; names as in the tables."""
     methods: dict[str, list[Any]] = {
         "Naive": [Naive()],
         "kCCA": [KernelCCA(kappa_x=kappa, n_components=d) for kappa in (0.1, 1.0) for d in (20, 60)],
@@ -189,12 +172,12 @@ def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
 
 
 def trees(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
-    """Output-kernel trees on the nodes' vectors: 100 extra-trees, √p features at a split, as no paper says how many."""
+    """Output-kernel extra-trees on the features of the nodes, √p features per split, as no paper gives their number."""
     return {OK3_ET: [OK3(features=features, n_estimators=plan.n_trees, random_state=plan.seed)]}
 
 
 def boosting(features: Any, plan: LinkPlan) -> dict[str, list[Any]]:
-    """What users would pick instead: scikit-learn's histogram boosting on symmetric features of pairs."""
+    """scikit-learn's histogram gradient boosting on symmetric features of pairs."""
     return {BOOSTING: [PairClassifier(features=features, random_state=plan.seed)]}
 
 
@@ -207,18 +190,18 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def prevalence(W: Matrix) -> float:
-    """The fraction of pairs that are linked."""
+    """The fraction of linked pairs."""
     return float(W.sum() / (len(W) * (len(W) - 1)))
 
 
 def mean_curves(cells: Iterable[Mapping[str, Any]]) -> Curves:
-    """Of the curves that cells hold."""
+    """The mean of the curves in cells."""
     return Curves.mean(Curves(np.array(cell["found"]), np.array(cell["precision"])) for cell in cells)
 
 
 def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str, ours: str = IOKR_RIDGE) -> Figure:
-    """ROC and precision-recall curves, one above the other for a narrow screen; ours stands out."""
-    styles = ("-", "--", "-.", ":", "-")  # beside eight colours, so that no two lines look alike
+    """ROC and precision-recall curves, one above the other for narrow screens; ours is highlighted."""
+    styles = ("-", "--", "-.", ":", "-")  # combined with eight colours, every line is different
     others = [name for name in curves if name != ours]
 
     def look(name: str) -> dict[str, Any]:

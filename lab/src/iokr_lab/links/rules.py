@@ -1,4 +1,4 @@
-"""Ridge on five folds of nodes, λ, β and the kernel chosen by ROC, by PR or by the odds of both: one search for all."""
+"""Ridge on five folds of nodes; λ, β and kernel chosen by ROC, by PR or by the odds of both from one search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from iokr.estimators.links.predictor import LinkPredictor
 from iokr.kernels import Diffusion, Normalized
 from iokr.kernels.base import Kernel
 from iokr.model_selection import NodeKFold
-from iokr_lab.links.protocol import Lookup, Matrix, known_new, nodes_of, scored
+from iokr_lab.links.protocol import Matrix, known_new, nodes_of, scored
+from iokr_lab.lookup import Lookup
 
 __all__ = ["ALPHAS", "Rule", "choose", "ridge_by_rules", "search"]
 
@@ -21,14 +22,14 @@ ALPHAS = tuple(float(alpha) for alpha in np.logspace(-2, 1, 7))
 
 
 class Rule(NamedTuple):
-    """What is maximised on the training folds, and the values of β to choose from."""
+    """The criterion maximised on the training folds, and the candidates for β."""
 
     criterion: str
     betas: tuple[float, ...]
 
 
 class Choice(NamedTuple):
-    """What a rule chose."""
+    """The parameters chosen by a rule."""
 
     beta: float
     kernel: int
@@ -36,14 +37,15 @@ class Choice(NamedTuple):
 
 
 def diffusion(beta: float, scaled: bool) -> Kernel:
-    """exp(−βL), of unit diagonal when scaled."""
-    return Normalized(Diffusion(beta)) if scaled else Diffusion(beta)
+    """exp(−βL), scaled to unit diagonal if `scaled`."""
+    kernel = Diffusion(beta)
+    return Normalized(kernel) if scaled else kernel
 
 
 def search(
     kernels: Sequence[Matrix], W: Matrix, train: np.ndarray, betas: Sequence[float], *, split: int, scaled: bool = True
 ) -> np.ndarray:
-    """Mean areas over four folds of the training nodes, both × kernel × β × alpha."""
+    """Mean areas over four folds of the training nodes, of shape (areas, kernels, β, alphas)."""
     model = LinkPredictorCV(
         [Lookup(K) for K in kernels],
         alphas=ALPHAS,
@@ -56,7 +58,7 @@ def search(
 
 
 def choose(areas: np.ndarray, betas: Sequence[float], rule: Rule) -> Choice:
-    """The largest criterion over kernels, those β that the rule allows, and alphas."""
+    """The parameters with the largest criterion over kernels, the β of the rule, and alphas."""
     allowed = [betas.index(beta) for beta in rule.betas]
     (i, b), alpha = AreaRule(rule.criterion, "best").among(areas[:, :, allowed], ALPHAS)
     return Choice(rule.betas[b], i, alpha)
@@ -65,7 +67,7 @@ def choose(areas: np.ndarray, betas: Sequence[float], rule: Rule) -> Choice:
 def ridge_by_rules(
     kernels: Sequence[Matrix], W: Matrix, rules: Mapping[str, Rule], *, split: int, fold: int, scaled: bool = True
 ) -> dict[str, dict[str, Any]]:
-    """One of five folds of nodes; each rule chooses on the training nodes, its model scores test × training pairs."""
+    """One of five folds of nodes: each rule chooses on the training nodes and scores test × training pairs."""
     train, test = nodes_of(len(W), split, fold)
     betas = list(dict.fromkeys(beta for rule in rules.values() for beta in rule.betas))
     areas = search(kernels, W, train, betas, split=split, scaled=scaled)

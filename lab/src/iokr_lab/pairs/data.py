@@ -1,4 +1,4 @@
-"""Kernels on the proteins of two networks of yeast, and their links with random pairs without one."""
+"""Kernels on the proteins of two yeast networks, and their links with random pairs without a link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Matrix = NDArray[np.float64]
 
 
 def node_gram(data: YeastNetwork, inputs: str) -> Matrix:
-    """k on the nodes, unit diagonal where there is anything known; "integrated" is the sum."""
+    """k on the nodes, with unit diagonal for nodes with data; "integrated" is the sum."""
     if inputs == "integrated":
         parts = ("exp", "loc") if data.edges_y2h_full is None else ("exp", "loc", "y2h")
         return np.asarray(sum(node_gram(data, part) for part in parts))
@@ -32,7 +32,7 @@ def node_gram(data: YeastNetwork, inputs: str) -> Matrix:
 
 
 def labelled_pairs(data: YeastNetwork, decoys: int, seed: int) -> tuple[NDArray[np.int64], Matrix]:
-    """Edges, and random pairs without one, in random order."""
+    """Edges and random pairs without an edge, in random order."""
     rng = np.random.default_rng([seed, decoys])
     m = len(data.orf)
     edges = np.sort(data.edges, axis=1)

@@ -1,10 +1,10 @@
-"""HV10 Table 1 and Fig. 2: kernels for unordered pairs between TPPK and local models, on two networks of yeast."""
+"""HV10 Table 1 and Fig. 2: kernels for unordered pairs between TPPK and local models, on two yeast networks."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,19 @@ from iokr.estimators.pairs.model import PairModel
 from iokr.losses.margin import MaxMargin
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr_lab.data.networks import load_yeast_metabolic, load_yeast_ppi
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from iokr_lab.pairs.data import Matrix, labelled_pairs, node_gram
 from iokr_lab.pairs.significance import significance_table
 from iokr_lab.published import published
 from iokr_lab.study import Case, Plan, Results, Study
+from iokr_lab.timing import timed
 
 __all__ = ["STUDY"]
 
-KERNEL = "kernel"  # both are the same at δ = 0
+KERNEL = "kernel"
 DUPLICATE = "duplicate"
-BOTH = "both"
-_DIGITS = 9  # scores are compared after rounding: localisations leave many pairs exactly alike
+BOTH = "both"  # the two strategies are equal at δ = 0
+_DIGITS = 9  # scores are rounded, as many pairs have identical localisations
 
 
 @dataclass(frozen=True)
@@ -46,21 +47,23 @@ class Row:
         return f"{self.network}, {self.inputs}"
 
 
-PUBLISHED = tuple(
-    Row(network, inputs, strategy, best.mean)
-    for name, columns in published("hv10_table1").items()
-    for network, inputs in (name.split(", "),)
-    for strategy, best in columns.items()
-)
-POSSIBLE = tuple(row for row in PUBLISHED if row.inputs != "phy")  # there are no phylogenetic profiles
+def _published_rows() -> Iterator[Row]:
+    for name, columns in published("hv10_table1").items():
+        network, inputs = name.split(", ")
+        for strategy, best in columns.items():
+            yield Row(network, inputs, strategy, best.mean)
+
+
+PUBLISHED = tuple(_published_rows())
+POSSIBLE = tuple(row for row in PUBLISHED if row.inputs != "phy")  # phylogenetic profiles are not available
 
 
 @dataclass(frozen=True)
 class PairsPlan(Plan):
-    """How much of the published protocol is run; decoys and folds are drawn once.
+    """The part of the published protocol that is run; decoys and folds are drawn once.
 
-    `inner` is the number of inner folds by which C is chosen; 1 is a single split. `tol_inner` and `tol` are the gaps
-    at which SVMs stop there and in the final fit, `steps` the most that either takes for one C.
+    `inner` is the number of inner folds used to choose C; 1 is a single split. `tol_inner` and `tol` are the duality
+    gaps at which SVMs stop there and in the final fit, `steps` the maximal number of steps for one C.
     """
 
     repeat: int = 0
@@ -74,8 +77,8 @@ class PairsPlan(Plan):
     steps: int = 600
 
     @property
-    def words(self) -> str:
-        """For the page."""
+    def description(self) -> str:
+        """The size of the run, for the page."""
         choice = "one inner split" if self.inner == 1 else f"{self.inner} inner folds"
         return f"{len(self.mixes)} values of δ, {self.decoys} decoys per edge, C by {choice}"
 
@@ -89,7 +92,7 @@ PLANS = {
 
 @dataclass(frozen=True)
 class Fold(Case):
-    """One fold of one point of a curve."""
+    """One fold for one strategy and δ."""
 
     network: str
     inputs: str
@@ -102,7 +105,7 @@ class Fold(Case):
 
 
 def cases(plan: PairsPlan, data: object) -> list[Fold]:
-    """Every cell; at δ = 0 both strategies are one."""
+    """Every fold; at δ = 0 both strategies are equal and only one is run."""
     return [
         Fold(row.network, row.inputs, strategy, mix, fold)
         for row, mix in itertools.product(POSSIBLE, plan.mixes)
@@ -116,7 +119,7 @@ def cases(plan: PairsPlan, data: object) -> list[Fold]:
 
 @dataclass(frozen=True)
 class Data:
-    """Kernel matrices by network and inputs; pairs and their labels by network."""
+    """Gram matrices by network and inputs; pairs and their labels by network."""
 
     grams: dict[tuple[str, str], Matrix]
     pairs: dict[str, tuple[NDArray[np.int64], Matrix]]
@@ -135,13 +138,17 @@ def load(plan: PairsPlan) -> Data:
 
 
 def alpha_of(cost: float) -> float:
-    """α = 2/C: the published C goes with k^δ, half of our kernel."""
+    """α = 2/C: the published C belongs to a kernel that is half of ours."""
     return 2 / cost
 
 
 def work(case: Fold, plan: PairsPlan, data: Data) -> dict[str, Any]:
-    """ROC of one fold, with the C that inner splits of its training pairs prefer."""
-    start = thread_time()
+    """ROC of one fold with C chosen by inner splits of its training pairs."""
+    cell, seconds = timed(lambda: _fold(case, plan, data))
+    return {**cell, "seconds": round(seconds, 2)}
+
+
+def _fold(case: Fold, plan: PairsPlan, data: Data) -> dict[str, Any]:
     K = Lookup(data.grams[case.network, case.inputs])
     pairs, y = data.pairs[case.network]
     nodes = np.arange(len(K.matrix))
@@ -161,7 +168,7 @@ def work(case: Fold, plan: PairsPlan, data: Data) -> dict[str, Any]:
         refit=False,
     ).fit(nodes, pairs[train], y[train])
     best = alphas.index(search.alpha_)
-    # From C = 1 up: an SVM with a large C is found sooner, and surer, from one with a smaller.
+    # Warm starts from C = 1 upwards: an SVM with a large C converges faster from one with a smaller C.
     solver = CoordinateDescent(plan.tol, plan.steps)
     model = PairModel(K, strategy=case.strategy, mix=case.mix, loss=MaxMargin(), solver=solver)
     *_, fitted = model.path(nodes, pairs[train], y[train], alphas[: best + 1])
@@ -169,12 +176,11 @@ def work(case: Fold, plan: PairsPlan, data: Data) -> dict[str, Any]:
         "roc": roc(y[test], fitted.decision_function(pairs[test])),
         "C": plan.costs[best],
         "gap": float(fitted.solution_.gap),
-        "seconds": round(thread_time() - start, 2),
     }
 
 
 def roc(y: Matrix, f: Any) -> float:
-    """Area under the curve; scores equal up to rounding are ties."""
+    """Area under the ROC curve; scores equal up to rounding are ties."""
     f = np.asarray(f)
     return float(roc_auc_score(y, np.round(f / max(float(np.abs(f).max()), 1e-300), _DIGITS)))
 
@@ -183,7 +189,7 @@ def roc(y: Matrix, f: Any) -> float:
 
 NAMES = {KERNEL: "pair kernel", DUPLICATE: "duplicate", BOTH: "both (TPPK)"}
 SHOWN = (("metabolic", "loc"), ("interaction", "exp"), ("interaction", "integrated"))  # Fig. 2
-Curve = dict[str, list[list[float]]]  # strategy: for each δ the ROC of every fold
+Curve = dict[str, list[list[float]]]  # strategy → δ → ROC of every fold
 Curves = dict[Row, Curve]
 
 
@@ -195,21 +201,22 @@ def page(results: Results, plan: PairsPlan, data: object) -> Report:
         "Unordered pairs: between TPPK and local models",
         _summary(found, plan),
         (
-            Text("The setting", (_SETTING, _which(results, plan))),
+            Text("The setting", (_SETTING, _extent(results, plan))),
             winners_table(found, plan),
             significance_table({str(row): _compared(found[row], plan) for row in POSSIBLE}, plan.folds),
             *(figure for row, figure in figures.items() if (row.network, row.inputs) in SHOWN),
             roc_table(found, plan),
             *(figure for row, figure in figures.items() if (row.network, row.inputs) not in SHOWN),
-            Text("What differs from the paper", _DIFFERENCES),
+            Text("Differences to the paper", _DIFFERENCES),
             _cells_table(results),
         ),
         (
-            f"± is the standard deviation over the {plan.folds} folds of one drawing of decoys.",
-            "The best strategy and δ are picked on the folds that evaluate them; a lead small beside ± says little.",
+            f"± is the standard deviation over the {plan.folds} folds of one draw of decoys.",
+            "The best strategy and δ are chosen on the folds that evaluate them; leads that are small compared with ± "
+            "are not meaningful.",
             "The paper prints no ROC, only the best strategy and δ of each row.",
-            "Pairs that localisations leave exactly alike are ties: scores are compared to nine digits.",
-            "Of HV10: Table 1, but for the two rows of phylogenetic profiles, its test of significance, and Figure 2.",
+            "Pairs with identical localisations are ties: scores are compared to nine digits.",
+            "HV10: Table 1 without the two rows of phylogenetic profiles, its test of significance, and Figure 2.",
         ),
     )
 
@@ -218,8 +225,8 @@ def curve(results: Results, row: Row, plan: PairsPlan) -> Curve:
     """ROC of every fold along δ, for each strategy."""
 
     def folds(strategy: str, mix: float) -> list[float]:
-        known = strategy if mix > 0 else KERNEL
-        return results.numbers(Fold, "roc", network=row.network, inputs=row.inputs, strategy=known, mix=mix)
+        run = strategy if mix > 0 else KERNEL
+        return results.numbers(Fold, "roc", network=row.network, inputs=row.inputs, strategy=run, mix=mix)
 
     return {strategy: [folds(strategy, mix) for mix in plan.mixes] for strategy in (KERNEL, DUPLICATE)}
 
@@ -227,31 +234,32 @@ def curve(results: Results, row: Row, plan: PairsPlan) -> Curve:
 # ------------------------------------------------------------------------------------------------------------- text
 
 _SETTING = (
-    "Links of yeast proteins against random pairs without a link (decoys). A support vector machine without a bias, "
+    "Links of yeast proteins against random pairs without a link (decoys). A support vector machine without intercept, "
     "with the kernel 2[δ1{a=c} + (1 − δ)k(a, c)]k(b, d) on pairs: averaged over the orders of both pairs (pair "
     "kernel), or on both orders as examples of weight ½ (duplicate). δ = 0 is the tensor product kernel TPPK, where "
-    "both are the same; duplicate at δ = 1 is one local model per protein. Five folds over pairs, C from 1 to 32 by "
-    "ROC inside the training part."
+    "both are equal; duplicate at δ = 1 is one local model per protein. Five folds over pairs, C from 1 to 32 by "
+    "ROC on the training part."
 )
 _DIFFERENCES = (
     "Interactions: the network is that of the paper, 984 proteins and 2438 links; expression (Gaussian kernel, median "
-    "width), localisation (cosine) and yeast two-hybrid (diffusion, β = 1, unit diagonal) are rebuilt from the "
-    "original studies, and the forms of the published kernels are not known. There are no phylogenetic profiles, so "
+    "width), localisation (cosine) and yeast two-hybrid (diffusion, β = 1, unit diagonal) were rebuilt from the "
+    "original studies, as the published kernels are not specified. Phylogenetic profiles are not available, so "
     "these two rows cannot be run, and “integrated” is the sum of the others.",
-    "Metabolic: a reconstruction from the genome-scale model iMM904, 666 genes and 2589 links, not the published "
-    "network of 668 and 2782. Its numbers cannot be compared one by one.",
-    "The paper used libsvm, which has a bias, and does not say how duplicates were weighted; here there is no bias and "
-    "both orders weigh ½, as its theory wants.",
+    "Metabolic: a reconstruction from the genome-scale model iMM904, 666 genes and 2589 links, instead of the "
+    "published network of 668 and 2782. Its numbers cannot be compared directly.",
+    "The paper used libsvm, which has an intercept, and does not give the weights of duplicates; here there is no "
+    "intercept and both orders have weight ½, as in its theory.",
 )
 
 
-def _which(results: Results, plan: PairsPlan) -> str:
-    full = PLANS["full"]
-    short = "" if plan.words == full.words else f" The published protocol ({full.words}) is `--full`."
+def _extent(results: Results, plan: PairsPlan) -> str:
+    full = PLANS["full"].description
+    published = "" if plan.description == full else f" The published protocol ({full}) is `--full`."
     hours = sum(results.numbers(Fold, "seconds")) / 3600
+    gap = max(results.numbers(Fold, "gap"))
     return (
-        f"Run here: {plan.words}; {len(results)} cells, in {hours:.2g} hours of one processor. The relative duality "
-        f"gap of an SVM is at most {max(results.numbers(Fold, 'gap')):.1e}.{short}"
+        f"This run: {plan.description}; {len(results)} cells, {hours:.2g} processor hours. The relative duality gap of "
+        f"every SVM is at most {gap:.1e}.{published}"
     )
 
 
@@ -261,25 +269,27 @@ def _best(curve: Curve, plan: PairsPlan) -> tuple[str, float, list[float]]:
     strategy = max(means, key=lambda name: max(means[name]))
     place = int(np.argmax(means[strategy]))
     mix = plan.mixes[place]
-    return (strategy if mix > 0 else BOTH), mix, curve[strategy][place]
+    name = strategy if mix > 0 else BOTH
+    return name, mix, curve[strategy][place]
 
 
 def _compared(curve: Curve, plan: PairsPlan) -> tuple[str, list[float], dict[str, list[float]]]:
-    """The best in words, its folds, and those of what it is tested against."""
+    """The name of the best setting, its folds, and those of the settings it is tested against."""
     strategy, mix, folds = _best(curve, plan)
-    return _in_words(strategy, mix), folds, {"TPPK": curve[KERNEL][0], "local models": curve[DUPLICATE][-1]}
+    return _label(strategy, mix), folds, {"TPPK": curve[KERNEL][0], "local models": curve[DUPLICATE][-1]}
 
 
-def _in_words(strategy: str, mix: float) -> str:
-    """Broken at the comma only."""
-    return f"{NAMES[strategy]}, δ = {mix:g}".replace(" ", "\N{NO-BREAK SPACE}").replace(",\N{NO-BREAK SPACE}", ", ")
+def _label(strategy: str, mix: float) -> str:
+    """A name with line breaks at the comma only."""
+    name = NAMES[strategy].replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{name}, δ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{mix:g}"
 
 
 def _summary(found: Curves, plan: PairsPlan) -> str:
     same = [row for row, curve in found.items() if _best(curve, plan)[0] == row.strategy]
     return (
-        f"Hue and Vert (2010), Table 1: in {len(same)} of {len(found)} rows that can be run the best strategy is the "
-        f"published one. {plan.words[0].upper()}{plan.words[1:]}."
+        f"Hue and Vert (2010), Table 1: the best strategy is the published one in {len(same)} of {len(found)} rows "
+        f"that can be run. {plan.description[0].upper()}{plan.description[1:]}."
     )
 
 
@@ -289,24 +299,24 @@ def _summary(found: Curves, plan: PairsPlan) -> str:
 def winners_table(found: Curves, plan: PairsPlan) -> Table:
     rows = []
     for row in PUBLISHED:
-        cells: dict[str, Any] = {"network, inputs": str(row), "published": _in_words(row.strategy, row.mix)}
+        cells: dict[str, Any] = {"network, inputs": str(row), "published": _label(row.strategy, row.mix)}
         if row in found:
             strategy, mix, folds = _best(found[row], plan)
             at_zero = found[row][KERNEL][0]
             local = found[row][DUPLICATE][-1]
             cells |= {
-                "ours": _in_words(strategy, mix),
+                "ours": _label(strategy, mix),
                 "ROC": Spread.of(folds, digits=3),
                 "TPPK": Spread.of(at_zero, digits=3),
                 "local models": Spread.of(local, digits=3),
             }
             if folds not in (at_zero, local):
                 ahead = int(np.sum(np.array(folds) > np.maximum(at_zero, local)))
-                cells["folds ahead of both"] = f"{ahead} of {len(folds)}"
+                cells["folds better than both"] = f"{ahead} of {len(folds)}"
         rows.append(cells)
     note = (
-        "There are no phylogenetic profiles. Local models are duplicate at δ = 1. In how many folds the best is ahead "
-        "of TPPK and of local models is said where it is neither."
+        "Phylogenetic profiles are not available. Local models are duplicate at δ = 1. The last column counts the "
+        "folds in which the best setting is better than both TPPK and local models, if it is neither of them."
     )
     return Table("The best strategy and δ of each row", rows, note, ours=("ours", "ROC"))
 
@@ -316,7 +326,9 @@ def roc_table(found: Curves, plan: PairsPlan) -> Table:
     delta = "" if narrow else "δ = "
 
     def cell(folds: list[float]) -> Spread:
-        return Spread.of([100 * float(np.mean(folds))], digits=1) if narrow else Spread.of(folds, digits=3)
+        if narrow:
+            return Spread.of([100 * float(np.mean(folds))], digits=1)
+        return Spread.of(folds, digits=3)
 
     rows = [
         {
@@ -361,11 +373,14 @@ def _curve_figure(row: Row, curve: Curve, plan: PairsPlan) -> Figure:
             high = values.max(axis=1)
             axes.fill_between(plan.mixes, low, high, color=colour, alpha=0.08, linewidth=0)
         if row.strategy != BOTH:
-            axes.axvline(row.mix, color=THEIRS if row.strategy == DUPLICATE else INK, linewidth=0.8, linestyle=":")
+            colour = THEIRS if row.strategy == DUPLICATE else INK
+            axes.axvline(row.mix, color=colour, linewidth=0.8, linestyle=":")
         axes.set(xlabel="δ", ylabel="ROC")
         canvas.legend(loc="outside upper center", ncols=2)
 
-    best = "δ = 0 (TPPK)" if row.strategy == BOTH else f"{NAMES[row.strategy]} at δ = {row.mix:g} (dotted)"
+    best = f"{NAMES[row.strategy]} at δ = {row.mix:g} (dotted)"
+    if row.strategy == BOTH:
+        best = "δ = 0 (TPPK)"
     caption = (
         f"{row.network.capitalize()}, {row.inputs}: mean over the folds, bands from smallest to largest; published "
         f"best: {best}."
@@ -373,5 +388,5 @@ def _curve_figure(row: Row, curve: Curve, plan: PairsPlan) -> Figure:
     return plot(draw, caption=caption)
 
 
-STOPPED = (".* stopped after",)  # warnings: the page reports the gap
+STOPPED = (".* stopped after",)  # warnings; the page reports the gap
 STUDY = Study(plans=PLANS, load=load, cases=cases, work=work, page=page, ignored=STOPPED)

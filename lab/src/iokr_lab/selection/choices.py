@@ -27,9 +27,10 @@ from iokr.losses.margin import MaxMargin
 from iokr.model_selection import NodeKFold
 from iokr.solvers.iterative.coordinate_descent import CoordinateDescent
 from iokr_lab.data.networks import load_yeast_ppi
-from iokr_lab.links.protocol import Lookup, nodes_of
+from iokr_lab.links.protocol import nodes_of
 from iokr_lab.links.rules import ALPHAS
 from iokr_lab.links.yeast_ppi import SIGMAS
+from iokr_lab.lookup import Lookup
 from iokr_lab.pairs import pairs
 from iokr_lab.pairs.pairs import DUPLICATE, KERNEL, PairsPlan, alpha_of
 from iokr_lab.study import Case, Results, Study

@@ -16,7 +16,7 @@ from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import Diffusion
 from iokr.losses.margin import MaxMargin
 from iokr_lab.links.along import deformed, heat_penalty
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Network, evaluate
 
 Labeled = NDArray[np.int64]

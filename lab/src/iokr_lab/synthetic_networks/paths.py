@@ -13,7 +13,7 @@ from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Spread, Table, Text, 
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr_lab.links.along import MODELS, RATIOS, along_figure, deformed, heat_penalty, second_lambda
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Results
 from iokr_lab.synthetic_networks.models import (
     MARGIN,

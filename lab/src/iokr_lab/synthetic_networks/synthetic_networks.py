@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from iokr_lab.cells import memoized
-from iokr_lab.links.protocol import Lookup
+from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Plan, Study
 from iokr_lab.synthetic_networks import gaps, paths
 from iokr_lab.synthetic_networks.models import WIDER, WIDTHS, Kernels
