@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
 from iokr import IOKR, IOKRCV, CandidateSets
+from iokr.embeddings import Explicit
 from iokr.estimators.regression.probability import log_loss, temperature
-from iokr.kernels import RBF, Delta
+from iokr.kernels import RBF, Delta, Features
 from iokr.losses import Huber, MaxMargin
 
 rng = np.random.default_rng(0)
@@ -54,6 +55,17 @@ def test_best_candidate_is_the_nearest():
     fitted = IOKRCV(RBF(0.5), alphas=(0.1, 1.0), output_kernel=Delta()).fit(X, y)
     P = fitted.predict_proba(NEW, NAMES)
     assert (P.argmax(axis=1) == fitted.rank(NEW, NAMES, k=1)[0][:, 0]).all()
+
+
+def test_explicit_features_of_outputs_are_those_of_the_kernel():
+    linear = IOKR(RBF(0.5), output_kernel=Features(one_hot), alpha=0.5)
+    explicit = IOKR(RBF(0.5), output_kernel=Features(one_hot), embedding=Explicit(), alpha=0.5)
+    P = linear.fit(X, y).predict_proba(NEW, NAMES)
+    assert_allclose(explicit.fit(X, y).predict_proba(NEW, NAMES), P, rtol=1e-7)
+
+
+def one_hot(labels):
+    return np.array([label == NAMES for label in labels], dtype=float)
 
 
 def test_sets_and_equal_candidates():

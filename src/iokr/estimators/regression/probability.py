@@ -24,7 +24,8 @@ def candidate_probabilities(
     if targets.mask is not None:
         raise ValueError("`y` has missing entries, so its distance to h(x) is not known; drop these rows.")
     squares = distances(candidates)
-    own = to_numpy(embedding.sq_residuals(H, getattr(embedding, "S_fit_", targets.Psi)))
+    outputs = targets.Psi if embedding.S_fit_ is None else embedding.S_fit_
+    own = to_numpy(embedding.sq_residuals(H, outputs))
     if isinstance(candidates, CandidateSets):
         sets = CandidateSets([_once(candidates[i % len(candidates)]) for i in range(targets.n)])
         rows = [to_numpy(row) for row in compare_sets(H, embedding, sets, by="distance")]
